@@ -1,0 +1,41 @@
+/* clock.h - time as nanoseconds, and one thread that calls back when a moment is reached.
+ *
+ * clock_mono_ns never goes back (CLOCK_MONOTONIC, clock_gettime(2)); clock_real_ns is the wall clock since
+ * 1970 (CLOCK_REALTIME).
+ *
+ * An alarm set sleeps on one thread until the nearest alarm is due. Callbacks run on that thread without any
+ * lock of this file held, must not block for long, and may arm alarms. The thread starts with the first alarm
+ * armed, so a set that is never used costs nothing. */
+#pragma once
+
+#include "base/defs.h"
+
+#include <cay/status.h>
+
+#define NS_PER_SEC INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
+
+int64_t clock_mono_ns(void);
+int64_t clock_real_ns(void);
+int64_t clock_thread_cpu_ns(void); /* processor time of the calling thread */
+
+typedef struct alarm_set alarm_set;
+typedef void alarm_fn(void *ctx);
+
+/* Owned by whoever sets it up; zero it first, and disarm before its memory goes away. */
+typedef struct alarm_entry {
+  alarm_fn *fn;
+  void *ctx;
+  int64_t due_ns; /* private */
+  size_t slot;    /* private: 1 + place in the heap; 0: not armed */
+} alarm_entry;
+
+cay_status alarm_set_new(alarm_set **out, cay_error *err) CHECKED;
+void alarm_set_free(alarm_set *set); /* no entry may be armed; joins the thread; NULL is fine */
+
+/* Calls entry->fn at or just after `due_ns` (clock_mono_ns), once. Arms again if it was armed. CAY_NO_MEMORY. */
+cay_status alarm_arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_error *err) CHECKED;
+
+/* After this returns the callback is neither pending nor running. Must not be called from the callback itself,
+ * nor with a lock held that the callback takes. */
+void alarm_disarm(alarm_set *set, alarm_entry *entry);
