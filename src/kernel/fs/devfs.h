@@ -1,0 +1,7 @@
+/* devfs.h - /dev: null zero full random urandom tty stdin stdout stderr fd (null(4), random(4), fd(4)).
+ * /dev/fd/N and /dev/stdin lead to the descriptors of whoever looks. */
+#pragma once
+
+#include "kernel/inode.h"
+
+k_ret devfs_new(k_inode **out) CHECKED;

@@ -1,0 +1,15 @@
+/* hostfs.h - a directory of the host inside the tree.
+ *
+ * Every step goes through openat2(2) with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS from
+ * the descriptor of a directory that was itself reached so: no symlink, "..", rename or mount race leads out.
+ * Symlinks are shown to the guest and resolved in the guest's own names. Devices, sockets and FIFOs of the
+ * host are listed but cannot be opened (EACCES). Files appear as owned by the sandbox's user; set-uid bits
+ * are hidden.
+ *
+ * Locks       operations are called with kernel.mu and release it around each host call. */
+#pragma once
+
+#include "kernel/inode.h"
+
+/* `dirfd` is duplicated. -K_ENOTDIR, -K_ENOMEM, -K_ENOSYS when the host has no openat2. */
+k_ret hostfs_new(int dirfd, bool writable, k_inode **out) CHECKED;

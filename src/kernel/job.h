@@ -1,0 +1,58 @@
+/* job.h - one run that the embedder asked for: its first process, everything that came of it, and its
+ * streams.
+ *
+ * A job counts its living processes. It has *ended* when its first process has (that is when the run gives
+ * its result); descendants that live on stay in the job, and k_job_kill or the deadline ends them too.
+ *
+ * Streams     an input stream is a pipe whose writing end the embedder holds; an output stream hands each
+ * write of the guest to a function of the embedder, in order, never two at once for one job, with kernel.mu
+ * released; the writer sleeps meanwhile, so a slow embedder slows the guest and no buffer grows. Locks all
+ * require kernel.mu unless said otherwise. */
+#pragma once
+
+#include "kernel/process.h"
+
+/* fd is 1 or 2. Called without kernel.mu on the thread of the process that writes. */
+typedef void k_output_fn(void *ctx, int fd, const void *data, size_t len);
+
+enum k_job_stop { K_JOB_RUNNING, K_JOB_TIME, K_JOB_FUEL, K_JOB_CANCELLED };
+
+struct k_job {
+  k_kernel *kernel;
+  uint32_t refs;        /* the embedder's one, and one per process and stream */
+  int32_t pid;          /* of the first process */
+  bool ended;           /* the first process has */
+  int32_t exit_status;  /* of it, as wait(2) */
+  enum k_job_stop stop; /* why we ended it, if we did */
+  k_waitq changed;      /* woken when it has ended or a process left */
+  uint32_t alive;       /* processes that have not ended */
+  alarm_entry deadline;
+  k_output_fn *output;
+  void *output_ctx;
+  bool output_busy; /* one delivery at a time */
+  k_waitq output_free;
+  k_file *input;     /* the embedder's end of standard input, or NULL when closed */
+  char detail[1024]; /* why the first process ended (trap text), for people */
+  void *owner;       /* the embedder's */
+};
+
+k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED;
+void k_job_unref(k_job *job);
+
+/* Standard descriptors 0, 1, 2 of a process of this job. With `input_open` descriptor 0 reads what
+ * k_job_write sends; else it is at end of file (/dev/null). */
+k_ret k_job_stdio(k_job *job, k_process *p, bool input_open) CHECKED;
+
+/* Ends every process of the job: SIGKILL in effect, `why` is kept if it is the first reason. */
+void k_job_kill(k_job *job, enum k_job_stop why);
+
+/* Arms or disarms the deadline (clock_mono_ns; K_FOREVER: none). Without kernel.mu. */
+k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) CHECKED;
+
+/* The embedder writes to standard input: sleeps while the pipe is full, until `deadline_ns`. The count, which
+ * may be short when time ran out; -K_EPIPE when nobody reads any more. Without a process: no signal. */
+k_ret k_job_write(k_job *job, const void *data, size_t len, int64_t deadline_ns) CHECKED;
+void k_job_close_input(k_job *job);
+
+/* Sleeps until the job has ended: 0, or -K_ETIMEDOUT. */
+k_ret k_job_wait(k_job *job, int64_t deadline_ns) CHECKED;
