@@ -32,7 +32,9 @@ void *mem_zalloc_array(size_t count, size_t len) {
   return mem_zalloc(total);
 }
 
-void *mem_realloc(void *old, size_t len) { return mem_fault_here() ? NULL : realloc(old, len != 0 ? len : 1); }
+void *mem_realloc(void *old, size_t len) {
+  return mem_fault_here() ? NULL : realloc(old, len != 0 ? len : 1);
+}
 
 void *mem_realloc_array(void *old, size_t count, size_t len) {
   size_t total;

@@ -13,7 +13,7 @@
 void *mem_alloc(size_t len) CHECKED;  /* contents undefined; len 0 gives a unique pointer */
 void *mem_zalloc(size_t len) CHECKED; /* zeroed */
 void *mem_zalloc_array(size_t count, size_t len) CHECKED;
-void *mem_realloc(void *old, size_t len) CHECKED;                    /* on failure `old` stays yours */
+void *mem_realloc(void *old, size_t len) CHECKED;                     /* on failure `old` stays yours */
 void *mem_realloc_array(void *old, size_t count, size_t len) CHECKED; /* likewise */
 void *mem_dup(const void *data, size_t len) CHECKED;
 char *mem_strdup(const char *text) CHECKED;

@@ -11,6 +11,8 @@
 #include "base/defs.h"
 
 #include <cay/status.h>
+#include <pthread.h>
+#include <time.h>
 
 #define NS_PER_SEC INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
@@ -18,6 +20,11 @@
 int64_t clock_mono_ns(void);
 int64_t clock_real_ns(void);
 int64_t clock_thread_cpu_ns(void); /* processor time of the calling thread */
+
+/* For pthread_cond_timedwait(3) on a condition made by clock_cond_init, which counts in clock_mono_ns.
+ * A moment before 0 is taken as 0. */
+struct timespec clock_timespec(int64_t ns);
+void clock_cond_init(pthread_cond_t *cond);
 
 typedef struct alarm_set alarm_set;
 typedef void alarm_fn(void *ctx);
@@ -33,9 +40,10 @@ typedef struct alarm_entry {
 cay_status alarm_set_new(alarm_set **out, cay_error *err) CHECKED;
 void alarm_set_free(alarm_set *set); /* no entry may be armed; joins the thread; NULL is fine */
 
-/* Calls entry->fn at or just after `due_ns` (clock_mono_ns), once. Arms again if it was armed. CAY_NO_MEMORY. */
+/* Calls entry->fn at or just after `due_ns` (clock_mono_ns), once; INT64_MAX is never. Moves the moment if it
+ * was armed. CAY_NO_MEMORY when the heap cannot grow or the thread cannot start; it is then not armed. */
 cay_status alarm_arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_error *err) CHECKED;
 
-/* After this returns the callback is neither pending nor running. Must not be called from the callback itself,
- * nor with a lock held that the callback takes. */
+/* After this returns the callback is neither pending nor running. Must not be called from the callback
+ * itself, nor with a lock held that the callback takes. */
 void alarm_disarm(alarm_set *set, alarm_entry *entry);

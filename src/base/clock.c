@@ -1,0 +1,173 @@
+#include "base/clock.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/thread.h"
+
+static int64_t read_clock(clockid_t id) {
+  struct timespec now;
+  (void)clock_gettime(id, &now); /* cannot fail for the clocks used here */
+  return now.tv_sec * NS_PER_SEC + now.tv_nsec;
+}
+
+int64_t clock_mono_ns(void) { return read_clock(CLOCK_MONOTONIC); }
+int64_t clock_real_ns(void) { return read_clock(CLOCK_REALTIME); }
+int64_t clock_thread_cpu_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+struct timespec clock_timespec(int64_t ns) {
+  if (ns < 0) ns = 0;
+  return (struct timespec){ .tv_sec = ns / NS_PER_SEC, .tv_nsec = ns % NS_PER_SEC };
+}
+
+void clock_cond_init(pthread_cond_t *cond) {
+  pthread_condattr_t attr;
+  (void)pthread_condattr_init(&attr);
+  (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  (void)pthread_cond_init(cond, &attr);
+  (void)pthread_condattr_destroy(&attr);
+}
+
+/* ---- alarms: a binary heap by due_ns, entry->slot being 1 + its place ---- */
+
+struct alarm_set {
+  pthread_mutex_t mu;
+  pthread_cond_t changed; /* the nearest alarm is another one, or closing */
+  pthread_cond_t called;  /* a callback has returned */
+  alarm_entry **heap;
+  size_t count, cap;
+  const alarm_entry *running; /* compared, never followed: its callback may free it */
+  bool started, closing;
+  pthread_t thread;
+};
+
+cay_status alarm_set_new(alarm_set **out, cay_error *err) {
+  alarm_set *set = mem_zalloc(sizeof *set);
+  if (set == NULL) return err_no_memory(err);
+  (void)pthread_mutex_init(&set->mu, NULL);
+  clock_cond_init(&set->changed);
+  (void)pthread_cond_init(&set->called, NULL);
+  *out = set;
+  return CAY_OK;
+}
+
+static void put(alarm_set *set, size_t at, alarm_entry *entry) {
+  set->heap[at] = entry;
+  entry->slot = at + 1;
+}
+
+static void sift_up(alarm_set *set, size_t at, alarm_entry *entry) {
+  while (at > 0 && entry->due_ns < set->heap[(at - 1) / 2]->due_ns) {
+    put(set, at, set->heap[(at - 1) / 2]);
+    at = (at - 1) / 2;
+  }
+  put(set, at, entry);
+}
+
+static void sift_down(alarm_set *set, size_t at, alarm_entry *entry) {
+  for (;;) {
+    size_t child = 2 * at + 1;
+    if (child + 1 < set->count && set->heap[child + 1]->due_ns < set->heap[child]->due_ns) child++;
+    if (child >= set->count || entry->due_ns <= set->heap[child]->due_ns) break;
+    put(set, at, set->heap[child]);
+    at = child;
+  }
+  put(set, at, entry);
+}
+
+static void heap_remove(alarm_set *set, alarm_entry *entry) {
+  size_t at = entry->slot - 1;
+  entry->slot = 0;
+  alarm_entry *last = set->heap[--set->count];
+  if (last == entry) return;
+  if (at > 0 && last->due_ns < set->heap[(at - 1) / 2]->due_ns)
+    sift_up(set, at, last);
+  else
+    sift_down(set, at, last);
+}
+
+static bool heap_reserve(alarm_set *set) {
+  if (set->count < set->cap) return true;
+  size_t cap = set->cap == 0 ? 16 : 2 * set->cap;
+  alarm_entry **heap = mem_realloc_array(set->heap, cap, sizeof *heap);
+  if (heap == NULL) return false;
+  set->heap = heap;
+  set->cap = cap;
+  return true;
+}
+
+/* Requires set.mu, which it drops for the callback. */
+static void fire(alarm_set *set, alarm_entry *entry) {
+  heap_remove(set, entry);
+  set->running = entry;
+  alarm_fn *fn = entry->fn;
+  void *ctx = entry->ctx;
+  (void)pthread_mutex_unlock(&set->mu);
+  fn(ctx);
+  (void)pthread_mutex_lock(&set->mu);
+  set->running = NULL;
+  (void)pthread_cond_broadcast(&set->called);
+}
+
+static void alarm_main(void *ctx) {
+  alarm_set *set = ctx;
+  (void)pthread_mutex_lock(&set->mu);
+  while (!set->closing) {
+    if (set->count == 0) {
+      (void)pthread_cond_wait(&set->changed, &set->mu);
+    } else if (set->heap[0]->due_ns <= clock_mono_ns()) {
+      fire(set, set->heap[0]);
+    } else {
+      struct timespec until = clock_timespec(set->heap[0]->due_ns);
+      (void)pthread_cond_timedwait(&set->changed, &set->mu, &until);
+    }
+  }
+  (void)pthread_mutex_unlock(&set->mu);
+}
+
+void alarm_set_free(alarm_set *set) {
+  if (set == NULL) return;
+  assert(set->count == 0);
+  (void)pthread_mutex_lock(&set->mu);
+  set->closing = true;
+  (void)pthread_cond_signal(&set->changed);
+  (void)pthread_mutex_unlock(&set->mu);
+  if (set->started) thread_join(set->thread);
+  (void)pthread_cond_destroy(&set->changed);
+  (void)pthread_cond_destroy(&set->called);
+  (void)pthread_mutex_destroy(&set->mu);
+  mem_free(set->heap);
+  mem_free(set);
+}
+
+/* Requires set.mu. */
+static cay_status arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_error *err) {
+  if (entry->slot != 0) heap_remove(set, entry);
+  if (!heap_reserve(set)) return err_no_memory(err);
+  if (!set->started) {
+    S_TRY(thread_start("cay-alarm", 64 << 10, alarm_main, set, &set->thread, err));
+    set->started = true;
+  }
+  entry->due_ns = due_ns;
+  sift_up(set, set->count++, entry);
+  if (entry->slot == 1) (void)pthread_cond_signal(&set->changed);
+  return CAY_OK;
+}
+
+cay_status alarm_arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_error *err) {
+  (void)pthread_mutex_lock(&set->mu);
+  cay_status status = arm(set, entry, due_ns, err);
+  (void)pthread_mutex_unlock(&set->mu);
+  return status;
+}
+
+void alarm_disarm(alarm_set *set, alarm_entry *entry) {
+  (void)pthread_mutex_lock(&set->mu);
+  /* The callback may have armed it again, so neither alone is enough. */
+  while (entry->slot != 0 || set->running == entry) {
+    if (entry->slot != 0)
+      heap_remove(set, entry);
+    else
+      (void)pthread_cond_wait(&set->called, &set->mu);
+  }
+  (void)pthread_mutex_unlock(&set->mu);
+}

@@ -1,0 +1,81 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_LEN = sizeof(((cay_error *)0)->message) };
+
+/* A cut must not leave half a character behind: drops a trailing incomplete UTF-8 sequence. */
+static void end_on_a_character(char *text, size_t len) {
+  size_t back = 0;
+  while (back < 3 && back < len && ((uint8_t)text[len - 1 - back] & 0xC0) == 0x80) back++;
+  if (back == len) return;
+  uint8_t lead = (uint8_t)text[len - 1 - back];
+  size_t wants = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
+  if (wants > back) text[len - 1 - back] = '\0';
+}
+
+/* Names in a message come from guests: a message stays one line and cannot drive a terminal. */
+static void make_one_line(char *text) {
+  for (; *text != '\0'; text++)
+    if ((uint8_t)*text < 0x20 || *text == 0x7F) *text = '?';
+}
+
+static void store(cay_error *err, const char *text, int wanted) {
+  memcpy(err->message, text, strlen(text) + 1);
+  if (wanted >= MESSAGE_LEN) end_on_a_character(err->message, MESSAGE_LEN - 1);
+  make_one_line(err->message);
+}
+
+/* Formats `context` and appends `tail`. The arguments may point into err->message. */
+static void fill(cay_error *err, const char *tail, const char *format, va_list args) {
+  char text[MESSAGE_LEN];
+  int wanted = vsnprintf(text, sizeof text, format, args);
+  if (wanted < 0) {
+    text[0] = '\0';
+    wanted = 0;
+  }
+  if (tail[0] != '\0' && wanted < MESSAGE_LEN) {
+    size_t used = (size_t)wanted;
+    wanted += snprintf(text + used, sizeof text - used, ": %s", tail);
+  }
+  store(err, text, wanted);
+}
+
+cay_status err_set(cay_error *err, cay_status status, const char *format, ...) {
+  if (err == NULL) return status;
+  va_list args;
+  va_start(args, format);
+  fill(err, "", format, args);
+  va_end(args);
+  err->status = status;
+  err->os_errno = 0;
+  return status;
+}
+
+cay_status err_errno(cay_error *err, int os_errno, const char *format, ...) {
+  if (err == NULL) return CAY_IO;
+  char reason[128];
+  va_list args;
+  va_start(args, format);
+  fill(err, strerror_r(os_errno, reason, sizeof reason), format, args);
+  va_end(args);
+  err->status = CAY_IO;
+  err->os_errno = os_errno;
+  return CAY_IO;
+}
+
+cay_status err_no_memory(cay_error *err) { return err_set(err, CAY_NO_MEMORY, "out of memory"); }
+
+cay_status err_prefix(cay_error *err, cay_status status, const char *format, ...) {
+  if (err == NULL) return status;
+  char tail[MESSAGE_LEN];
+  memcpy(tail, err->message, sizeof tail);
+  va_list args;
+  va_start(args, format);
+  fill(err, tail, format, args);
+  va_end(args);
+  err->status = status;
+  return status;
+}

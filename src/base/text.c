@@ -1,0 +1,101 @@
+#include "base/text.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <string.h>
+
+/* What was not understood is shown, but not at any length. */
+#define SHOWN "%.40s"
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Digits from *at on; false if there is none or the value passes `max`. */
+static bool read_digits(const char **at, uint64_t max, uint64_t *out) {
+  if (!is_digit(**at)) return false;
+  uint64_t value = 0;
+  for (; is_digit(**at); (*at)++) {
+    uint64_t digit = (uint64_t)(**at - '0');
+    if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, digit, &value))
+      return false;
+    if (value > max) return false;
+  }
+  *out = value;
+  return true;
+}
+
+cay_status text_number(const char *text, uint64_t max, uint64_t *out, cay_error *err) {
+  uint64_t value;
+  const char *at = text;
+  if (!read_digits(&at, max, &value) || *at != '\0')
+    return err_set(err, CAY_INVALID, "'" SHOWN "' is not a number from 0 to %llu", text,
+                   (unsigned long long)max);
+  *out = value;
+  return CAY_OK;
+}
+
+/* Nanoseconds per unit; 0: no such unit. */
+static int64_t duration_unit(const char *unit) {
+  static const struct {
+    const char *name;
+    int64_t ns;
+  } units[] = { { "", NS_PER_SEC },
+                { "s", NS_PER_SEC },
+                { "ms", NS_PER_MS },
+                { "m", 60 * NS_PER_SEC },
+                { "h", 3600 * NS_PER_SEC } };
+  for (size_t i = 0; i < COUNT_OF(units); i++)
+    if (strcmp(unit, units[i].name) == 0) return units[i].ns;
+  return 0;
+}
+
+/* ".25" in units of 1e-9, digits beyond the ninth ignored; *at is left behind them. */
+static bool read_fraction(const char **at, int64_t *out_billionths) {
+  *out_billionths = 0;
+  if (**at != '.') return true;
+  (*at)++;
+  if (!is_digit(**at)) return false;
+  int64_t place = 100 * NS_PER_MS;
+  for (; is_digit(**at); (*at)++, place /= 10) *out_billionths += (**at - '0') * place;
+  return true;
+}
+
+static bool read_duration(const char *text, int64_t *out_ns) {
+  static const int64_t most = INT64_C(100) * 365 * 24 * 3600 * NS_PER_SEC;
+  uint64_t whole;
+  int64_t billionths, ns;
+  if (!read_digits(&text, INT64_MAX, &whole) || !read_fraction(&text, &billionths)) return false;
+  int64_t unit = duration_unit(text);
+  if (unit == 0 || __builtin_mul_overflow((int64_t)whole, unit, &ns) || ns > most) return false;
+  *out_ns = ns + (int64_t)((__int128)billionths * unit / NS_PER_SEC);
+  return true;
+}
+
+cay_status text_duration(const char *text, int64_t *out_ns, cay_error *err) {
+  int64_t ns;
+  if (!read_duration(text, &ns))
+    return err_set(err, CAY_INVALID, "'" SHOWN "' is not a duration such as 500ms, 5s, 2m or 1h", text);
+  *out_ns = ns;
+  return CAY_OK;
+}
+
+static bool read_size(const char *text, uint64_t *out) {
+  static const char units[] = "KMGT";
+  uint64_t value;
+  if (!read_digits(&text, UINT64_MAX, &value)) return false;
+  if (*text == '\0') {
+    *out = value;
+    return true;
+  }
+  const char *unit = strchr(units, *text & ~0x20);
+  if (unit == NULL || *unit == '\0' || text[1] != '\0') return false;
+  return !__builtin_mul_overflow(value, UINT64_C(1) << 10 * (unit - units + 1), out);
+}
+
+cay_status text_size(const char *text, uint64_t *out, cay_error *err) {
+  uint64_t value;
+  if (!read_size(text, &value))
+    return err_set(err, CAY_INVALID, "'" SHOWN "' is not a size such as 65536, 64K, 64M or 1G", text);
+  *out = value;
+  return CAY_OK;
+}
