@@ -22,26 +22,26 @@ extern "C" {
 
 typedef enum cay_status {
   CAY_OK = 0,
-  CAY_INVALID = 1,      /* the caller passed something that can never work     */
-  CAY_NO_MEMORY = 2,    /* the host is out of memory                           */
-  CAY_NOT_FOUND = 3,    /* no such file, process, guest, tool or snapshot      */
+  CAY_INVALID = 1,   /* the caller passed something that can never work     */
+  CAY_NO_MEMORY = 2, /* the host is out of memory                           */
+  CAY_NOT_FOUND = 3, /* no such file, process, guest, tool or snapshot      */
   CAY_EXISTS = 4,
-  CAY_DENIED = 5,       /* policy or capability says no                        */
-  CAY_LIMIT = 6,        /* a quota of this sandbox is used up                  */
-  CAY_TIMEOUT = 7,      /* the wait given by the caller ran out                */
-  CAY_CANCELLED = 8,    /* cay_sandbox_interrupt                               */
-  CAY_BUSY = 9,         /* needs a sandbox at rest and processes are running   */
-  CAY_CORRUPT = 10,     /* a module, manifest or snapshot does not verify      */
+  CAY_DENIED = 5,    /* policy or capability says no                        */
+  CAY_LIMIT = 6,     /* a quota of this sandbox is used up                  */
+  CAY_TIMEOUT = 7,   /* the wait given by the caller ran out                */
+  CAY_CANCELLED = 8, /* cay_sandbox_interrupt                               */
+  CAY_BUSY = 9,      /* needs a sandbox at rest and processes are running   */
+  CAY_CORRUPT = 10,  /* a module, manifest or snapshot does not verify      */
   CAY_UNSUPPORTED = 11,
-  CAY_IO = 12,          /* the host failed us; os_errno says how               */
-  CAY_INTERNAL = 13,    /* a bug in this library; please report the message    */
+  CAY_IO = 12,       /* the host failed us; os_errno says how               */
+  CAY_INTERNAL = 13, /* a bug in this library; please report the message    */
 } cay_status;
 
 /* Filled by a failing call. No allocation, nothing to free, so no error path can leak. */
 typedef struct cay_error {
   cay_status status;
-  int32_t os_errno;     /* errno: the host's when status is CAY_IO, the sandbox's for file calls, else 0 */
-  char message[248];    /* one line, outermost context first, always ended     */
+  int32_t os_errno;  /* errno: the host's when status is CAY_IO, the sandbox's for file calls, else 0 */
+  char message[248]; /* one line, outermost context first, always ended     */
 } cay_error;
 
 CAY_API const char *cay_version(void);                  /* "0.1.0"; static      */
