@@ -1,0 +1,68 @@
+/* text_test.c - durations and sizes as people write them (src/base/text.h). */
+#include "base/clock.h"
+#include "base/text.h"
+#include "test.h"
+
+static int64_t duration(const char *text) {
+  int64_t ns = -1;
+  return text_duration(text, &ns, NULL) == CAY_OK ? ns : -1;
+}
+
+TEST(a_duration_is_a_number_and_a_unit) {
+  EXPECT_EQ(duration("500ms"), 500 * NS_PER_MS);
+  EXPECT_EQ(duration("5s"), 5 * NS_PER_SEC);
+  EXPECT_EQ(duration("2m"), 120 * NS_PER_SEC);
+  EXPECT_EQ(duration("1h"), 3600 * NS_PER_SEC);
+  EXPECT_EQ(duration("7"), 7 * NS_PER_SEC);
+  EXPECT_EQ(duration("0"), 0);
+}
+
+TEST(a_duration_may_have_a_fraction) {
+  EXPECT_EQ(duration("1.5"), 1500 * NS_PER_MS);
+  EXPECT_EQ(duration("0.25m"), 15 * NS_PER_SEC);
+  EXPECT_EQ(duration("0.0000000019s"), 1);
+}
+
+TEST(what_is_no_duration_is_refused) {
+  const char *const wrong[] = {
+    "", "s", "-1s", "+1", " 1", "1 s", "1d", "1.s", ".5", "1s1", "99999999999999999999", "3154000001"
+  };
+  for (size_t i = 0; i < COUNT_OF(wrong); i++) EXPECT_EQ(duration(wrong[i]), -1);
+}
+
+static uint64_t size(const char *text) {
+  uint64_t len = 77;
+  return text_size(text, &len, NULL) == CAY_OK ? len : 77;
+}
+
+TEST(a_size_is_a_number_and_a_power_of_1024) {
+  EXPECT_EQ(size("0"), 0);
+  EXPECT_EQ(size("100"), 100);
+  EXPECT_EQ(size("64K"), 65536);
+  EXPECT_EQ(size("64m"), 64 << 20);
+  EXPECT_EQ(size("1G"), 1 << 30);
+  EXPECT_EQ(size("2T"), INT64_C(2) << 40);
+}
+
+TEST(what_is_no_size_is_refused) {
+  const char *const wrong[] = {
+    "", "K", "-1", "1.5K", "1KB", "1Q", "1 K", "18446744073709551616", "16777216T"
+  };
+  for (size_t i = 0; i < COUNT_OF(wrong); i++) EXPECT_EQ(size(wrong[i]), 77);
+}
+
+TEST(a_refusal_shows_what_is_accepted) {
+  cay_error err;
+  int64_t ns;
+  EXPECT_EQ(text_duration("soon", &ns, &err), CAY_INVALID);
+  EXPECT_TEXT(err.message, "'soon' is not a duration such as 500ms, 5s, 2m or 1h");
+}
+
+TEST(a_number_ends_at_its_maximum) {
+  uint64_t n = 0;
+  EXPECT_EQ(text_number("65535", 65535, &n, NULL), CAY_OK);
+  EXPECT_EQ(n, 65535);
+  EXPECT_EQ(text_number("65536", 65535, &n, NULL), CAY_INVALID);
+  EXPECT_EQ(text_number("0x10", 65535, &n, NULL), CAY_INVALID);
+  EXPECT_EQ(n, 65535);
+}
