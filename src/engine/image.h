@@ -1,0 +1,40 @@
+/* image.h - instances as values: freeze one, make others from it, put one back.
+ *
+ * Between two calls the whole state of an imageable module is its memory and its mutable globals, which it
+ * exports (eng_module_why_not_imageable). An image is that state, immutable; its memory is a memfd that
+ * instances map copy-on-write, so what they do not write they share.
+ *
+ * Every function here needs the instances it names at rest: not inside eng_call, except that
+ * eng_instance_fork may be called from a host function of the parent.
+ *
+ * Ownership   counted: eng_image_ref, eng_image_unref. Instances hold a reference on the image they came
+ * from. */
+#pragma once
+
+#include "engine/instance.h"
+
+typedef struct eng_image eng_image;
+
+/* CAY_UNSUPPORTED (not imageable: the message says why), CAY_NO_MEMORY, CAY_IO. */
+cay_status eng_image_freeze(eng_instance *instance, eng_image **out, cay_error *err) CHECKED;
+
+eng_image *eng_image_ref(eng_image *image);
+void eng_image_unref(eng_image *image); /* NULL is fine */
+OWNED_DEFINE(eng_image, eng_image_unref)
+
+eng_module *eng_image_module(const eng_image *image);  /* borrowed */
+uint64_t eng_image_memory_len(const eng_image *image); /* bytes of linear memory                 */
+uint64_t eng_image_stored_len(const eng_image *image); /* bytes that are not zero, in whole pages */
+
+/* 8 us whatever the size. Errors as eng_instance_new. */
+cay_status eng_instance_from_image(eng_image *image, const eng_instance_options *options, eng_instance **out,
+                                   cay_error *err) CHECKED;
+
+/* Puts an instance that was made from an image back to it: memory, globals, length as the guest sees it
+ * (memory that was grown stays reserved and is zeroed). CAY_INVALID if it was not made from an image. */
+cay_status eng_instance_reset(eng_instance *instance, cay_error *err) CHECKED;
+
+/* A copy of the parent, of memory and globals, as fork(2) wants it: costs by the pages the parent has
+ * changed. */
+cay_status eng_instance_fork(eng_instance *parent, const eng_instance_options *options, eng_instance **out,
+                             cay_error *err) CHECKED;

@@ -1,0 +1,133 @@
+/* instance.h - a running module: its memory, globals and functions.
+ *
+ * An instance belongs to one thread at a time, the one inside eng_call or, between calls, whoever the owner
+ * says. Only eng_instance_kick (stop.h) may be called from elsewhere.
+ *
+ * Memory      its base never moves while the instance lives; its length only grows. Up to 4 GiB of addresses
+ * are reserved, so a stray access of the guest traps. Ownership   eng_instance_new, eng_instance_free. Holds
+ * a reference on its module. Not here    several memories, shared memories, 64-bit memories. */
+#pragma once
+
+#include "engine/host.h"
+#include "engine/module.h"
+
+enum { ENG_PAGE = 65536 }; /* the unit in which memories grow, in bytes */
+
+/* Runs on the guest's thread after eng_instance_kick. See stop.h. */
+typedef enum eng_flow eng_kick_fn(eng_instance *instance, void *ctx);
+
+typedef struct eng_instance_options {
+  void *ctx;            /* given to host functions and on_kick; the instance does not own it */
+  eng_kick_fn *on_kick; /* NULL: a kick unwinds                                        */
+  uint64_t memory_max;  /* bytes the memory may reach; 0: 4 GiB                          */
+  uint64_t table_max;   /* elements a table may reach; 0: 10,000,000                     */
+  uint64_t fuel;        /* ENG_STOP_FUEL: the first budget (eng_fuel_set)                */
+} eng_instance_options;
+
+/* 4 us. Runs the start function if there is one. CAY_LIMIT (memory_max is less than the module's initial
+ * memory, or the host has no room), CAY_INVALID (no exported memory; a data segment beyond it; the start
+ * function failed), CAY_UNSUPPORTED (ENG_STOP_PROTECT and a start function: it could not be stopped),
+ * CAY_NO_MEMORY. */
+cay_status eng_instance_new(eng_module *module, const eng_instance_options *options, eng_instance **out,
+                            cay_error *err) CHECKED;
+
+/* Not from inside a call of it. NULL is fine. */
+void eng_instance_free(eng_instance *instance);
+OWNED_DEFINE(eng_instance, eng_instance_free)
+
+eng_module *eng_instance_module(const eng_instance *instance); /* borrowed */
+
+/* ---- memory ---- */
+
+/* The head of every instance, here only so that the functions below can be inline. */
+typedef struct eng_head {
+  uint8_t *base;
+  uint64_t len; /* at least this much is there; the guest may have grown it since */
+  void *ctx;
+} eng_head;
+
+static inline eng_head *eng_head_of(eng_instance *instance) { return (eng_head *)(void *)instance; }
+static inline void *eng_ctx(eng_instance *instance) { return eng_head_of(instance)->ctx; }
+static inline uint8_t *eng_memory(eng_instance *instance) { return eng_head_of(instance)->base; }
+
+uint64_t eng_memory_len(eng_instance *instance); /* bytes, now */
+
+/* `len` bytes of the guest's memory at `addr`; NULL unless all of them are there (then also for len 0). The
+ * bytes may change under your hands only by your own doing: the guest stands still during a host call. */
+static inline void *eng_memory_at(eng_instance *instance, uint32_t addr, uint64_t len) {
+  eng_head *head = eng_head_of(instance);
+  if (__builtin_expect(len > head->len || addr > head->len - len, 0)) {
+    uint64_t now = eng_memory_len(instance);
+    if (len > now || addr > now - len) return NULL;
+  }
+  return head->base + addr;
+}
+
+/* Adds `pages` of ENG_PAGE bytes and gives the length before, in pages. CAY_LIMIT. */
+cay_status eng_memory_grow(eng_instance *instance, uint32_t pages, uint32_t *old_pages,
+                           cay_error *err) CHECKED;
+
+/* The cap on any later growth, by guest or host, in bytes. */
+void eng_memory_set_max(eng_instance *instance, uint64_t bytes);
+
+/* ---- globals ---- */
+
+/* Resolved once per instance; plain data, valid as long as the instance. */
+typedef struct eng_global {
+  uint64_t opaque[3];
+  char type; /* i I f F */
+} eng_global;
+
+bool eng_global_find(eng_instance *instance, const char *name, eng_global *out) CHECKED;
+eng_val eng_global_get(eng_instance *instance, const eng_global *global);
+void eng_global_set(eng_instance *instance, const eng_global *global, eng_val value); /* must be mutable */
+
+/* ---- functions ---- */
+
+typedef struct eng_func {
+  uint64_t opaque[2];
+  size_t values; /* the larger of the counts of parameters and results */
+} eng_func;
+
+/* False unless there is one of exactly that type (host.h). */
+bool eng_func_find(eng_instance *instance, const char *name, const char *type, eng_func *out) CHECKED;
+
+enum eng_end {
+  ENG_RETURNED, /* results are in values[0..] */
+  ENG_LEFT,  /* a host function or on_kick answered ENG_UNWIND. Inside a host function: answer ENG_UNWIND too
+              */
+  ENG_THREW, /* only inside a host function: an exception came out. Answer ENG_THROW, or it is dropped */
+  ENG_TRAPPED, /* eng_trap_kind says how */
+};
+
+enum eng_trap {
+  ENG_TRAP_NONE,
+  ENG_TRAP_UNREACHABLE,
+  ENG_TRAP_MEMORY,     /* out of bounds */
+  ENG_TRAP_STACK,      /* overflow of the native stack */
+  ENG_TRAP_DIVISION,   /* by zero */
+  ENG_TRAP_ARITHMETIC, /* integer overflow, bad conversion */
+  ENG_TRAP_CALL,       /* indirect, to nothing or to another type */
+  ENG_TRAP_TABLE,      /* out of bounds */
+  ENG_TRAP_EXCEPTION,  /* nobody caught it */
+  ENG_TRAP_FUEL,       /* the budget is used up */
+  ENG_TRAP_OTHER,
+};
+
+/* Calls the guest (20 ns) with the arguments in values[0..], of which there are func->values. On any end but
+ * ENG_RETURNED the values are undefined. The instance can be called again after every end. */
+enum eng_end eng_call(eng_instance *instance, const eng_func *func, eng_val *values);
+
+/* How the last eng_call that answered ENG_TRAPPED ended. */
+enum eng_trap eng_trap_kind(const eng_instance *instance);
+const char *eng_trap_name(enum eng_trap kind); /* "memory access out of bounds"; static */
+
+/* What happened and where, several lines: the kind, then at most 16 frames of the guest, innermost first,
+ * with demangled names. Cut to `cap` (which includes the NUL); the length written. Until the next eng_call.
+ */
+size_t eng_trap_text(eng_instance *instance, char *out, size_t cap);
+
+/* ---- fuel (ENG_STOP_FUEL only; else without effect, and 0) ---- */
+
+void eng_fuel_set(eng_instance *instance, uint64_t units); /* about one per instruction */
+uint64_t eng_fuel_left(eng_instance *instance);
