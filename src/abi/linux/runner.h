@@ -62,9 +62,10 @@ OWNED_DEFINE(abi_runner, abi_linux_runner_free)
 cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out, cay_error *err) CHECKED;
 
 /* From the bytes of a module that is no file of the sandbox, for k_program_from_image. Compiled, or found in
- * the cache. Nothing is borrowed. Errors as eng_module_load. */
-cay_status abi_linux_image_from_bytes(eng_engine *engine, const void *bytes, size_t len, k_image **out,
-                                      cay_error *err) CHECKED;
+ * the cache. counted: for a job whose fuel is counted (else it cannot be). Nothing is borrowed. Errors as
+ * eng_module_load and abi_linux_image_new. */
+cay_status abi_linux_image_from_bytes(eng_engine *engine, const void *bytes, size_t len, bool counted,
+                                      k_image **out, cay_error *err) CHECKED;
 
 k_image *abi_linux_image_ref(k_image *image);
 void abi_linux_image_unref(k_image *image);               /* NULL is fine */
