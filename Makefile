@@ -1,0 +1,75 @@
+# make            set up this machine, build cay and its guests; afterwards ./cay works
+# make demo       the same, then show it at work
+# make test       every test, with all of its own set-up
+# make bench      figures, beside native and bubblewrap
+# make install PREFIX=/usr/local
+# make clean      remove what was built here (the cache of fetched and built things stays: $CAY_CACHE)
+#
+# Parts: setup fetch build guests. JOBS=n limits parallel work.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+NINJA = ninja -j $(JOBS)
+SAY = @printf '\033[1m%s\033[0m\n'
+
+.PHONY: all demo setup setup-test setup-bench fetch build guests build-asan build-tsan test bench install clean
+
+all: guests
+
+demo: all
+	@scripts/demo
+
+setup:
+	@scripts/setup
+
+setup-test:
+	@scripts/setup test
+
+setup-bench:
+	@scripts/setup bench
+
+fetch: setup
+	@scripts/fetch
+
+# ---- the host: build/ is what runs, build-asan/ and build-tsan/ are for the tests ----
+
+build/build.ninja: | fetch
+	@meson setup build >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
+	@mv build.log build/setup.log
+
+build-asan/build.ninja: | fetch setup-test
+	@CC=clang-19 meson setup build-asan -Db_sanitize=address,undefined >/dev/null
+
+build-tsan/build.ninja: | fetch setup-test
+	@CC=clang-19 meson setup build-tsan -Db_sanitize=thread >/dev/null
+
+build: build/build.ninja fetch
+	@scripts/quietly $(NINJA) -C build
+	@ln -sfn build/src/cli/cay cay
+
+build-asan build-tsan: %: %/build.ninja fetch
+	@scripts/quietly $(NINJA) -C $@
+	@ln -sfn ../../../build/guest $@/src/cay/guest
+
+# ---- what runs inside ----
+
+guests: build
+	@guest/build --out build/guest
+	@ln -sfn ../../guest build/src/cay/guest
+
+# ---- using it ----
+
+test: setup-test guests build-asan build-tsan
+	@CAY=$(CURDIR)/cay scripts/run-tests
+
+bench: setup-bench guests
+	@bench/run
+
+install: guests
+	@meson configure build -Dprefix=$(abspath $(PREFIX)) >/dev/null
+	@DESTDIR=$(DESTDIR) meson install -C build --quiet --no-rebuild
+	@mkdir -p $(DESTDIR)$(PREFIX)/lib/cay
+	@rm -rf $(DESTDIR)$(PREFIX)/lib/cay/guest && cp -rL build/guest $(DESTDIR)$(PREFIX)/lib/cay/guest
+
+clean:
+	rm -rf build build-asan build-tsan cay
