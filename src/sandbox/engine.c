@@ -1,0 +1,90 @@
+/* engine.c - what all sandboxes of a process share: compiled guests, the files they start with, the timer
+ * thread. */
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "sandbox/guests.h"
+#include "sandbox/sandbox.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sb_log(const cay_engine *engine, cay_log_level level, const char *area, const char *format, ...) {
+  if (engine->log == NULL) return;
+  char line[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  engine->log(engine->log_ctx, level, area, line);
+}
+
+/* <folder of libcay.so>/cay/guest */
+static char *beside_library(void) {
+  Dl_info info;
+  if (dladdr((void *)(uintptr_t)cay_engine_new, &info) == 0 || info.dli_fname == NULL) return NULL;
+  char *real = realpath(info.dli_fname, NULL);
+  if (real == NULL) return NULL;
+  buf path = BUF_INIT(BUF_UNLIMITED);
+  char *slash = strrchr(real, '/');
+  int folder = slash != NULL ? (int)(slash - real) : 0;
+  cay_status status = buf_appendf(&path, "%.*s/cay/guest", folder, real);
+  free(real); /* realpath's, not ours */
+  char *result = status == CAY_OK ? mem_strdup(buf_text(&path)) : NULL;
+  buf_free(&path);
+  return result;
+}
+
+static char *find_guest_dir(const char *wanted) {
+  if (wanted == NULL) wanted = secure_getenv("CAY_GUESTS");
+  return wanted != NULL ? mem_strdup(wanted) : beside_library();
+}
+
+static cay_status set_up(cay_engine *e, const cay_engine_options *o, cay_error *err) {
+  e->guest_dir = find_guest_dir(o->guest_dir);
+  if (e->guest_dir == NULL) return err_no_memory(err);
+  S_TRY(alarm_set_new(&e->alarms, err));
+  S_TRY(eng_engine_new(&(eng_options){ .cache_dir = o->cache_dir }, &e->wasm, err));
+  S_TRY(thread_pool_new(
+      &(thread_pool_options){
+          .name = "cay-guest", .stack_len = eng_thread_stack(e->wasm), .keep = 4, .linger_ms = 2000 },
+      &e->threads, err));
+  cay_status status = sb_guests_load(e, err);
+  return status == CAY_OK ? status : err_prefix(err, status, "guests");
+}
+
+cay_status cay_engine_new(const cay_engine_options *options, cay_engine **out, cay_error *err) {
+  cay_engine_options o;
+  if (!sb_options_copy(&o, sizeof o, options))
+    return err_set(err, CAY_INVALID, "engine options: from a newer version of cay.h");
+  cay_engine *e = mem_zalloc(sizeof *e);
+  if (e == NULL) return err_no_memory(err);
+  e->log = o.log;
+  e->log_ctx = o.log_ctx;
+  cay_status status = set_up(e, &o, err);
+  if (status != CAY_OK) {
+    cay_engine_free(e);
+    return status;
+  }
+  *out = e;
+  return CAY_OK;
+}
+
+void cay_engine_free(cay_engine *e) {
+  if (e == NULL) return;
+  thread_pool_free(e->threads);
+  sb_guests_free(e);
+  eng_engine_free(e->wasm);
+  alarm_set_free(e->alarms);
+  mem_free(e->guest_dir);
+  mem_free(e);
+}
+
+size_t cay_engine_guests(cay_engine *engine, size_t index, cay_guest *out) {
+  if (out != NULL && index < engine->guests->count) *out = engine->guests->list[index].public;
+  return engine->guests->count;
+}
+
+const char *cay_engine_guest_dir(cay_engine *engine) { return engine->guest_dir; }

@@ -1,0 +1,179 @@
+#include "sandbox/guests.h"
+
+#include "base/alloc.h"
+#include "kernel/fs/base_tree.h"
+#include "sandbox/status.h"
+#include "sandbox/tar.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char *join(const char *dir, const char *name, const char *suffix) {
+  size_t len = strlen(dir) + strlen(name) + strlen(suffix) + 2;
+  char *path = mem_alloc(len);
+  if (path != NULL) snprintf(path, len, "%s/%s%s", dir, name, suffix);
+  return path;
+}
+
+/* ---- programs ---- */
+
+/* "bash.wasm" has its machine code beside it in "bash.cwasm". */
+static cay_status open_precompiled(cay_engine *e, const sb_guest *g, enum eng_stop stop, eng_module **out,
+                                   cay_error *err) {
+  size_t len = strlen(g->module_path);
+  size_t stem = len > 5 && strcmp(g->module_path + len - 5, ".wasm") == 0 ? len - 5 : len;
+  char *path = mem_alloc(stem + sizeof ".cwasm");
+  if (path == NULL) return err_no_memory(err);
+  memcpy(path, g->module_path, stem);
+  memcpy(path + stem, ".cwasm", sizeof ".cwasm");
+  cay_status status = eng_module_open_precompiled(e->wasm, path, stop, &abi_linux_imports, out, err);
+  mem_free(path);
+  return status;
+}
+
+static cay_status open_module(cay_engine *e, sb_guest *g, enum eng_stop stop, eng_module **out,
+                              cay_error *err) {
+  cay_error why;
+  if (open_precompiled(e, g, stop, out, &why) == CAY_OK) {
+    g->public.precompiled = true;
+    return CAY_OK;
+  }
+  sb_log(e, CAY_LOG_WARN, "guests", "%s: %s; compiling it now", g->public.path, why.message);
+  return eng_module_load(e->wasm, g->wasm.data, g->wasm.len, NULL, stop, &abi_linux_imports, out, err);
+}
+
+static cay_status load_program(cay_engine *e, const sb_entry *entry, sb_guest *g, cay_error *err) {
+  g->module_path = join(e->guest_dir, entry->source, "");
+  if (g->module_path == NULL) return err_no_memory(err);
+  g->public = (cay_guest){ .path = entry->path, .module = g->module_path };
+  S_TRY(sb_map_file(g->module_path, &g->wasm, err));
+  g->public.len = g->wasm.len;
+  OWNED(eng_module_unref) eng_module *module = NULL;
+  S_TRY(open_module(e, g, entry->epoch ? ENG_STOP_EPOCH : ENG_STOP_PROTECT, &module, err));
+  return abi_linux_image_new(module, (cay_slice){ g->wasm.data, g->wasm.len }, &g->image, err);
+}
+
+static cay_status add_program(cay_engine *e, mem_builder *b, const sb_entry *entry, cay_error *err) {
+  sb_guest *g = &e->guests->list[e->guests->count++];
+  S_TRY(load_program(e, entry, g, err));
+  k_ret r = mem_builder_file(b, entry->path, 0755, 0, 0, g->wasm.data, g->wasm.len, NULL, NULL, g->image);
+  return sb_status(err, r, entry->path);
+}
+
+static cay_status add_link(cay_engine *e, mem_builder *b, const sb_entry *entry, cay_error *err) {
+  for (size_t i = 0; i < e->guests->count; i++)
+    if (strcmp(e->guests->list[i].public.path, entry->source) == 0) e->guests->list[i].public.link_count++;
+  return sb_status(err, mem_builder_symlink(b, entry->path, entry->source), entry->path);
+}
+
+/* ---- folders of data ---- */
+
+static k_ret add_member(mem_builder *b, const char *path, const sb_tar_entry *member) {
+  switch (member->type) {
+  case '5': return mem_builder_dir(b, path, member->mode, 0, 0);
+  case '2': return mem_builder_symlink(b, path, member->target);
+  default:
+    return mem_builder_file(b, path, member->mode, 0, 0, member->data.data, member->data.len, NULL, NULL,
+                            NULL);
+  }
+}
+
+static cay_status add_members(mem_builder *b, const char *root, cay_slice archive, cay_error *err) {
+  sb_tar_entry member;
+  cay_status status;
+  for (size_t at = 0; (status = sb_tar_next(archive, &at, &member, err)) == CAY_OK;) {
+    char path[K_PATH_MAX];
+    int len = snprintf(path, sizeof path, "%s/%s", root, member.name);
+    if (len < 0 || (size_t)len >= sizeof path)
+      return err_set(err, CAY_CORRUPT, "archive: a name is too long");
+    S_TRY(sb_status(err, add_member(b, path, &member), path));
+  }
+  return status == CAY_NOT_FOUND ? CAY_OK : status;
+}
+
+static cay_status add_tree(cay_engine *e, mem_builder *b, const sb_entry *entry, cay_error *err) {
+  char *path = join(e->guest_dir, entry->source, "");
+  if (path == NULL) return err_no_memory(err);
+  sb_mapped *archive = &e->guests->archives[e->guests->archive_count];
+  cay_status status = sb_map_file(path, archive, err);
+  mem_free(path);
+  if (status != CAY_OK) return status;
+  e->guests->archive_count++;
+  return add_members(b, entry->path, (cay_slice){ archive->data, archive->len }, err);
+}
+
+/* ---- all of it ---- */
+
+static cay_status add_entries(cay_engine *e, mem_builder *b, cay_error *err) {
+  for (size_t i = 0; i < e->manifest.count; i++) {
+    const sb_entry *entry = &e->manifest.entries[i];
+    switch (entry->kind) {
+    case SB_FILE: S_TRY(add_program(e, b, entry, err)); break;
+    case SB_LINK: S_TRY(add_link(e, b, entry, err)); break;
+    case SB_TREE: S_TRY(add_tree(e, b, entry, err)); break;
+    }
+  }
+  return CAY_OK;
+}
+
+static cay_status build_tree(cay_engine *e, cay_error *err) {
+  mem_builder *b = NULL;
+  S_TRY(sb_status(err, mem_builder_new(&b), NULL));
+  cay_status status = sb_status(err, k_base_tree_add(b), "base files");
+  if (status == CAY_OK) status = add_entries(e, b, err);
+  if (status != CAY_OK) {
+    mem_builder_free(b);
+    return status;
+  }
+  return sb_status(err, mem_builder_finish(b, &e->base), NULL);
+}
+
+static cay_status read_manifest(cay_engine *e, cay_error *err) {
+  char *path = join(e->guest_dir, "manifest", "");
+  if (path == NULL) return err_no_memory(err);
+  sb_mapped file = { 0 };
+  cay_status status = sb_map_file(path, &file, err);
+  if (status == CAY_OK) {
+    char *text = mem_strndup(file.data != NULL ? file.data : "", file.len);
+    status = text == NULL ? err_no_memory(err) : sb_manifest_parse(text, file.len, &e->manifest, err);
+    if (status != CAY_OK) err_prefix(err, status, "%s", path);
+  }
+  sb_unmap(&file);
+  mem_free(path);
+  return status;
+}
+
+static size_t count_kind(const sb_manifest *m, enum sb_entry_kind kind) {
+  size_t count = 0;
+  for (size_t i = 0; i < m->count; i++) count += m->entries[i].kind == kind;
+  return count;
+}
+
+cay_status sb_guests_load(cay_engine *e, cay_error *err) {
+  S_TRY(read_manifest(e, err));
+  sb_guests *guests = mem_zalloc(sizeof *guests);
+  if (guests == NULL) return err_no_memory(err);
+  e->guests = guests;
+  guests->list = mem_zalloc_array(count_kind(&e->manifest, SB_FILE), sizeof *guests->list);
+  guests->archives = mem_zalloc_array(count_kind(&e->manifest, SB_TREE), sizeof *guests->archives);
+  if (guests->list == NULL || guests->archives == NULL) return err_no_memory(err);
+  return build_tree(e, err);
+}
+
+void sb_guests_free(cay_engine *e) {
+  mem_tree_unref(e->base); /* its files point into the mappings below */
+  e->base = NULL;
+  if (e->guests != NULL) {
+    for (size_t i = 0; i < e->guests->count; i++) {
+      abi_linux_image_unref(e->guests->list[i].image);
+      sb_unmap(&e->guests->list[i].wasm);
+      mem_free(e->guests->list[i].module_path);
+    }
+    for (size_t i = 0; i < e->guests->archive_count; i++) sb_unmap(&e->guests->archives[i]);
+    mem_free(e->guests->list);
+    mem_free(e->guests->archives);
+    mem_free(e->guests);
+    e->guests = NULL;
+  }
+  sb_manifest_free(&e->manifest);
+}

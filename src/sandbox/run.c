@@ -1,0 +1,234 @@
+/* run.c - starting a program for the embedder, feeding it, and waiting for it (cay_run, cay_spawn,
+ * cay_process_*). */
+#include "sandbox/run.h"
+
+#include "base/alloc.h"
+#include "sandbox/command.h"
+#include "sandbox/input.h"
+#include "sandbox/status.h"
+
+/* ---- output ---- */
+
+static void capture(sb_run *run, int which, const void *data, size_t len) {
+  buf *to = &run->captured[which];
+  size_t room = to->max - to->len, take = len < room ? len : room;
+  if (take != 0 && buf_append(to, data, take) != CAY_OK) take = 0; /* no memory: it is cut here */
+  if (take < len) run->cut[which] = true;
+}
+
+/* On the guest's thread, without kernel.mu, one at a time for this run. */
+static void on_output(void *ctx, int fd, const void *data, size_t len) {
+  sb_run *run = ctx;
+  if (run->capture) {
+    pthread_mutex_lock(&run->mu);
+    capture(run, fd - 1, data, len);
+    pthread_mutex_unlock(&run->mu);
+  }
+  if (run->output != NULL) run->output(run->output_ctx, fd, (cay_slice){ data, len });
+}
+
+/* ---- life ---- */
+
+static void run_free(sb_run *run) {
+  if (run->job != NULL) {
+    (void)k_job_set_deadline(run->job, K_FOREVER);
+    k_lock(run->box->kernel);
+    k_job_unref(run->job);
+    k_unlock(run->box->kernel);
+  }
+  buf_free(&run->captured[0]);
+  buf_free(&run->captured[1]);
+  pthread_mutex_destroy(&run->mu);
+  mem_free(run);
+}
+
+static bool is_over(sb_run *run) {
+  k_lock(run->box->kernel);
+  bool over = run->job->alive == 0;
+  k_unlock(run->box->kernel);
+  return over;
+}
+
+void sb_runs_sweep(cay_sandbox *box, bool all) {
+  list over;
+  list_init(&over);
+  pthread_mutex_lock(&box->runs_mu);
+  LIST_EACH_SAFE (run, &box->runs, sb_run, in_box) {
+    if (!all && (!run->released || !is_over(run))) continue;
+    list_remove(&run->in_box);
+    list_push(&over, &run->in_box);
+  }
+  pthread_mutex_unlock(&box->runs_mu);
+  LIST_EACH_SAFE (run, &over, sb_run, in_box) run_free(run);
+}
+
+static cay_status run_new(cay_sandbox *box, const cay_run_options *options, uint64_t fuel, sb_run **out,
+                          cay_error *err) {
+  sb_run *run = mem_zalloc(sizeof *run);
+  if (run == NULL) return err_no_memory(err);
+  *run = (sb_run){
+    .box = box,
+    .captured = { BUF_INIT(box->limits.output), BUF_INIT(box->limits.output) },
+    .capture = !options->no_capture,
+    .input_open = options->input_open,
+    .output = options->output,
+    .output_ctx = options->output_ctx,
+    .start_ns = clock_mono_ns(),
+    .counts_fuel = fuel != 0,
+    .fuel_given = fuel,
+    .fuel_left = fuel,
+  };
+  pthread_mutex_init(&run->mu, NULL);
+  list_init(&run->in_box);
+  k_lock(box->kernel);
+  k_ret r = k_job_new(box->kernel, on_output, run, &run->job);
+  if (r >= 0 && fuel != 0) run->job->owner = &run->fuel_left;
+  k_unlock(box->kernel);
+  if (r < 0) {
+    run_free(run);
+    return sb_status(err, r, NULL);
+  }
+  *out = run;
+  return CAY_OK;
+}
+
+/* ---- starting ---- */
+
+static k_ret replace_input(k_process *p, cay_slice bytes) {
+  k_file *f = NULL;
+  K_TRY(sb_input_open(p->kernel, bytes, &f));
+  k_ret r = k_fd_put(&p->fds, f, 0, false);
+  if (r < 0) k_file_unref(f);
+  return r;
+}
+
+static k_ret prepare(sb_run *run, sb_command *command, k_process *p) {
+  command->what = command->cwd;
+  OWNED(k_inode_unref) k_inode *cwd = NULL;
+  K_TRY(vfs_resolve(&p->view, NULL, command->cwd, VFS_DIRECTORY, &cwd));
+  K_TRY(vfs_chdir(&p->view, cwd));
+  command->what = NULL;
+  K_TRY(k_job_stdio(run->job, p, run->input_open));
+  if (command->input.len != 0) K_TRY(replace_input(p, command->input));
+  return sb_command_load(command, p);
+}
+
+static cay_status start(sb_run *run, sb_command *command, cay_error *err) {
+  k_kernel *k = run->box->kernel;
+  k_process *p = NULL;
+  k_lock(k);
+  k_ret r = k_process_new(k, run->job, &p);
+  if (r >= 0) {
+    r = prepare(run, command, p);
+    if (r >= 0) r = k_process_start(p);
+    if (r < 0) k_process_discard(p);
+  }
+  k_unlock(k);
+  return r >= 0 ? CAY_OK : sb_command_failed(command, r, err);
+}
+
+static cay_status spawn(cay_sandbox *box, sb_command *command, const cay_run_options *options, sb_run **out,
+                        cay_error *err) {
+  sb_run *run = NULL;
+  S_TRY(run_new(box, options, command->fuel, &run, err));
+  if (command->wall_ms != UINT32_MAX) {
+    k_ret r = k_job_set_deadline(run->job, run->start_ns + command->wall_ms * NS_PER_MS);
+    if (r < 0) {
+      run_free(run);
+      return sb_status(err, r, NULL);
+    }
+  }
+  cay_status status = start(run, command, err);
+  if (status != CAY_OK) {
+    run_free(run);
+    return status;
+  }
+  pthread_mutex_lock(&box->runs_mu);
+  list_push(&box->runs, &run->in_box);
+  pthread_mutex_unlock(&box->runs_mu);
+  *out = run;
+  return CAY_OK;
+}
+
+cay_status cay_spawn(cay_sandbox *box, const cay_run_options *options, cay_process **out, cay_error *err) {
+  cay_run_options o;
+  if (!sb_options_copy(&o, sizeof o, options))
+    return err_set(err, CAY_INVALID, "run options: from a newer version of cay.h");
+  sb_runs_sweep(box, false);
+  sb_command command = { 0 };
+  cay_status status = sb_command_from(&command, box, &o, err);
+  if (status == CAY_OK) status = spawn(box, &command, &o, out, err);
+  sb_command_free(&command);
+  return status;
+}
+
+/* ---- while it runs ---- */
+
+cay_status cay_process_write(cay_process *run, cay_slice bytes, cay_error *err) {
+  if (!run->input_open) return err_set(err, CAY_INVALID, "standard input was not left open (input_open)");
+  k_lock(run->box->kernel);
+  k_ret r = 0;
+  size_t done = 0;
+  while (done < bytes.len &&
+         (r = k_job_write(run->job, (const char *)bytes.data + done, bytes.len - done, K_FOREVER)) > 0)
+    done += (size_t)r;
+  k_unlock(run->box->kernel);
+  if (r == -K_EPIPE) return err_set(err, CAY_IO, "nobody reads its standard input any more");
+  return sb_status(err, r, "standard input");
+}
+
+void cay_process_close_input(cay_process *run) {
+  k_lock(run->box->kernel);
+  k_job_close_input(run->job);
+  k_unlock(run->box->kernel);
+}
+
+void cay_process_signal(cay_process *run, int signal) {
+  k_siginfo info = { .signo = signal, .code = K_SI_USER };
+  k_lock(run->box->kernel);
+  if (!run->job->ended && k_kill(run->box->kernel, NULL, -run->job->pid, &info) < 0)
+    (void)k_kill(run->box->kernel, NULL, run->job->pid, &info);
+  k_unlock(run->box->kernel);
+}
+
+void cay_process_kill(cay_process *run) {
+  k_lock(run->box->kernel);
+  k_job_kill(run->job, K_JOB_CANCELLED);
+  k_unlock(run->box->kernel);
+}
+
+int32_t cay_process_pid(cay_process *run) { return run->job->pid; }
+
+/* ---- its end ---- */
+
+cay_status cay_process_wait(cay_process *run, int64_t timeout_ms, cay_result **out, cay_error *err) {
+  int64_t deadline = K_FOREVER;
+  if (timeout_ms >= 0 && timeout_ms < K_FOREVER / NS_PER_MS / 2)
+    deadline = clock_mono_ns() + timeout_ms * NS_PER_MS;
+  k_lock(run->box->kernel);
+  k_ret r = k_job_wait(run->job, deadline);
+  if (r >= 0 && run->end_ns == 0) run->end_ns = clock_mono_ns();
+  k_unlock(run->box->kernel);
+  if (r == -K_ETIMEDOUT)
+    return err_set(err, CAY_TIMEOUT, "still running after %lld ms", (long long)timeout_ms);
+  if (r < 0) return sb_status(err, r, NULL);
+  return sb_result_new(run, out, err);
+}
+
+void cay_process_free(cay_process *run) {
+  if (run == NULL) return;
+  cay_sandbox *box = run->box;
+  pthread_mutex_lock(&box->runs_mu);
+  run->released = true;
+  pthread_mutex_unlock(&box->runs_mu);
+  sb_runs_sweep(box, false);
+}
+
+cay_status cay_run(cay_sandbox *box, const cay_run_options *options, cay_result **out, cay_error *err) {
+  cay_process *process = NULL;
+  S_TRY(cay_spawn(box, options, &process, err));
+  if (process->input_open) cay_process_close_input(process);
+  cay_status status = cay_process_wait(process, -1, out, err);
+  cay_process_free(process);
+  return status;
+}

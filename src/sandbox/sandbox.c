@@ -1,0 +1,172 @@
+/* sandbox.c - the life of a sandbox (cay_sandbox_*). */
+#include "sandbox/sandbox.h"
+
+#include "base/alloc.h"
+#include "kernel/fs/devfs.h"
+#include "kernel/fs/mount.h"
+#include "kernel/fs/procfs.h"
+#include "sandbox/run.h"
+#include "sandbox/status.h"
+
+#include <string.h>
+
+static const char *const DEFAULT_ENV[] = {
+  "HOME=/home/agent", "PATH=/usr/local/bin:/usr/bin:/bin",
+  "USER=agent",       "LOGNAME=agent",
+  "SHELL=/bin/bash",  "LANG=C.UTF-8",
+  "TERM=dumb",        NULL,
+};
+
+static void fill_limits(cay_limits *l) {
+  if (l->memory == 0) l->memory = UINT64_C(256) << 20;
+  if (l->disk == 0) l->disk = UINT64_C(256) << 20;
+  if (l->output == 0) l->output = UINT64_C(1) << 20;
+  if (l->wall_ms == 0) l->wall_ms = 30000;
+  if (l->processes == 0) l->processes = 64;
+  if (l->files == 0) l->files = 65536;
+  if (l->open_files == 0) l->open_files = 1024;
+}
+
+/* What is left of the fuel of the run that `job` belongs to; its owner is the run (run.c). */
+static _Atomic uint64_t *job_fuel(void *ctx, k_job *job) {
+  (void)ctx;
+  return job->owner;
+}
+
+static cay_status make_kernel(cay_sandbox *box, uint64_t seed, cay_error *err) {
+  k_inode *root = NULL;
+  S_TRY(sb_status(err, memfs_new(box->engine->base, &root), NULL));
+  k_ret r = k_kernel_new(
+      &(k_options){
+          .runner = &abi_linux_ops,
+          .runner_ctx = box->runner,
+          .alarms = box->engine->alarms,
+          .limits = { box->limits.memory, box->limits.disk, box->limits.files, box->limits.processes,
+                      box->limits.open_files },
+          .root = root,
+          .seed = seed,
+      },
+      &box->kernel);
+  if (r < 0) k_inode_unref(root);
+  return sb_status(err, r, NULL);
+}
+
+typedef k_ret make_fs(k_inode **out);
+
+static k_ret mount_one(k_kernel *k, const char *path, const char *type, make_fs *make, bool writable) {
+  k_inode *root = NULL;
+  K_TRY(make(&root));
+  k_ret r = vfs_mount_add(k, path, type, root, writable);
+  if (r < 0) k_inode_unref(root);
+  return r;
+}
+
+static cay_status mount_system(cay_sandbox *box, cay_error *err) {
+  k_lock(box->kernel);
+  k_ret r = mount_one(box->kernel, "/dev", "devtmpfs", devfs_new, true);
+  if (r >= 0) r = mount_one(box->kernel, "/proc", "proc", procfs_new, true);
+  k_unlock(box->kernel);
+  return sb_status(err, r, "/dev, /proc");
+}
+
+static cay_status set_up(cay_sandbox *box, const cay_sandbox_options *o, cay_error *err) {
+  S_TRY(sb_env_put_all(&box->env, DEFAULT_ENV, err));
+  S_TRY(sb_env_put_all(&box->env, o->env, err));
+  abi_runner_options runner = { .threads = box->engine->threads,
+                                .trace = o->trace,
+                                .trace_ctx = o->trace_ctx,
+                                .fuel = job_fuel,
+                                .fuel_ctx = box };
+  S_TRY(abi_linux_runner_new(box->engine->wasm, &runner, &box->runner, err));
+  S_TRY(make_kernel(box, o->seed, err));
+  return mount_system(box, err);
+}
+
+cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *options, cay_sandbox **out,
+                           cay_error *err) {
+  cay_sandbox_options o;
+  if (!sb_options_copy(&o, sizeof o, options))
+    return err_set(err, CAY_INVALID, "sandbox options: from a newer version of cay.h");
+  cay_sandbox *box = mem_zalloc(sizeof *box);
+  if (box == NULL) return err_no_memory(err);
+  box->engine = engine;
+  pthread_mutex_init(&box->env_mu, NULL);
+  pthread_mutex_init(&box->runs_mu, NULL);
+  list_init(&box->runs);
+  bool known = sb_options_copy(&box->limits, sizeof box->limits, o.limits);
+  fill_limits(&box->limits);
+  cay_status status =
+      known ? set_up(box, &o, err) : err_set(err, CAY_INVALID, "limits: from a newer version of cay.h");
+  if (status != CAY_OK) {
+    cay_sandbox_free(box);
+    return status;
+  }
+  *out = box;
+  return CAY_OK;
+}
+
+void cay_sandbox_free(cay_sandbox *box) {
+  if (box == NULL) return;
+  if (box->kernel != NULL) {
+    cay_sandbox_interrupt(box);
+    k_kernel_stop(box->kernel);
+    sb_runs_sweep(box, true);
+    k_kernel_free(box->kernel);
+  }
+  abi_linux_runner_free(box->runner);
+  sb_env_free(&box->env);
+  pthread_mutex_destroy(&box->env_mu);
+  pthread_mutex_destroy(&box->runs_mu);
+  mem_free(box);
+}
+
+void cay_sandbox_interrupt(cay_sandbox *box) {
+  k_lock(box->kernel);
+  LIST_EACH_SAFE (p, &box->kernel->processes, k_process, in_kernel) {
+    if (p->job != NULL) k_job_kill(p->job, K_JOB_CANCELLED);
+  }
+  k_unlock(box->kernel);
+}
+
+void sb_usage(cay_sandbox *box, cay_usage *out) {
+  k_lock(box->kernel);
+  const k_account *used = &box->kernel->used;
+  *out = (cay_usage){
+    .memory = used->memory,
+    .memory_peak = used->memory_peak,
+    .disk = used->disk,
+    .disk_peak = used->disk_peak,
+    .syscalls = used->syscalls,
+    .unknown_syscalls = used->unknown_syscalls,
+    .forks = used->forks,
+    .execs = used->execs,
+    .processes = used->processes,
+    .processes_peak = used->processes_peak,
+    .files = used->inodes,
+  };
+  k_unlock(box->kernel);
+}
+
+void cay_sandbox_usage(cay_sandbox *box, cay_usage *out) { sb_usage(box, out); }
+
+cay_status cay_sandbox_setenv(cay_sandbox *box, const char *name, const char *value, cay_error *err) {
+  pthread_mutex_lock(&box->env_mu);
+  cay_status status = sb_env_set(&box->env, name, strlen(name), value, err);
+  pthread_mutex_unlock(&box->env_mu);
+  return status;
+}
+
+static cay_status copy_value(const char *name, const char *value, cay_buf *out, cay_error *err) {
+  if (value == NULL) return err_set(err, CAY_NOT_FOUND, "%.100s is not set", name);
+  char *copy = mem_strdup(value);
+  if (copy == NULL) return err_no_memory(err);
+  *out = (cay_buf){ copy, strlen(copy) };
+  return CAY_OK;
+}
+
+cay_status cay_sandbox_getenv(cay_sandbox *box, const char *name, cay_buf *out, cay_error *err) {
+  pthread_mutex_lock(&box->env_mu);
+  cay_status status = copy_value(name, sb_env_get(&box->env, name), out, err);
+  pthread_mutex_unlock(&box->env_mu);
+  return status;
+}

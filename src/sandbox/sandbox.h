@@ -1,0 +1,53 @@
+/* sandbox.h - what stands behind the types of cay.h. The only folder that knows all layers and wires them
+ * together.
+ *
+ * Locks       box.env_mu protects the environment of later runs, box.runs_mu the list of runs; each is held
+ * for a moment, never during a callback; order: runs_mu, kernel.mu. Everything else in a sandbox is the
+ * kernel's, under kernel.mu. */
+#pragma once
+
+#include "abi/linux/runner.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/thread.h"
+#include "engine/engine.h"
+#include "kernel/fs/memfs.h"
+#include "kernel/job.h"
+#include "kernel/kernel.h"
+#include "sandbox/env.h"
+#include "sandbox/manifest.h"
+
+#include <cay/cay.h>
+
+struct cay_engine {
+  eng_engine *wasm;
+  alarm_set *alarms;
+  thread_pool *threads; /* guests run on them */
+  mem_tree *base;       /* the files every sandbox starts with */
+  sb_manifest manifest;
+  struct sb_guests *guests;
+  char *guest_dir;
+  cay_log_fn *log;
+  void *log_ctx;
+};
+
+struct cay_sandbox {
+  cay_engine *engine;
+  abi_runner *runner;
+  k_kernel *kernel;
+  cay_limits limits; /* with the defaults filled in */
+  pthread_mutex_t env_mu;
+  sb_env env;
+  pthread_mutex_t runs_mu;
+  list runs; /* of sb_run: those whose processes may still write */
+};
+
+void sb_log(const cay_engine *engine, cay_log_level level, const char *area, const char *format, ...)
+    PRINTF(4, 5);
+
+/* A copy of the caller's option struct with zeros for what the caller's version did not have. False: from a
+ * newer version and with something set that this one does not know. */
+bool sb_options_copy(void *to, size_t to_size, const void *from);
+
+/* The public counters of a kernel. */
+void sb_usage(cay_sandbox *box, cay_usage *out);

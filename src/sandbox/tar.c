@@ -1,0 +1,98 @@
+#include "sandbox/tar.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = 512 };
+
+/* A header, as offsets and lengths of its fields. */
+enum {
+  NAME = 0,
+  NAME_LEN = 100,
+  MODE = 100,
+  MODE_LEN = 8,
+  SIZE = 124,
+  SIZE_LEN = 12,
+  SUM = 148,
+  SUM_LEN = 8,
+  TYPE = 156,
+  LINK = 157,
+  LINK_LEN = 100,
+  MAGIC = 257,
+  PREFIX = 345,
+  PREFIX_LEN = 155
+};
+
+/* Octal digits, with spaces around; false when there is anything else. */
+static bool octal(const uint8_t *field, size_t len, uint64_t *out) {
+  size_t i = 0;
+  uint64_t value = 0;
+  while (i < len && field[i] == ' ') i++;
+  for (; i < len && field[i] >= '0' && field[i] <= '7'; i++) value = value * 8 + (uint64_t)(field[i] - '0');
+  for (; i < len; i++)
+    if (field[i] != ' ' && field[i] != '\0') return false;
+  *out = value;
+  return true;
+}
+
+static bool sum_fits(const uint8_t *header) {
+  uint64_t want, sum = 0;
+  if (!octal(header + SUM, SUM_LEN, &want)) return false;
+  for (size_t i = 0; i < BLOCK; i++) sum += i >= SUM && i < SUM + SUM_LEN ? ' ' : header[i];
+  return sum == want;
+}
+
+static bool has_dotdot(const char *name) {
+  for (const char *at = name; (at = strstr(at, "..")) != NULL; at += 2)
+    if ((at == name || at[-1] == '/') && (at[2] == '\0' || at[2] == '/')) return true;
+  return false;
+}
+
+static void read_name(const uint8_t *header, char out[257]) {
+  const char *prefix = (const char *)header + PREFIX, *name = (const char *)header + NAME;
+  int prefix_len = (int)strnlen(prefix, PREFIX_LEN), name_len = (int)strnlen(name, NAME_LEN);
+  snprintf(out, 257, "%.*s%s%.*s", prefix_len, prefix, prefix_len != 0 ? "/" : "", name_len, name);
+  size_t skip = 0, len = strlen(out);
+  while (out[skip] == '/' || (out[skip] == '.' && out[skip + 1] == '/')) skip++;
+  while (len > skip && out[len - 1] == '/') len--;
+  memmove(out, out + skip, len - skip);
+  out[len - skip] = '\0';
+}
+
+static bool all_zero(const uint8_t *block) {
+  return block[0] == 0 && memcmp(block, block + 1, BLOCK - 1) == 0;
+}
+
+static cay_status read_header(const uint8_t *header, size_t left, sb_tar_entry *out, size_t *stored,
+                              cay_error *err) {
+  uint64_t size, mode;
+  if (memcmp(header + MAGIC, "ustar", 5) != 0 || !sum_fits(header))
+    return err_set(err, CAY_CORRUPT, "archive: a header does not verify");
+  if (!octal(header + SIZE, SIZE_LEN, &size) || !octal(header + MODE, MODE_LEN, &mode) || size > left)
+    return err_set(err, CAY_CORRUPT, "archive: an entry is cut short");
+  *out = (sb_tar_entry){
+    .type = header[TYPE] == '\0' ? '0' : (char)header[TYPE],
+    .mode = (uint32_t)mode & 07777,
+    .data = { header + BLOCK, (size_t)size },
+  };
+  read_name(header, out->name);
+  snprintf(out->target, sizeof out->target, "%.*s", LINK_LEN, (const char *)header + LINK);
+  if (has_dotdot(out->name)) return err_set(err, CAY_CORRUPT, "archive: a name with \"..\"");
+  *stored = ((size_t)size + BLOCK - 1) / BLOCK * BLOCK;
+  return CAY_OK;
+}
+
+cay_status sb_tar_next(cay_slice archive, size_t *at, sb_tar_entry *out, cay_error *err) {
+  for (;;) {
+    if (*at > archive.len || archive.len - *at < BLOCK)
+      return err_set(err, CAY_CORRUPT, "archive: cut short");
+    const uint8_t *header = (const uint8_t *)archive.data + *at;
+    if (all_zero(header)) return CAY_NOT_FOUND;
+    size_t stored;
+    S_TRY(read_header(header, archive.len - *at - BLOCK, out, &stored, err));
+    *at += BLOCK + stored;
+    if (out->type == '0' || out->type == '2' ||
+        (out->type == '5' && out->name[0] != '\0' && strcmp(out->name, ".") != 0))
+      return CAY_OK;
+  }
+}
