@@ -1,0 +1,52 @@
+/* symlinks - symlink(7): what follows a link and what does not, dangling links, readlink's truncation. */
+#include "posix.h"
+
+int main(void) {
+  char text[64];
+  struct stat st;
+  put("file", "content");
+  MUST(mkdir("dir", 0755));
+  put("dir/inside", "in dir");
+  SAY(symlink("file", "to-file"));
+  SAY(symlink("dir", "to-dir"));
+  SAY(symlink("nothing", "dangling"));
+  SAY(symlink("../file", "dir/up"));
+  SAY(symlink("x", "file"));
+  SAY(symlink("", "empty"));
+  SAY(symlink("x", ""));
+  SAY(symlink("x", "none/x"));
+
+  get("to-file");
+  get("to-dir/inside");
+  get("to-dir/up");
+  get("dangling");
+  SAY(lstat("dangling", &st));
+  IS(S_ISLNK(st.st_mode));
+  SHOW(st.st_size);
+  SHOW(st.st_mode & 0777);
+  SAY(stat("dangling", &st));
+  SAY(lstat("to-dir", &st));
+  IS(S_ISLNK(st.st_mode));
+  SAY(lstat("to-dir/", &st));
+  IS(S_ISDIR(st.st_mode));
+  SAY(lstat("to-file/", &st));
+
+  memset(text, '#', sizeof text);
+  SAY(readlink("to-file", text, sizeof text));
+  say("%.6s\n", text);
+  SAY(readlink("to-file", text, 2));
+  SAY(readlink("to-file", text, 0));
+  SAY(readlink("file", text, sizeof text));
+  SAY(readlink("none", text, sizeof text));
+
+  SAY(unlink("to-dir"));
+  get("dir/inside");
+  SAY(rmdir("to-file"));
+  SAY(open("dangling", O_CREAT | O_EXCL | O_WRONLY, 0644));
+  SAY(open("dangling", O_CREAT | O_WRONLY, 0644) >= 0);
+  SAY(access("nothing", F_OK));
+  SAY(chmod("to-file", 0600));
+  MUST(stat("file", &st));
+  say("mode %o\n", st.st_mode & 0777);
+  return 0;
+}
