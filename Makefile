@@ -54,7 +54,7 @@ build-asan build-tsan: %: %/build.ninja fetch
 # ---- what runs inside ----
 
 guests: build
-	@guest/build --out build/guest
+	@CAY_JOBS=$(JOBS) guest/build --out build/guest --aot build/src/aot/cay-aot
 	@ln -sfn ../../guest build/src/cay/guest
 
 # ---- using it ----
