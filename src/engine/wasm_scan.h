@@ -10,38 +10,42 @@
 
 #include <cay/status.h>
 
-enum wasm_kind { WASM_FUNC, WASM_TABLE, WASM_MEMORY, WASM_GLOBAL, WASM_TAG };
+enum eng_kind { ENG_KIND_FUNC, ENG_KIND_TABLE, ENG_KIND_MEMORY, ENG_KIND_GLOBAL, ENG_KIND_TAG };
 
-typedef struct wasm_import {
+typedef struct eng_scan_import {
   cay_slice module, name;
-  enum wasm_kind kind;
-} wasm_import;
+  enum eng_kind kind;
+} eng_scan_import;
 
-typedef struct wasm_export {
+typedef struct eng_scan_export {
   cay_slice name;
-  enum wasm_kind kind;
+  enum eng_kind kind;
   uint32_t index;
-} wasm_export;
+} eng_scan_export;
 
-/* Both may be NULL. false stops the scan, which then answers CAY_INVALID without a message of its own. */
-typedef struct wasm_visitor {
+/* Both may be NULL. false ends the scan, which then answers CAY_INVALID and leaves the message to the
+ * visitor. */
+typedef struct eng_scan_visitor {
   void *ctx;
-  bool (*on_import)(void *ctx, const wasm_import *import);
-  bool (*on_export)(void *ctx, const wasm_export *export);
-} wasm_visitor;
+  bool (*on_import)(void *ctx, const eng_scan_import *item);
+  bool (*on_export)(void *ctx, const eng_scan_export *item);
+} eng_scan_visitor;
 
-typedef struct wasm_info {
-  uint32_t imports, exports, functions, tables, memories,
-      tags;                 /* counts; all but imports include imported ones */
-  uint32_t mutable_globals; /* defined here */
+enum { ENG_WHY_NOT = 96 };
+
+typedef struct eng_scan_info {
+  uint32_t imports, exports;
+  uint32_t count[ENG_KIND_TAG + 1]; /* by enum eng_kind, imported ones included */
+  uint32_t mutable_globals;         /* defined here                             */
   bool has_start;
-  bool passive_segments;
-  bool changes_tables; /* some function does, or might */
-  bool imageable;      /* memory and exported globals are its whole state: see image.h */
-  char why_not[96];    /* one line, empty when imageable */
-} wasm_info;
+  bool forkable;             /* imageable but for globals that are not exported */
+  bool has_passive;          /* data or element segments that code copies later   */
+  bool changes_tables;       /* some function does, or has code unknown to us     */
+  bool imageable;            /* memory and exported globals are all its state     */
+  char why_not[ENG_WHY_NOT]; /* one line; empty when imageable                   */
+} eng_scan_info;
 
 /* CAY_CORRUPT (not a module, cut short, an unknown section), CAY_UNSUPPORTED (a component, another version),
- * CAY_INVALID (a visitor said no). `visitor` may be NULL. */
-cay_status wasm_scan(const void *bytes, size_t len, const wasm_visitor *visitor, wasm_info *out,
-                     cay_error *err) CHECKED;
+ * CAY_INVALID (the visitor said no). `visitor` may be NULL. */
+cay_status eng_scan(const void *bytes, size_t len, const eng_scan_visitor *visitor, eng_scan_info *out,
+                    cay_error *err) CHECKED;

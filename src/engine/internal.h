@@ -1,0 +1,182 @@
+/* internal.h - what the files of src/engine share. Nobody else includes it.
+ *
+ * Locks       engine.mu guards the module table, reference counts of modules and the making of wasm engines.
+ * It is never held while compiling, while calling a guest, or while taking another lock. instance.stop.mu
+ *             guards the protection of one memory; inside it only system calls are made. */
+#pragma once
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/list.h"
+#include "engine/engine.h"
+#include "engine/image.h"
+#include "engine/instance.h"
+#include "engine/module.h"
+#include "engine/stop.h"
+#include "engine/wasm_scan.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <wasmtime.h>
+
+/* Two facts about the C API are taken from its source and proved by tests, not from its documentation: see
+ * README.md. Look at both when this fails. */
+_Static_assert(WASMTIME_VERSION_MAJOR == 50, "check README.md, \"What we rely on\"");
+
+#define ENG_RESERVED                                                                                         \
+  (UINT64_C(1) << 32) /* addresses reserved for each memory; nothing beyond is ever mapped */
+
+enum { MODULE_BUCKETS = 256 };
+
+struct eng_engine {
+  pthread_mutex_t mu;
+  pthread_cond_t loaded; /* some module left MODULE_LOADING */
+  wasm_engine_t *wasm[ENG_STOP_COUNT];
+  size_t wasm_stack, module_max, idle_max;
+  char *cache_dir; /* NULL: none */
+  list buckets[MODULE_BUCKETS];
+  list idle; /* modules without references, the longest idle first */
+  size_t idle_count;
+  eng_cache_stats stats;
+  alarm_set *alarms;
+  int pagemap;       /* /proc/self/pagemap, or -1 */
+  bool fences_cheap; /* membarrier(2) does the expensive half: see stop.c */
+};
+
+/* ---- engine.c ---- */
+
+/* The wasm engine for `stop`, made now if need be. */
+cay_status eng_wasm(eng_engine *engine, enum eng_stop stop, wasm_engine_t **out, cay_error *err);
+
+/* Puts the text of `error`, which is deleted, into one line behind `what`. */
+cay_status eng_wt_error(cay_error *err, cay_status status, const char *what, wasmtime_error_t *error);
+cay_status eng_wt_trap(cay_error *err, cay_status status, const char *what, wasm_trap_t *trap);
+
+/* ---- module.c ---- */
+
+enum module_state { MODULE_LOADING, MODULE_READY, MODULE_FAILED };
+
+struct export {
+  char *name;
+  size_t len;
+  enum eng_kind kind;
+  bool is_mutable;
+  char type[24]; /* as in host.h, of a function or global; "?" when it cannot be written so */
+};
+
+struct eng_module {
+  eng_engine *engine;
+  digest key;
+  enum eng_stop stop;
+  const eng_imports *imports;
+  enum module_state state; /* this, refs and the lists: engine.mu */
+  size_t refs;
+  list bucket, idle;
+  /* immutable once ready */
+  wasmtime_module_t *wasm;
+  wasmtime_instance_pre_t *pre;
+  const uint8_t *code, *code_end;
+  struct export *exports; /* sorted by name */
+  size_t export_count;
+  const struct export *memory;
+  uint64_t memory_min; /* bytes */
+  bool has_start, forkable;
+  char why_not[ENG_WHY_NOT];
+};
+
+void eng_modules_free(eng_engine *engine); /* those that are idle, which must be all */
+const struct export *eng_export_find(const eng_module *module, const char *name, enum eng_kind kind);
+
+/* ---- exports.c ---- */
+cay_status eng_exports_read(eng_module *module, cay_error *err);
+void eng_exports_free(eng_module *module);
+
+/* ---- imports.c ---- */
+
+/* CAY_INVALID naming the first import that is not in the table. */
+cay_status eng_imports_check(const wasmtime_module_t *module, const eng_imports *imports, cay_error *err);
+cay_status eng_imports_link(eng_module *module, cay_error *err); /* makes module->pre */
+
+/* ---- artifact.c: compiled code in a file ---- */
+
+/* What stands behind the code in a file of ours. */
+struct artifact {
+  digest source;
+  enum eng_stop stop;
+  bool has_start, forkable;
+  char why_not[ENG_WHY_NOT];
+};
+
+/* module.c: from a module to that, and back. */
+void eng_module_learn(eng_module *module, const struct artifact *about);
+struct artifact eng_module_about(const eng_module *module);
+
+cay_status eng_artifact_write(const char *path, const struct artifact *about, const wasm_byte_vec_t *code,
+                              cay_error *err);
+/* Reads what stands behind the code; `verify` reads all of it and compares the checksum. CAY_NOT_FOUND,
+ * CAY_CORRUPT. */
+cay_status eng_artifact_read(const char *path, bool verify, struct artifact *out, cay_error *err);
+
+/* ---- cache.c: the folder ---- */
+cay_status eng_cache_open(const char *dir, char **out, cay_error *err);
+/* False: not there, or thrown away because it was corrupt or foreign. */
+bool eng_cache_load(eng_engine *engine, eng_module *module);
+void eng_cache_store(eng_engine *engine, const eng_module *module); /* best effort */
+
+/* ---- instance.c ---- */
+
+enum where { IN_HOST, IN_GUEST };
+
+/* See stop.c. */
+struct stop {
+  _Atomic bool kicked, rearmed;
+  _Atomic int where; /* ENG_STOP_PROTECT only */
+  _Atomic int retry_ms; /* 0: the alarm was never set */
+  pthread_mutex_t mu;
+  alarm_entry again;
+};
+
+struct eng_instance {
+  eng_head head; /* first: instance.h relies on it */
+  wasmtime_context_t *cx;
+  wasmtime_store_t *store;
+  eng_module *module;
+  wasmtime_instance_t wasm;
+  wasmtime_memory_t memory;
+  eng_kick_fn *on_kick;
+  uint64_t memory_max, table_max;
+  eng_image *image;  /* what its memory is mapped from, or NULL */
+  unsigned depth;    /* calls under way */
+  bool unwinding;    /* somebody answered ENG_UNWIND and the outermost frames are not gone yet */
+  wasm_trap_t *trap; /* of the last call that trapped or threw */
+  wasmtime_error_t *error;
+  enum eng_trap kind;
+  struct stop stop;
+};
+
+/* ---- call.c ---- */
+wasm_trap_t *eng_host_entry(void *env, wasmtime_caller_t *caller, wasmtime_val_raw_t *values, size_t count);
+void eng_drop_trap(eng_instance *instance);
+wasm_trap_t *eng_take_thrown(eng_instance *instance); /* NULL if there is none */
+
+/* ---- trap.c ---- */
+enum eng_trap eng_kind_of(const wasm_trap_t *trap);
+
+/* ---- stop.c ---- */
+void eng_stop_init(eng_instance *instance);
+void eng_stop_close(eng_instance *instance);
+void eng_stop_arm(eng_instance *instance); /* once the store exists */
+/* Around guest code. True: a kick is waiting and nothing of the guest may run; eng_stop_answer it. */
+bool eng_stop_enter_guest(eng_instance *instance);
+bool eng_stop_enter_host(eng_instance *instance);
+enum eng_flow eng_stop_answer(eng_instance *instance);
+
+/* ---- rescue.c ---- */
+void eng_rescue_install(void);
+eng_instance *eng_rescue_swap(eng_instance *running); /* what this thread runs now; gives the one before */
+
+/* ---- pages.c ---- */
+typedef bool eng_pages_fn(void *ctx, size_t offset, size_t len);
+/* Calls `visit` for runs of pages in [base, base + len) that are not as they were mapped; all of them when
+ * the host cannot tell. False if a visit said so. */
+bool eng_pages_changed(const eng_engine *engine, uint8_t *base, size_t len, eng_pages_fn *visit, void *ctx);

@@ -1,0 +1,68 @@
+/* Wasmtime turns a fault of guest code into a trap. Its runtime functions for memory.copy and memory.fill are
+ * native code and a fault there would end the process. When the cause is that stop.c took the memory away,
+ * this handler gives it back and the function goes on; stop.c tries again a little later.
+ *
+ * A signal handler can know its instance only by a thread-local variable, and the handler it replaced only by
+ * a static: these are the two exceptions to "no state of the process". */
+#include "engine/internal.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+static struct sigaction before;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local __attribute__((tls_model("initial-exec"))) eng_instance *running;
+
+eng_instance *eng_rescue_swap(eng_instance *now) {
+  eng_instance *last = running;
+  running = now;
+  return last;
+}
+
+static const uint8_t *program_counter(const void *context) {
+  const ucontext_t *u = context;
+#if defined(__x86_64__)
+  return (const uint8_t *)u->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+  return (const uint8_t *)u->uc_mcontext.pc;
+#else
+#error "where does this processor keep the program counter?"
+#endif
+}
+
+/* Native code, on memory that we took away. In guest code the same fault is wasmtime's to handle. */
+static bool is_ours(const eng_instance *i, const uint8_t *address, const uint8_t *pc) {
+  if (i == NULL || i->module->stop != ENG_STOP_PROTECT || !atomic_load(&i->stop.kicked)) return false;
+  if (atomic_load(&i->stop.where) != IN_GUEST) return false;
+  if (pc >= i->module->code && pc < i->module->code_end) return false;
+  return address >= i->head.base && address < i->head.base + wasmtime_memory_data_size(i->cx, &i->memory);
+}
+
+static void pass_on(int number, siginfo_t *info, void *context) {
+  if (before.sa_flags & SA_SIGINFO) {
+    before.sa_sigaction(number, info, context);
+  } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+    (void)sigaction(number, &before, NULL); /* the instruction faults again, and then nobody handles it */
+  } else {
+    before.sa_handler(number);
+  }
+}
+
+static void on_fault(int number, siginfo_t *info, void *context) {
+  eng_instance *i = running;
+  if (!is_ours(i, info->si_addr, program_counter(context))) {
+    pass_on(number, info, context);
+    return;
+  }
+  (void)mprotect(i->head.base, wasmtime_memory_data_size(i->cx, &i->memory), PROT_READ | PROT_WRITE);
+}
+
+static void install(void) {
+  struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+  (void)sigemptyset(&action.sa_mask);
+  (void)sigaction(SIGSEGV, NULL, &before); /* known before the first fault can ask for it */
+  (void)sigaction(SIGSEGV, &action, &before);
+}
+
+void eng_rescue_install(void) { (void)pthread_once(&once, install); }

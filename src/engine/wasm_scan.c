@@ -1,0 +1,245 @@
+#include "engine/wasm_scan.h"
+
+#include "base/error.h"
+#include "engine/wasm_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { GLOBALS_MAX = 64 }; /* mutable globals that an image may have; C programs have one to five */
+
+enum section {
+  CUSTOM,
+  TYPE,
+  IMPORT,
+  FUNCTION,
+  TABLE,
+  MEMORY,
+  GLOBAL,
+  EXPORT,
+  START,
+  ELEMENT,
+  CODE,
+  DATA,
+  DATA_COUNT,
+  TAG
+};
+
+typedef struct scan {
+  const uint8_t *start;
+  const eng_scan_visitor *visitor;
+  eng_scan_info *info;
+  wasm_reader code;              /* contents of the code section */
+  uint32_t globals[GLOBALS_MAX]; /* indices of the mutable ones not exported so far */
+  bool memory_exported, odd_global, odd_memory, imported_state, refused;
+} scan;
+
+/* The limits of a memory or table; the flags. */
+static uint8_t read_limits(wasm_reader *r) {
+  uint8_t flags = read_byte(r);
+  if (flags > 0x0f) read_fail(r);
+  (void)read_leb(r, 70);
+  if (flags & 1) (void)read_leb(r, 70);
+  if (flags & 8) (void)read_u32(r); /* size of a page */
+  return flags;
+}
+
+static void scan_memory_type(scan *s, wasm_reader *r) {
+  if (read_limits(r) & ~1) s->odd_memory = true; /* shared, 64-bit, or with pages of another size */
+}
+
+static void scan_import(scan *s, wasm_reader *r) {
+  eng_scan_import item = { .module = read_name(r), .name = read_name(r) };
+  uint8_t kind = read_byte(r);
+  switch (kind) {
+  case ENG_KIND_FUNC: (void)read_u32(r); break;
+  case ENG_KIND_TABLE: (void)read_type(r), (void)read_limits(r); break;
+  case ENG_KIND_MEMORY: scan_memory_type(s, r); break;
+  case ENG_KIND_GLOBAL: (void)read_type(r), (void)read_byte(r); break;
+  case ENG_KIND_TAG: (void)read_byte(r), (void)read_u32(r); break;
+  default: read_fail(r);
+  }
+  if (r->bad) return;
+  item.kind = (enum eng_kind)kind;
+  s->info->imports++;
+  s->info->count[kind]++;
+  if (kind != ENG_KIND_FUNC) s->imported_state = true;
+  if (s->visitor != NULL && s->visitor->on_import != NULL)
+    s->refused |= !s->visitor->on_import(s->visitor->ctx, &item);
+}
+
+static void scan_table(scan *s, wasm_reader *r) {
+  s->info->count[ENG_KIND_TABLE]++;
+  bool initial = r->at < r->end && *r->at == 0x40;
+  if (initial) read_skip(r, 2);
+  (void)read_type(r);
+  (void)read_limits(r);
+  if (initial) wasm_skip_constant(r);
+}
+
+static void scan_memory(scan *s, wasm_reader *r) {
+  s->info->count[ENG_KIND_MEMORY]++;
+  scan_memory_type(s, r);
+}
+
+static void scan_global(scan *s, wasm_reader *r) {
+  uint8_t type = read_type(r), mutability = read_byte(r);
+  wasm_skip_constant(r);
+  uint32_t index = s->info->count[ENG_KIND_GLOBAL]++;
+  if (mutability == 0) return;
+  if (s->info->mutable_globals < GLOBALS_MAX) s->globals[s->info->mutable_globals] = index;
+  s->info->mutable_globals++;
+  if (type < 0x7b || type > 0x7f) s->odd_global = true; /* not a number or vector */
+}
+
+static void scan_export(scan *s, wasm_reader *r) {
+  eng_scan_export item = { .name = read_name(r) };
+  uint8_t kind = read_byte(r);
+  item.index = read_u32(r);
+  if (kind > ENG_KIND_TAG) read_fail(r);
+  if (r->bad) return;
+  item.kind = (enum eng_kind)kind;
+  s->info->exports++;
+  if (kind == ENG_KIND_MEMORY) s->memory_exported = true;
+  for (uint32_t i = 0; kind == ENG_KIND_GLOBAL && i < GLOBALS_MAX && i < s->info->mutable_globals; i++)
+    if (s->globals[i] == item.index) s->globals[i] = UINT32_MAX;
+  if (s->visitor != NULL && s->visitor->on_export != NULL)
+    s->refused |= !s->visitor->on_export(s->visitor->ctx, &item);
+}
+
+static void scan_element(scan *s, wasm_reader *r) {
+  uint32_t flags = read_u32(r);
+  if (flags > 7) read_fail(r);
+  if ((flags & 3) == 1) s->info->has_passive = true;
+  if ((flags & 1) == 0) { /* active: a table and an offset */
+    if (flags & 2) (void)read_u32(r);
+    wasm_skip_constant(r);
+  }
+  if (flags & 3) (void)(flags & 4 ? read_type(r) : read_byte(r));
+  uint32_t count = read_u32(r);
+  for (uint32_t i = 0; i < count && !r->bad; i++) {
+    if (flags & 4)
+      wasm_skip_constant(r);
+    else
+      (void)read_u32(r);
+  }
+}
+
+static void scan_data(scan *s, wasm_reader *r) {
+  uint32_t flags = read_u32(r);
+  if (flags > 2) read_fail(r);
+  if (flags == 1) s->info->has_passive = true;
+  if (flags == 2) (void)read_u32(r);
+  if (flags != 1) wasm_skip_constant(r);
+  read_skip(r, read_u32(r));
+}
+
+static void scan_tag(scan *s, wasm_reader *r) {
+  s->info->count[ENG_KIND_TAG]++;
+  (void)read_byte(r);
+  (void)read_u32(r);
+}
+
+static void scan_function(scan *s, wasm_reader *r) {
+  s->info->count[ENG_KIND_FUNC]++;
+  (void)read_u32(r);
+}
+
+static void each(scan *s, wasm_reader *r, void (*item)(scan *, wasm_reader *)) {
+  uint32_t count = read_u32(r);
+  if (count > read_left(r)) read_fail(r); /* every item takes a byte at least */
+  for (uint32_t i = 0; i < count && !r->bad && !s->refused; i++) item(s, r);
+}
+
+static void scan_section(scan *s, uint8_t id, wasm_reader *r) {
+  switch ((enum section)id) {
+  case IMPORT: each(s, r, scan_import); break;
+  case FUNCTION: each(s, r, scan_function); break;
+  case TABLE: each(s, r, scan_table); break;
+  case MEMORY: each(s, r, scan_memory); break;
+  case GLOBAL: each(s, r, scan_global); break;
+  case EXPORT: each(s, r, scan_export); break;
+  case START: s->info->has_start = true; break;
+  case ELEMENT: each(s, r, scan_element); break;
+  case CODE: s->code = *r; break;
+  case DATA: each(s, r, scan_data); break;
+  case TAG: each(s, r, scan_tag); break;
+  case CUSTOM:
+  case TYPE:
+  case DATA_COUNT: break;
+  default: r->bad = true;
+  }
+}
+
+static bool hidden_global(const scan *s) {
+  for (uint32_t i = 0; i < s->info->mutable_globals; i++)
+    if (s->globals[i] != UINT32_MAX) return true;
+  return false;
+}
+
+/* The first reason why memory and globals are not the whole state; NULL if they are. */
+static const char *why_not_forkable(const scan *s) {
+  const eng_scan_info *info = s->info;
+  if (info->count[ENG_KIND_MEMORY] != 1) return "it has not exactly one memory";
+  if (s->imported_state) return "it imports a memory, table, global or tag";
+  if (s->odd_memory) return "its memory is shared, 64-bit or has pages of another size";
+  if (!s->memory_exported) return "its memory is not exported";
+  if (info->has_start) return "it has a start function, which would run again";
+  if (s->odd_global) return "a mutable global holds a reference";
+  if (info->has_passive) return "it has passive segments";
+  if (info->changes_tables) return "its code changes tables, or has instructions unknown to this check";
+  return NULL;
+}
+
+static const char *why_not_imageable(const scan *s) {
+  if (s->info->mutable_globals > GLOBALS_MAX) return "it has more than 64 mutable globals";
+  if (hidden_global(s)) return "a mutable global is not exported";
+  return NULL;
+}
+
+static cay_status check_header(const uint8_t *bytes, size_t len, cay_error *err) {
+  static const uint8_t magic[4] = { 0, 'a', 's', 'm' };
+  if (len < 8 || memcmp(bytes, magic, sizeof magic) != 0)
+    return err_set(err, CAY_CORRUPT, "not a WebAssembly module: it does not begin with \\0asm");
+  uint16_t version = (uint16_t)(bytes[4] | bytes[5] << 8), layer = (uint16_t)(bytes[6] | bytes[7] << 8);
+  if (layer == 1) return err_set(err, CAY_UNSUPPORTED, "this is a component; only core modules can be run");
+  if (version != 1 || layer != 0)
+    return err_set(err, CAY_UNSUPPORTED, "WebAssembly version %u.%u is not known, only 1", version, layer);
+  return CAY_OK;
+}
+
+static cay_status scan_all(scan *s, wasm_reader *r, cay_error *err) {
+  while (read_left(r) > 0) {
+    size_t offset = (size_t)(r->at - s->start);
+    uint8_t id = read_byte(r);
+    uint32_t len = read_u32(r);
+    wasm_reader part = read_part(r, len);
+    if (r->bad)
+      return err_set(err, CAY_CORRUPT, "the module is cut short in the section at byte %zu", offset);
+    scan_section(s, id, &part);
+    if (s->refused) return CAY_INVALID;
+    if (part.bad)
+      return err_set(err, CAY_CORRUPT, "section %u at byte %zu of the module is malformed", id, offset);
+  }
+  return CAY_OK;
+}
+
+cay_status eng_scan(const void *bytes, size_t len, const eng_scan_visitor *visitor, eng_scan_info *out,
+                    cay_error *err) {
+  S_TRY(check_header(bytes, len, err));
+  eng_scan_info info = { 0 };
+  const uint8_t *start = bytes;
+  scan s = { .start = start, .visitor = visitor, .info = &info };
+  wasm_reader r = { .at = start + 8, .end = start + len };
+  S_TRY(scan_all(&s, &r, err));
+
+  if (info.count[ENG_KIND_TABLE] > 0 && s.code.at != NULL)
+    info.changes_tables = wasm_code_changes_tables(s.code);
+  const char *reason = why_not_forkable(&s);
+  info.forkable = reason == NULL;
+  if (reason == NULL) reason = why_not_imageable(&s);
+  info.imageable = reason == NULL;
+  if (reason != NULL) (void)snprintf(info.why_not, sizeof info.why_not, "%s", reason);
+  *out = info;
+  return CAY_OK;
+}
