@@ -76,8 +76,8 @@ static k_ret load_module(sb_command *c, k_process *p, k_program **out) {
   k_kernel *k = p->kernel;
   k_image *image = NULL;
   k_unlock(k);
-  cay_status status =
-      abi_linux_image_from_bytes(c->box->engine->wasm, c->module.data, c->module.len, c->fuel != 0, &image, &c->why);
+  cay_status status = abi_linux_image_from_bytes(c->box->engine->wasm, c->module.data, c->module.len,
+                                                 c->fuel != 0, &image, &c->why);
   k_lock(k);
   if (status != CAY_OK) return status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
   k_ret r = k_program_from_image(k, image, c->argv[0], c->argv, sb_env_vector(&c->env), out);

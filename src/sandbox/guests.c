@@ -60,9 +60,16 @@ static cay_status add_program(cay_engine *e, mem_builder *b, const sb_entry *ent
   return sb_status(err, r, entry->path);
 }
 
+/* The target of a link, absolute or beside the link itself, is this path. */
+static bool leads_to(const sb_entry *link, const char *path) {
+  if (link->source[0] == '/') return strcmp(link->source, path) == 0;
+  size_t dir = (size_t)(strrchr(link->path, '/') - link->path) + 1;
+  return strncmp(link->path, path, dir) == 0 && strcmp(link->source, path + dir) == 0;
+}
+
 static cay_status add_link(cay_engine *e, mem_builder *b, const sb_entry *entry, cay_error *err) {
   for (size_t i = 0; i < e->guests->count; i++)
-    if (strcmp(e->guests->list[i].public.path, entry->source) == 0) e->guests->list[i].public.link_count++;
+    if (leads_to(entry, e->guests->list[i].public.path)) e->guests->list[i].public.link_count++;
   return sb_status(err, mem_builder_symlink(b, entry->path, entry->source), entry->path);
 }
 
@@ -129,7 +136,7 @@ static cay_status build_tree(cay_engine *e, cay_error *err) {
 }
 
 static cay_status read_manifest(cay_engine *e, cay_error *err) {
-  char *path = join(e->guest_dir, "manifest", "");
+  char *path = join(e->guest_dir, "guest.list", "");
   if (path == NULL) return err_no_memory(err);
   sb_mapped file = { 0 };
   cay_status status = sb_map_file(path, &file, err);
