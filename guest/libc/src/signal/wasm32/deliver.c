@@ -1,0 +1,53 @@
+/* Handlers run in the guest: after a system call, or at a loop edge where the host calls __cay_deliver. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "cay_arch.h"
+#include "syscall.h"
+
+struct sigframe { /* as the host writes it */
+  int sig;
+  unsigned flags;
+  void (*handler)(int);
+  unsigned oldmask[2];
+  siginfo_t info;
+};
+_Static_assert(offsetof(struct sigframe, info) == 20 && sizeof(struct sigframe) == 148, "the host's layout");
+
+volatile int __cay_sigpending;
+volatile int __cay_busy;
+
+static struct sigaltstack altstack = { .ss_flags = SS_DISABLE };
+
+static void run(struct sigframe *f) {
+  ucontext_t context = { .uc_stack = altstack };
+  unsigned *mask = (unsigned *)&context.uc_sigmask; /* a handler may change it */
+  mask[0] = f->oldmask[0], mask[1] = f->oldmask[1];
+  if (f->flags & SA_SIGINFO) ((void (*)(int, siginfo_t *, void *))f->handler)(f->sig, &f->info, &context);
+  else f->handler(f->sig);
+  __cay_host_syscall(SYS_cay_sigreturn, (long)mask, 0, 0, 0, 0, 0);
+}
+
+void __cay_drain(void) {
+  struct sigframe f;
+  __cay_sigpending = 0;
+  while (__cay_host_syscall(SYS_cay_sigtake, (long)&f, 0, 0, 0, 0, 0) > 0) run(&f);
+}
+
+/* While the page table is half changed a handler that allocates would ruin it: the flag stays up, and the next call drains it. */
+__attribute__((export_name("__cay_deliver"))) void __cay_deliver(void) {
+  if (!__cay_busy) __cay_drain();
+}
+
+/* The stack is kept and reported, and never switched to: a handler runs on the one stack there is. */
+long __cay_sigaltstack(const void *new, void *old) {
+  const struct sigaltstack *n = new;
+  struct sigaltstack was = altstack;
+  if (n && (n->ss_flags & ~SS_DISABLE)) return -EINVAL;
+  if (n && !(n->ss_flags & SS_DISABLE) && n->ss_size < MINSIGSTKSZ) return -ENOMEM;
+  if (n) altstack = *n;
+  if (old) *(struct sigaltstack *)old = was;
+  return 0;
+}

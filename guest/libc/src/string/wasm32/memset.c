@@ -1,0 +1,3 @@
+#include <string.h>
+
+void *memset(void *dest, int byte, size_t n) { return __builtin_memset(dest, byte, n); }
