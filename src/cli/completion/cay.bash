@@ -1,0 +1,51 @@
+# bash completion for cay(1)
+
+_cay_paths() { # what the names of files in $1 continue to, directories with a slash
+  compopt -o nospace -o filenames
+  COMPREPLY=($(compgen -f -- "$1"))
+}
+
+_cay_run() {
+  local word=$1 before=$2
+  case $before in
+  --in | --mount)
+    [[ $word == *:* ]] || _cay_paths "$word"
+    return
+    ;;
+  -e | --env)
+    compopt -o nospace
+    COMPREPLY=($(compgen -v -- "$word"))
+    return
+    ;;
+  -t | --timeout) COMPREPLY=($(compgen -W '1s 10s 1m 5m none' -- "$word")) && return ;;
+  --memory | --disk) COMPREPLY=($(compgen -W '64M 256M 1G' -- "$word")) && return ;;
+  --capture) COMPREPLY=($(compgen -W '64K 1M 16M' -- "$word")) && return ;;
+  --out | -C | --cwd | --procs | --fuel) return ;;
+  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W '--in --out --mount --env --cwd --timeout --memory --disk --procs --fuel --json
+      --capture --strace --stats --quiet --help' -- "$word"))
+  else
+    _cay_paths "$word"
+  fi
+}
+
+_cay() {
+  # COMP_WORDS splits at ':', which stands inside our values: take the line apart at blanks.
+  local line=${COMP_LINE:0:COMP_POINT} words word before
+  read -ra words <<<"$line"
+  [[ $line == *[[:space:]] ]] && words+=('')
+  word=${words[-1]} before=${words[-2]}
+  COMPREPLY=()
+  if ((${#words[@]} <= 2)); then
+    COMPREPLY=($(compgen -W 'run guests doctor help --help --version' -- "$word"))
+    return
+  fi
+  case ${words[1]} in
+  run) _cay_run "$word" "$before" ;;
+  guests | doctor) COMPREPLY=($(compgen -W '--json --help' -- "$word")) ;;
+  help) COMPREPLY=($(compgen -W 'run guests doctor' -- "$word")) ;;
+  esac
+}
+
+complete -F _cay cay

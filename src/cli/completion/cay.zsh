@@ -1,0 +1,56 @@
+#compdef cay
+# zsh completion for cay(1)
+
+_cay_pair() { # HOST:GUEST, of which the first half is a file of this machine
+  if compset -P '*:'; then
+    _message 'path in the sandbox'
+  else
+    _files -S ':'
+  fi
+}
+
+_cay_run() {
+  _arguments -S \
+    '*--in=[copy a file or directory into the sandbox]:HOST\[\:GUEST\]:_cay_pair' \
+    '*--out=[copy a file or directory out of it]:GUEST\[\:HOST\]:' \
+    '*--mount=[let the sandbox see a directory]:HOST\:GUEST\[\:rw\]:_cay_pair' \
+    '*'{-e,--env=}'[set or inherit a variable]:NAME\[=VALUE\]:_parameters -g "*export*" -qS=' \
+    '(-C --cwd)'{-C,--cwd=}'[where it starts]:directory of the sandbox:' \
+    '(-t --timeout)'{-t,--timeout=}'[end it after this time]:time:(1s 10s 1m 5m none)' \
+    '--memory=[memory of all processes]:size:(64M 256M 1G)' \
+    '--disk=[bytes in files]:size:(64M 256M 1G)' \
+    '--procs=[processes at once]:number:' \
+    '--fuel=[WebAssembly operations]:number:(10M 1G)' \
+    '--json[the whole result as one JSON object]' \
+    '--capture=[the most of each output stream that --json keeps]:size:(64K 1M 16M)' \
+    '--strace[show each system call]' \
+    '--stats[show times and amounts at the end]' \
+    '(-q --quiet)'{-q,--quiet}'[do not explain how the run ended]' \
+    '(-h --help)'{-h,--help}'[show the options]' \
+    '1:command or WebAssembly file:_files' \
+    '*::argument:_files'
+}
+
+_cay() {
+  local -a commands=(
+    'run:run a command in a new sandbox'
+    'guests:list the programs that a sandbox has'
+    'doctor:say what works on this machine'
+    'help:explain a command'
+  )
+  if ((CURRENT == 2)); then
+    _describe command commands
+    _arguments '--help' '--version'
+    return
+  fi
+  local command=$words[2]
+  shift words
+  ((CURRENT--))
+  case $command in
+  run) _cay_run ;;
+  guests | doctor) _arguments '--json[as JSON]' '--help[explain the command]' ;;
+  help) _describe command commands ;;
+  esac
+}
+
+_cay "$@"

@@ -1,0 +1,121 @@
+/* help.c - what `cay help` teaches. */
+#include "cli/commands.h"
+#include "cli/request.h"
+#include "cli/say.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char cay_help[] =
+    "cay runs commands that nobody has reviewed: a real shell in a sandbox of its own, in this process.\n"
+    "The sandbox sees nothing of this machine but what you give it.\n"
+    "\n"
+    "usage: cay run [OPTION]... COMMAND...\n"
+    "       cay guests | doctor | help [COMMAND] | --version\n"
+    "\n"
+    "  run       run a command in a new sandbox (`cay help run`)\n"
+    "  guests    list the programs that a sandbox has\n"
+    "  doctor    say what works on this machine, and what to do about what does not\n"
+    "  help      explain a command\n"
+    "\n"
+    "First steps\n"
+    "  cay run 'ls / | wc -l'                              a line for the shell\n"
+    "  cay run --in data.csv 'sort data.csv | head'        with a copy of a file\n"
+    "  cay run --mount .:/src --cwd /src 'grep -r TODO .'  over a directory, only to read\n"
+    "  echo 'hello' | cay run 'tr a-z A-Z'                 input and output pass through\n"
+    "\n"
+    "The manual is cay(1).\n";
+
+static const char run_help_start[] =
+    "usage: cay run [OPTION]... COMMAND...\n"
+    "       cay run [OPTION]... -- PROGRAM [ARGUMENT]...\n"
+    "       cay run [OPTION]... FILE.wasm [ARGUMENT]...\n"
+    "\n"
+    "Runs a command in a new sandbox, which is gone afterwards. COMMAND is a line for bash; several words are\n"
+    "joined with blanks. After -- stands a program and its arguments, taken as they are. A WebAssembly file of\n"
+    "this machine is run as the program.\n"
+    "\n"
+    "Standard input, output and error pass through, and so does the exit code. Ctrl-C interrupts the command;\n"
+    "twice within a second ends it.\n";
+
+static const char run_help_end[] =
+    "\n"
+    "Exit code\n"
+    "  the command's own, 128 + signal, 124 at the time limit or out of fuel,\n"
+    "  125 when cay itself failed, 126 or 127 when the program cannot be run or is not there\n"
+    "\n"
+    "Examples\n"
+    "  cay run 'for i in 1 2 3; do echo $i; done'\n"
+    "  cay run -- printf '%s\\n' 'one argument' 'and another'\n"
+    "  cay run --in src --out src/report.txt 'cd src && wc -l *.c > report.txt'\n"
+    "  cay run --timeout 2s --memory 64M 'while :; do :; done'; echo $?\n"
+    "  cay run --json 'ls /nowhere' | jq .exit_code\n"
+    "  cay run --env LANG --env MODE=test 'env | sort'\n"
+    "  cay run --strace 'cat /etc/os-release' 2>trace.txt\n";
+
+static const char guests_help[] =
+    "usage: cay guests [--json]\n"
+    "\n"
+    "Lists the programs that every sandbox starts with. CODE is \"ready\" when their machine code was made ahead\n"
+    "of time and fits this machine; otherwise they are compiled when first run.\n"
+    "CAY_GUESTS=DIR takes them from another folder.\n";
+
+static const char doctor_help[] =
+    "usage: cay doctor [--json]\n"
+    "\n"
+    "Looks at everything cay needs of this machine, runs a command in a sandbox, and says what to do about what\n"
+    "does not work. \"note\" is for what cay can do without. Exits with 1 when something fails.\n";
+
+bool help_show(const char *command) {
+  if (strcmp(command, "cay") == 0 || strcmp(command, "help") == 0) {
+    (void)fputs(cay_help, stdout);
+  } else if (strcmp(command, "run") == 0) {
+    (void)fputs(run_help_start, stdout);
+    request_help();
+    (void)fputs(run_help_end, stdout);
+  } else if (strcmp(command, "guests") == 0) {
+    (void)fputs(guests_help, stdout);
+  } else if (strcmp(command, "doctor") == 0) {
+    (void)fputs(doctor_help, stdout);
+  } else {
+    return false;
+  }
+  return fflush(stdout) == 0;
+}
+
+int command_help(int argc, char **argv) {
+  const char *about = argc > 1 ? argv[1] : "cay";
+  if (help_show(about)) return 0;
+  say("there is no command %.60s", about);
+  say_hint("`cay help` lists them");
+  return EXIT_USAGE;
+}
+
+int command_version(int argc, char **argv) {
+  (void)argc, (void)argv;
+  printf("cay %s\n", cay_version());
+  return fflush(stdout) == 0 ? 0 : EXIT_WRONG;
+}
+
+bool command_flags(int argc, char **argv, bool *json, int *code) {
+  static const struct option known[] = { { "help", no_argument, NULL, 'h' },
+                                         { "json", no_argument, NULL, 'j' },
+                                         { NULL, 0, NULL, 0 } };
+  bool help = false, wrong = false;
+  *json = false;
+  *code = EXIT_USAGE;
+  optind = 0;
+  opterr = 0;
+  for (int answer; (answer = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
+    if (answer == 'j') *json = true;
+    if (answer == 'h') help = true;
+    if (answer == '?') wrong = true;
+  }
+  if (wrong || optind < argc) {
+    say("cay %s takes only --json and --help", argv[0]);
+    return false;
+  }
+  if (help) *code = help_show(argv[0]) ? 0 : EXIT_WRONG;
+  return !help;
+}

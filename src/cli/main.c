@@ -1,0 +1,36 @@
+/* main.c - finds the command that was meant. */
+#include "cli/commands.h"
+#include "cli/say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+  const char *name;
+  int (*run)(int argc, char **argv);
+} commands[] = {
+  { "run", command_run },         { "guests", command_guests },     { "doctor", command_doctor },
+  { "help", command_help },       { "--help", command_help },       { "-h", command_help },
+  { "version", command_version }, { "--version", command_version }, { "-V", command_version },
+};
+
+static int unknown(const char *word) {
+  static const char *const names[] = { "run", "guests", "doctor", "help", "version", NULL };
+  const char *near = say_nearest(word, names);
+  if (near != NULL)
+    say("there is no command %.60s; did you mean %s?", word, near);
+  else
+    say("there is no command %.60s; to run it in a sandbox: cay run '%.60s'", word, word);
+  say_hint("`cay help` lists the commands");
+  return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    (void)help_show("cay");
+    return EXIT_USAGE;
+  }
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+  return unknown(argv[1]);
+}

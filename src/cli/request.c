@@ -1,0 +1,265 @@
+#include "cli/request.h"
+
+#include "cli/path.h"
+#include "cli/say.h"
+#include "cli/value.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_id {
+  OPTION_NONE = 0x100, /* above every character: getopt_long answers these or a short option */
+#define HEADING(text)
+#define OPTION(id, short_name, long_name, argument, help) OPTION_##id,
+#include "cli/run_options.def"
+#undef HEADING
+#undef OPTION
+};
+
+static const struct option long_options[] = {
+#define HEADING(text)
+#define OPTION(id, short_name, long_name, argument, help)                                                    \
+  { long_name, (argument) != NULL ? required_argument : no_argument, NULL, OPTION_##id },
+#include "cli/run_options.def"
+#undef HEADING
+#undef OPTION
+  { NULL, 0, NULL, 0 },
+};
+
+/* '+': the first word that is no option ends them, so that `cay run ls -l` needs no "--". */
+static const char short_options[] = "+:e:C:t:qh";
+
+/* The option that getopt_long answered. One without a letter gets a case that never comes. */
+static int long_id(int answer) {
+  switch (answer) {
+#define HEADING(text)
+#define OPTION(id, short_name, long_name, argument, help)                                                    \
+  case (short_name) != 0 ? (short_name): -1000 - OPTION_##id : return OPTION_##id;
+#include "cli/run_options.def"
+#undef HEADING
+#undef OPTION
+  default: return answer;
+  }
+}
+
+__attribute__((format(printf, 3, 4))) static cay_status fail(cay_error *why, cay_status status,
+                                                             const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  *why = (cay_error){ .status = status };
+  (void)vsnprintf(why->message, sizeof why->message, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+static cay_status no_memory(cay_error *why) { return fail(why, CAY_NO_MEMORY, "out of memory"); }
+
+/* ---- pairs: HOST:GUEST ---- */
+
+/* `colon` NULL: there is no second part. */
+static cay_status add_pair(request_pairs *list, const char *text, const char *colon, bool writable,
+                           cay_error *why) {
+  request_pair *items = realloc(list->items, (list->count + 1) * sizeof *items);
+  if (items == NULL) return no_memory(why);
+  list->items = items;
+
+  size_t len = colon != NULL ? (size_t)(colon - text) : strlen(text);
+  request_pair pair = { .from = strndup(text, len),
+                        .to = colon != NULL ? strdup(colon + 1) : NULL,
+                        .writable = writable };
+  items[list->count++] = pair;
+  if (pair.from == NULL || (colon != NULL && pair.to == NULL)) return no_memory(why);
+  if (pair.from[0] == '\0' || (pair.to != NULL && pair.to[0] == '\0'))
+    return fail(why, CAY_INVALID, "'%.80s': one side of the ':' is empty", text);
+  return CAY_OK;
+}
+
+/* "data:/srv/data:rw". A colon may be in the name on this machine, not in the one of the sandbox. */
+static cay_status add_mount(request *r, const char *text, cay_error *why) {
+  size_t len = strlen(text);
+  bool writable = len > 3 && strcmp(text + len - 3, ":rw") == 0;
+  if (writable || (len > 3 && strcmp(text + len - 3, ":ro") == 0)) len -= 3;
+  char *pair = strndup(text, len);
+  if (pair == NULL) return no_memory(why);
+
+  const char *colon = strrchr(pair, ':');
+  cay_status s =
+      colon != NULL
+          ? add_pair(&r->mounts, pair, colon, writable, why)
+          : fail(why, CAY_INVALID,
+                 "--mount %.80s: where in the sandbox? write --mount HOST:GUEST, or HOST:GUEST:rw", text);
+  free(pair);
+  return s;
+}
+
+/* ---- environment ---- */
+
+static cay_status add_env(request *r, const char *text, cay_error *why) {
+  if (text[0] == '\0' || text[0] == '=')
+    return fail(why, CAY_INVALID, "--env '%.80s': the variable has no name", text);
+  char *assignment = NULL;
+  if (strchr(text, '=') != NULL) {
+    assignment = strdup(text);
+  } else {
+    const char *value = getenv(text);
+    if (value == NULL) return CAY_OK; /* as unset there as here */
+    if (asprintf(&assignment, "%s=%s", text, value) < 0) assignment = NULL;
+  }
+  char **env = realloc(r->env, (r->env_count + 2) * sizeof *env);
+  if (env != NULL) r->env = env;
+  if (env == NULL || assignment == NULL) {
+    free(assignment);
+    return no_memory(why);
+  }
+  env[r->env_count++] = assignment;
+  env[r->env_count] = NULL;
+  return CAY_OK;
+}
+
+/* ---- amounts ---- */
+
+static cay_status set_size(const char *option, const char *text, uint64_t *out, cay_error *why) {
+  if (value_size(text, out)) return CAY_OK;
+  return fail(why, CAY_INVALID, "--%s %.40s: not a size; write bytes, or 64K, 64M, 1G", option, text);
+}
+
+static cay_status set_count(const char *option, const char *text, uint64_t max, uint64_t *out,
+                            cay_error *why) {
+  if (value_count(text, max, out)) return CAY_OK;
+  return fail(why, CAY_INVALID, "--%s %.40s: not a number above 0; write 64, or 10K, 500M, 2G", option, text);
+}
+
+static cay_status set_timeout(const char *text, cay_limits *limits, cay_error *why) {
+  if (value_duration(text, &limits->wall_ms)) return CAY_OK;
+  return fail(why, CAY_INVALID, "--timeout %.40s: not a time; write seconds, or 500ms, 5s, 2m, or none",
+              text);
+}
+
+static cay_status set_procs(const char *text, cay_limits *limits, cay_error *why) {
+  uint64_t count = 0;
+  cay_status s = set_count("procs", text, UINT32_MAX, &count, why);
+  if (s == CAY_OK) limits->processes = (uint32_t)count;
+  return s;
+}
+
+static cay_status set_cwd(request *r, const char *dir, cay_error *why) {
+  if (dir[0] == '\0') return fail(why, CAY_INVALID, "--cwd '': name a directory of the sandbox");
+  free(r->cwd);
+  r->cwd = path_join("/home/agent", dir);
+  return r->cwd != NULL ? CAY_OK : no_memory(why);
+}
+
+/* ---- the options ---- */
+
+static cay_status apply(request *r, int id, const char *value, cay_error *why) {
+  switch (id) {
+  case OPTION_IN: return add_pair(&r->in, value, strrchr(value, ':'), false, why);
+  case OPTION_OUT: return add_pair(&r->out, value, strchr(value, ':'), false, why);
+  case OPTION_MOUNT: return add_mount(r, value, why);
+  case OPTION_ENV: return add_env(r, value, why);
+  case OPTION_CWD: return set_cwd(r, value, why);
+  case OPTION_TIMEOUT: return set_timeout(value, &r->limits, why);
+  case OPTION_MEMORY: return set_size("memory", value, &r->limits.memory, why);
+  case OPTION_DISK: return set_size("disk", value, &r->limits.disk, why);
+  case OPTION_PROCS: return set_procs(value, &r->limits, why);
+  case OPTION_FUEL: return set_count("fuel", value, UINT64_MAX, &r->limits.fuel, why);
+  case OPTION_CAPTURE: return set_size("capture", value, &r->limits.output, why);
+  case OPTION_JSON: r->json = true; return CAY_OK;
+  case OPTION_STRACE: r->strace = true; return CAY_OK;
+  case OPTION_STATS: r->stats = true; return CAY_OK;
+  case OPTION_QUIET: r->quiet = true; return CAY_OK;
+  case OPTION_HELP: r->help = true; return CAY_OK;
+  default: return fail(why, CAY_INVALID, "unknown option");
+  }
+}
+
+static cay_status unknown(const char *word, cay_error *why) {
+  const char *names[sizeof long_options / sizeof *long_options] = { NULL };
+  for (size_t i = 0; long_options[i].name != NULL; i++) names[i] = long_options[i].name;
+  char name[64] = "";
+  if (strncmp(word, "--", 2) == 0)
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+  const char *near = say_nearest(name, names);
+  if (near != NULL && strcmp(near, name) == 0) return fail(why, CAY_INVALID, "--%s takes no value", name);
+  if (near != NULL) return fail(why, CAY_INVALID, "there is no option %.60s; did you mean --%s?", word, near);
+  return fail(why, CAY_INVALID, "there is no option %.60s", word);
+}
+
+static cay_status parse_options(request *r, int argc, char **argv, cay_error *why) {
+  optind = 0; /* glibc: start afresh, also within a process that parsed before */
+  opterr = 0;
+  int last = 1;
+  for (int answer; (answer = getopt_long(argc, argv, short_options, long_options, NULL)) != -1;) {
+    const char *word = argv[last];
+    if (answer == ':') return fail(why, CAY_INVALID, "%.60s needs a value", word);
+    if (answer == '?') return unknown(word, why);
+    cay_status s = apply(r, long_id(answer), optarg, why);
+    if (s != CAY_OK) return s;
+    last = optind;
+  }
+  r->exact = optind > last; /* getopt_long took a "--" */
+  r->words = argv + optind;
+  r->word_count = (size_t)(argc - optind);
+  return CAY_OK;
+}
+
+cay_status request_parse(request *r, int argc, char **argv, cay_error *why) {
+  /* The library's defaults, as numbers: messages about a limit name it. */
+  *r = (request){ .limits = CAY_INIT(cay_limits, .memory = 256 << 20, .disk = 256 << 20, .output = 1 << 20,
+                                     .wall_ms = 30000, .processes = 64) };
+  cay_status s = set_cwd(r, ".", why);
+  if (s == CAY_OK) s = parse_options(r, argc, argv, why);
+  if (s != CAY_OK || r->help) return s;
+  if (r->word_count == 0)
+    return fail(why, CAY_INVALID, "nothing to run; for example: cay run 'ls / | wc -l'");
+  return CAY_OK;
+}
+
+static void free_pairs(request_pairs *list) {
+  for (size_t i = 0; i < list->count; i++) {
+    free(list->items[i].from);
+    free(list->items[i].to);
+  }
+  free(list->items);
+}
+
+void request_free(request *r) {
+  free_pairs(&r->in);
+  free_pairs(&r->out);
+  free_pairs(&r->mounts);
+  for (size_t i = 0; i < r->env_count; i++) free(r->env[i]);
+  free(r->env);
+  free(r->cwd);
+  *r = (request){ 0 };
+}
+
+char *request_line(const request *r) {
+  size_t len = 1;
+  for (size_t i = 0; i < r->word_count; i++) len += strlen(r->words[i]) + 1;
+  char *line = malloc(len), *end = line;
+  if (line == NULL) return NULL;
+  for (size_t i = 0; i < r->word_count; i++) {
+    if (i > 0) *end++ = ' ';
+    end = stpcpy(end, r->words[i]);
+  }
+  *end = '\0';
+  return line;
+}
+
+static void help_row(char short_name, const char *long_name, const char *argument, const char *help) {
+  char names[64], letter[8] = "";
+  if (short_name != 0) (void)snprintf(letter, sizeof letter, "-%c,", short_name);
+  (void)snprintf(names, sizeof names, "%3s --%s %s", letter, long_name, argument != NULL ? argument : "");
+  printf("  %-27s %s\n", names, help);
+}
+
+void request_help(void) {
+#define HEADING(text) printf("\n%s\n", text);
+#define OPTION(id, short_name, long_name, argument, help) help_row(short_name, long_name, argument, help);
+#include "cli/run_options.def"
+#undef HEADING
+#undef OPTION
+}

@@ -1,0 +1,38 @@
+/* request.h - what a person asked `cay run` to do. */
+#pragma once
+
+#include <cay/cay.h>
+
+/* One --in, --out or --mount, as written; a side left out is NULL. */
+typedef struct request_pair {
+  char *from, *to;
+  bool writable; /* mounts */
+} request_pair;
+
+typedef struct request_pairs {
+  request_pair *items;
+  size_t count;
+} request_pairs;
+
+typedef struct request {
+  char *const *words; /* of argv: what to run, NULL ended */
+  size_t word_count;
+  bool exact; /* after "--": a program and its arguments, not a line for the shell */
+  request_pairs in, out, mounts;
+  char **env; /* "NAME=value", NULL ended, NULL: none */
+  size_t env_count;
+  char *cwd; /* absolute */
+  cay_limits limits;
+  bool json, strace, stats, quiet, help;
+} request;
+
+/* Reads the words behind "run" (argv[0] is not looked at). CAY_INVALID: *why is what to tell the person, and
+ * CAY_NO_MEMORY. The request must be freed in either case; it borrows argv. */
+CAY_CHECK cay_status request_parse(request *r, int argc, char **argv, cay_error *why);
+void request_free(request *r);
+
+/* The line for the shell: one word as it is, several with a blank between. Yours (free); NULL: no memory. */
+char *request_line(const request *r);
+
+/* The options as a table in two columns, to standard output. */
+void request_help(void);

@@ -1,0 +1,222 @@
+/* run.c - `cay run`: one sandbox for one command. */
+#include "cli/commands.h"
+#include "cli/copy.h"
+#include "cli/engine.h"
+#include "cli/input.h"
+#include "cli/module.h"
+#include "cli/path.h"
+#include "cli/report.h"
+#include "cli/request.h"
+#include "cli/say.h"
+#include "cli/stop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where the guest's output goes. */
+typedef struct sink {
+  cay_sandbox *box;
+  atomic_int broken; /* errno of a write that failed: from then on nothing is written */
+} sink;
+
+static void on_output(void *ctx, int fd, cay_slice bytes) {
+  sink *s = ctx;
+  if (s->broken != 0 || say_write(fd, bytes.data, bytes.len)) return;
+  s->broken = errno;
+  cay_sandbox_interrupt(s->box); /* nobody listens */
+}
+
+static void on_trace(void *ctx, const char *text) {
+  (void)ctx;
+  char line[1024];
+  size_t len = strnlen(text, sizeof line - 1);
+  memcpy(line, text, len);
+  line[len] = '\n';
+  (void)say_write(STDERR_FILENO, line, len + 1);
+}
+
+/* ---- the sandbox ---- */
+
+static cay_sandbox *make_sandbox(cay_engine *engine, const request *r) {
+  cay_sandbox_options options = { .size = sizeof options,
+                                  .limits = &r->limits,
+                                  .env = (const char *const *)r->env,
+                                  .trace = r->strace ? on_trace : NULL };
+  cay_sandbox *box = NULL;
+  cay_error err = { 0 };
+  if (cay_sandbox_new(engine, &options, &box, &err) == CAY_OK) return box;
+  say("cannot make a sandbox: %s", err.message);
+  say_hint("`cay doctor` looks for the cause");
+  return NULL;
+}
+
+static bool mount_one(cay_sandbox *box, const request_pair *m, const char *cwd) {
+  char *path = path_join(cwd, m->to);
+  cay_error err = { .message = "out of memory" };
+  cay_mount_options options = {
+    .size = sizeof options, .host_path = m->from, .path = path, .writable = m->writable
+  };
+  bool mounted = path != NULL && cay_mount(box, &options, &err) == CAY_OK;
+  if (!mounted) say("--mount %s:%s: %s", m->from, m->to, err.message);
+  free(path);
+  return mounted;
+}
+
+static bool mount_all(cay_sandbox *box, const request *r) {
+  for (size_t i = 0; i < r->mounts.count; i++)
+    if (!mount_one(box, &r->mounts.items[i], r->cwd)) return false;
+  return true;
+}
+
+static bool prepare(cay_sandbox *box, const request *r) {
+  cay_error err = { 0 };
+  if (!mount_all(box, r)) return false;
+  for (size_t i = 0; i < r->in.count; i++)
+    if (!copy_in(box, &r->in.items[i], r->cwd)) return false;
+  cay_stat st;
+  if (cay_file_stat(box, r->cwd, &st, &err) == CAY_OK && st.kind == CAY_DIR) return true;
+  say("--cwd %s: %s", r->cwd, err.status != CAY_OK ? err.message : "not a directory");
+  say_hint("it has to be in the sandbox: bring it with --in or --mount");
+  return false;
+}
+
+/* ---- the program ---- */
+
+static int failed_to_start(const request *r, const cay_error *err) {
+  int code = err->status == CAY_NOT_FOUND ? EXIT_NOT_FOUND
+             : err->status == CAY_DENIED || err->status == CAY_CORRUPT || err->status == CAY_INVALID
+                 ? EXIT_CANNOT_RUN
+                 : EXIT_CAY;
+  say("%s: %s", r->words[0], err->message);
+  if (r->json) (void)report_json_error(err->status, err->message, code);
+  return code;
+}
+
+/* "./tool" exists here, but the sandbox has files of its own. */
+static void hint_host_file(const request *r, int code) {
+  size_t len = strcspn(r->words[0], " \t;|&<>");
+  char *word = strndup(r->words[0], len);
+  bool about_a_file =
+      (code == EXIT_NOT_FOUND || code == EXIT_CANNOT_RUN) && word != NULL && strchr(word, '/') != NULL;
+  if (about_a_file && access(word, F_OK) == 0) {
+    say("%s is a file of this machine, which the sandbox does not see", word);
+    say_hint("--in %s copies it to /home/agent, --mount shows a directory", word);
+  }
+  free(word);
+}
+
+static cay_status spawn(cay_sandbox *box, const request *r, sink *out, cay_process **process,
+                        cay_error *err) {
+  cay_run_options options = { .size = sizeof options,
+                              .cwd = r->cwd,
+                              .input_open = true,
+                              .no_capture = !r->json,
+                              .output = r->json ? NULL : on_output,
+                              .output_ctx = out };
+  char *line = NULL;
+  if (module_is_file(r->words[0])) {
+    if (!module_load(r->words[0], &options.module)) return CAY_IO;
+    options.argv = (const char *const *)r->words;
+  } else if (r->exact) {
+    options.argv = (const char *const *)r->words;
+  } else {
+    options.command = line = request_line(r);
+  }
+  cay_status s = cay_spawn(box, &options, process, err);
+  free(line);
+  free((void *)options.module.data);
+  return s;
+}
+
+/* What the parent of cay learns. Does not return when that is a signal. */
+static int finish(const request *r, const cay_result *result, const sink *out, stop *stopper, bool copied) {
+  int sent = stop_signal(stopper), code = cay_result_exit_code(result);
+  bool by_signal =
+      sent != 0 && (stop_forced(stopper) || (result->end == CAY_END_SIGNAL && result->code == sent));
+  if (r->stats) report_stats(result);
+  if (out->broken == EPIPE) stop_die(SIGPIPE);
+  if (out->broken != 0) {
+    say("cannot write the output: %s", strerror(out->broken));
+    return EXIT_CAY;
+  }
+  if (r->json && !report_json(result)) {
+    if (errno == EPIPE) stop_die(SIGPIPE);
+    say("cannot write the result: %s", strerror(errno));
+    return EXIT_CAY;
+  }
+  if (!r->quiet && !r->json) {
+    report_end(r, result, sent);
+    hint_host_file(r, code);
+  }
+  if (by_signal) stop_die(sent);
+  return code == 0 && !copied ? EXIT_CAY : code;
+}
+
+static bool copy_all_out(cay_sandbox *box, const request *r) {
+  bool complete = true;
+  for (size_t i = 0; i < r->out.count; i++)
+    if (!copy_out(box, &r->out.items[i], r->cwd, r->limits.disk)) complete = false;
+  return complete;
+}
+
+static int run_process(cay_sandbox *box, const request *r, stop *stopper) {
+  sink out = { .box = box };
+  cay_process *process = NULL;
+  cay_result *result = NULL;
+  cay_error err = { 0 };
+  cay_status s = spawn(box, r, &out, &process, &err);
+  if (s != CAY_OK) return err.status == CAY_OK ? EXIT_CAY : failed_to_start(r, &err);
+
+  stop_aim(stopper, box, process);
+  input *in = input_start(STDIN_FILENO, process);
+  if (in == NULL) cay_process_close_input(process);
+  s = cay_process_wait(process, -1, &result, &err);
+  stop_aim(stopper, NULL, NULL);
+  cay_sandbox_interrupt(box); /* what it left running: nobody will see it, and it may hold the input */
+  input_stop(in);
+
+  bool copied = copy_all_out(box, r);
+  if (s != CAY_OK) say("cannot wait for the program: %s", err.message);
+  int code = s == CAY_OK ? finish(r, result, &out, stopper, copied) : EXIT_CAY;
+  cay_result_free(result);
+  cay_process_free(process);
+  return code;
+}
+
+static int run_request(const request *r) {
+  int code = EXIT_CAY;
+  stop *stopper = stop_new(); /* first: the library's threads must not take the signals */
+  if (stopper == NULL) {
+    say("cannot start: %s", strerror(errno));
+    return code;
+  }
+  (void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead */
+  cay_engine *engine = engine_open();
+  cay_sandbox *box = engine != NULL ? make_sandbox(engine, r) : NULL;
+  if (box != NULL && prepare(box, r)) code = run_process(box, r, stopper);
+  cay_sandbox_free(box);
+  cay_engine_free(engine);
+  stop_free(stopper);
+  return code;
+}
+
+int command_run(int argc, char **argv) {
+  request r;
+  cay_error why = { 0 };
+  int code = EXIT_CAY;
+  if (request_parse(&r, argc, argv, &why) != CAY_OK) {
+    say("%s", why.message);
+    say_hint("`cay help run` shows the options");
+  } else if (r.help) {
+    code = help_show("run") ? 0 : EXIT_CAY;
+  } else {
+    code = run_request(&r);
+  }
+  request_free(&r);
+  return code;
+}

@@ -1,0 +1,159 @@
+#include "cli/stop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { GRACE_MS = 1000, AGAIN_MS = 1000 };
+
+struct stop {
+  int signals, end; /* a signalfd; an eventfd that ends the thread */
+  pthread_t thread;
+  pthread_mutex_t mu; /* for all below */
+  cay_sandbox *box;
+  cay_process *process;
+  int last;
+  int64_t last_ms;  /* when it came */
+  int64_t force_ms; /* when everything is ended; < 0: not planned */
+  bool forced;
+};
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static sigset_t wanted(void) {
+  static const int all[] = { SIGINT, SIGTERM, SIGHUP };
+  sigset_t set;
+  (void)sigemptyset(&set);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    struct sigaction action;
+    if (sigaction(all[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) (void)sigaddset(&set, all[i]);
+  }
+  return set;
+}
+
+void stop_die(int signal_number) {
+  (void)signal(signal_number, SIG_DFL);
+  sigset_t one;
+  (void)sigemptyset(&one);
+  (void)sigaddset(&one, signal_number);
+  (void)raise(signal_number); /* pending while blocked, so it comes below */
+  (void)pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+  _exit(128 + signal_number);
+}
+
+/* Requires s->mu. */
+static void force(stop *s) {
+  s->forced = true;
+  s->force_ms = -1;
+  cay_sandbox_interrupt(s->box);
+}
+
+/* Requires s->mu. */
+static void take(stop *s, int signal_number) {
+  int64_t now = now_ms();
+  bool again = s->last == signal_number && (signal_number != SIGINT || now - s->last_ms < AGAIN_MS);
+  s->last = signal_number;
+  s->last_ms = now;
+  if (again) {
+    force(s);
+    return;
+  }
+  if (signal_number != SIGINT) s->force_ms = now + GRACE_MS;
+  cay_process_signal(s->process, signal_number == SIGHUP ? SIGTERM : signal_number);
+}
+
+static void on_signal(stop *s) {
+  struct signalfd_siginfo info;
+  if (read(s->signals, &info, sizeof info) != sizeof info) return;
+  int signal_number = (int)info.ssi_signo;
+  (void)pthread_mutex_lock(&s->mu);
+  bool aimed = s->process != NULL;
+  if (aimed) take(s, signal_number);
+  (void)pthread_mutex_unlock(&s->mu);
+  if (!aimed) stop_die(signal_number);
+}
+
+/* Ends what is overdue. How long poll may sleep. */
+static int until_force(stop *s) {
+  (void)pthread_mutex_lock(&s->mu);
+  int64_t left = s->force_ms < 0 ? -1 : s->force_ms - now_ms();
+  if (s->force_ms >= 0 && left <= 0) {
+    if (s->process != NULL) force(s);
+    s->force_ms = left = -1;
+  }
+  (void)pthread_mutex_unlock(&s->mu);
+  return (int)left;
+}
+
+static void *watch(void *ctx) {
+  stop *s = ctx;
+  for (;;) {
+    struct pollfd fds[] = { { .fd = s->signals, .events = POLLIN }, { .fd = s->end, .events = POLLIN } };
+    if (poll(fds, 2, until_force(s)) < 0 && errno != EINTR) return NULL;
+    if (fds[1].revents != 0) return NULL;
+    if (fds[0].revents != 0) on_signal(s);
+  }
+}
+
+static void close_both(stop *s) {
+  if (s->signals >= 0) (void)close(s->signals);
+  if (s->end >= 0) (void)close(s->end);
+}
+
+stop *stop_new(void) {
+  stop *s = calloc(1, sizeof *s);
+  if (s == NULL) return NULL;
+  sigset_t set = wanted();
+  *s = (stop){ .signals = signalfd(-1, &set, SFD_CLOEXEC), .end = eventfd(0, EFD_CLOEXEC), .force_ms = -1 };
+  (void)pthread_mutex_init(&s->mu, NULL);
+  (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+
+  int error = s->signals < 0 || s->end < 0 ? errno : pthread_create(&s->thread, NULL, watch, s);
+  if (error == 0) return s;
+  close_both(s);
+  free(s);
+  (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  errno = error;
+  return NULL;
+}
+
+void stop_aim(stop *s, cay_sandbox *box, cay_process *process) {
+  (void)pthread_mutex_lock(&s->mu);
+  s->box = box;
+  s->process = process;
+  s->force_ms = -1;
+  (void)pthread_mutex_unlock(&s->mu);
+}
+
+int stop_signal(stop *s) {
+  (void)pthread_mutex_lock(&s->mu);
+  int last = s->last;
+  (void)pthread_mutex_unlock(&s->mu);
+  return last;
+}
+
+bool stop_forced(stop *s) {
+  (void)pthread_mutex_lock(&s->mu);
+  bool forced = s->forced;
+  (void)pthread_mutex_unlock(&s->mu);
+  return forced;
+}
+
+void stop_free(stop *s) {
+  if (s == NULL) return;
+  (void)eventfd_write(s->end, 1);
+  (void)pthread_join(s->thread, NULL);
+  (void)pthread_mutex_destroy(&s->mu);
+  close_both(s);
+  free(s);
+}
