@@ -77,6 +77,7 @@ struct k_file {
   k_inode *inode;       /* a reference, or NULL (pipe, socket, embedder's stream) */
   void *object;         /* of the operations */
   uint64_t append_hint; /* of the operations */
+  bool busy;            /* its position is in use by a call that has released kernel.mu */
 };
 
 /* refs 1. `inode` may be NULL; its reference is taken over only on success. -K_ENOMEM. */
@@ -118,6 +119,7 @@ typedef struct k_fd {
 typedef struct k_fdtable {
   k_fd *slots;
   uint32_t cap, limit; /* limit: RLIMIT_NOFILE */
+  uint32_t lowest;     /* no slot below it is free */
 } k_fdtable;
 
 void k_fdtable_init(k_fdtable *t, uint32_t limit);

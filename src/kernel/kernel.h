@@ -74,6 +74,9 @@ struct k_kernel {
   struct rng random;    /* /dev/urandom, getrandom(2), AT_RANDOM */
   int64_t boot_mono_ns; /* clock_mono_ns when the sandbox was made: uptime, CLOCK_BOOTTIME */
   bool shutting_down;   /* no new process starts */
+  uint32_t threads;     /* of the runner, between k_process_start and the end of k_process_exit; and holds */
+  list locked;          /* of k_lock_set (lock.c): files that somebody holds a lock on */
+  k_waitq positions;    /* woken when a file's position is free again (file.c) */
 };
 
 typedef struct k_options {
@@ -90,6 +93,15 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) CHECKED;
 /* Ends every process, waits until their threads are gone, frees everything. NULL is fine. Without kernel.mu.
  */
 void k_kernel_free(k_kernel *kernel);
+
+/* The first half of that: afterwards no thread of the runner is inside the kernel and none comes in, but what
+ * the embedder holds (jobs, files, inodes) can still be looked at and given back. Without kernel.mu. */
+void k_kernel_stop(k_kernel *kernel);
+
+/* k_process_exit is the last a runner's thread may do with the kernel, besides k_unlock. A thread that needs
+ * it longer holds it before and drops it when done; k_kernel_stop waits for both. Require kernel.mu. */
+void k_kernel_hold(k_kernel *k);
+void k_kernel_drop(k_kernel *k);
 
 static inline void k_lock(k_kernel *k) { pthread_mutex_lock(&k->mu); }
 static inline void k_unlock(k_kernel *k) { pthread_mutex_unlock(&k->mu); }

@@ -71,6 +71,7 @@ struct k_process {
   int64_t start_ns;                             /* k_mono_ns */
   int64_t user_ns, system_ns;                   /* kept by the runner */
   int64_t children_user_ns, children_system_ns; /* of those waited for */
+  bool started;                                 /* the runner has it; counted in kernel.threads */
 };
 
 /* A first process without parent (child of init) in group and session of its own; descriptors empty.
@@ -81,7 +82,8 @@ k_ret k_process_new(k_kernel *k, k_job *job, k_process **out) CHECKED;
  * -K_ENOMEM. */
 k_ret k_process_fork(k_process *parent, k_process **out) CHECKED;
 
-/* Hands a process with a program to the runner. On failure the process is as before. */
+/* Hands a process with a program to the runner. On failure the process is as before. The new thread begins
+ * with k_signal_poll: the process may have been ended already. */
 k_ret k_process_start(k_process *p) CHECKED;
 
 /* The failed or abandoned child of k_process_fork that never ran: gone without trace. */
@@ -98,8 +100,9 @@ void k_process_end(k_process *p, int32_t status);
 
 k_process *k_process_find(k_kernel *k, int32_t pid); /* NULL: none; zombies are found */
 
-/* wait4(2), waitid(2). which: pid > 0, 0 own group, -1 any, < -1 group. Answers the pid, 0 with K_WNOHANG,
- * -K_ECHILD, -K_EINTR... */
+/* waitid(2); wait4(2) is the same with K_WEXITED added to its options. which: pid > 0, 0 own group, -1 any,
+ * < -1 group. Answers the pid, 0 with K_WNOHANG, -K_ECHILD, -K_EINTR... -K_EINVAL when nothing is waited for.
+ */
 enum { K_WNOHANG = 1, K_WUNTRACED = 2, K_WEXITED = 4, K_WCONTINUED = 8, K_WNOWAIT = 0x01000000 };
 typedef struct k_wait_result {
   int32_t pid, status, code, uid; /* code: K_CLD_*; status as wait4 gives it */
@@ -115,6 +118,9 @@ k_ret k_prlimit(k_process *p, int32_t pid, uint32_t which, const k_rlimit *new_l
 
 /* nanosleep(2): to the deadline of k_mono_ns; -K_EINTR earlier. */
 k_ret k_nanosleep(k_process *p, int64_t deadline_ns) CHECKED;
+
+/* AT_FDCWD and friends of open(2) and execve(2). */
+enum { K_AT_FDCWD = -100, K_AT_SYMLINK_NOFOLLOW = 0x100, K_AT_EMPTY_PATH = 0x1000 };
 
 /* exec.c: execve(2) in two steps. prepare resolves `path`, follows #! lines (up to 4), loads the program and
  * copies the strings

@@ -98,14 +98,25 @@ typedef struct k_signals {
   k_siginfo info[32]; /* of pending standard signals */
   k_sigqueued *queue; /* of pending real-time signals, oldest first */
   uint32_t queued;
+  k_sigset awaited; /* blocked, but a k_sigtimedwait waits for them */
+  k_waitq arrivals; /* woken when any becomes pending: signalfd(2) */
 } k_signals;
 
 /* Sends (kill(2) semantics for ignored and stopped). Wakes and kicks the process as needed. info->signo 0:
  * nothing. */
 void k_signal_send(k_process *p, const k_siginfo *info);
 
+/* Ends the process as a fault of its own does (a trap: SIGSEGV, SIGFPE, SIGILL, SIGABRT): the default action,
+ * whatever is blocked, ignored or handled. */
+void k_signal_force(k_process *p, int sig);
+
+/* The bits of pending signals that are blocked too: sigpending(2). */
+k_sigset k_signal_pending(const k_process *p);
+
+static inline k_sigset k_sigbit(int sig) { return UINT64_C(1) << (sig - 1); }
+
 /* kill(2): pid > 0, 0 (own group), -1 (all but init and the sender), < -1 (group). `self` NULL: the embedder,
- * who may signal anyone. -K_ESRCH, -K_EINVAL. */
+ * who may signal anyone. -K_ESRCH, -K_EINVAL, -K_EPERM (init), -K_EAGAIN (sigqueue(3) with a full queue). */
 k_ret k_kill(k_kernel *kernel, k_process *self, int32_t pid, const k_siginfo *info) CHECKED;
 
 /* What the process's own thread must do now. Acts on default actions itself: a fatal signal makes the process

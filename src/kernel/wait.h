@@ -34,6 +34,7 @@ typedef struct k_sleeper {
   k_process *process; /* NULL: a thread of the embedder, which no signal interrupts */
   pthread_cond_t cond;
   bool woken;
+  bool asleep; /* inside pthread_cond_timedwait: needs no kick to look at its signals */
 } k_sleeper;
 
 enum {
@@ -56,5 +57,14 @@ k_ret k_sleep(k_sleeper *s, k_waitq *const *queues, size_t count, int64_t deadli
 /* Everything that waits on `q` looks again. */
 void k_wake(k_waitq *q);
 
-/* This sleeper looks again, whatever it waits for (a signal arrived). */
+/* This sleeper looks again, whatever it waits for: its k_sleep answers 0. */
 void k_wake_sleeper(k_sleeper *s);
+
+/* This sleeper looks at its signals; its k_sleep goes on when they do not interrupt it. */
+void k_nudge_sleeper(k_sleeper *s);
+
+/* Sleeps on the thread of `p` while it is stopped and not ending. */
+void k_sleep_stopped(k_process *p);
+
+/* For calls that are never restarted (signal(7)): poll, nanosleep, sigsuspend, ... */
+static inline k_ret k_never_restart(k_ret r) { return r == -K_ERESTART ? -K_EINTR : r; }
