@@ -67,9 +67,8 @@ bench: setup-bench guests
 
 install: guests
 	@meson configure build -Dprefix=$(abspath $(PREFIX)) >/dev/null
-	@DESTDIR=$(DESTDIR) meson install -C build --quiet --no-rebuild
-	@mkdir -p $(DESTDIR)$(PREFIX)/lib/cay
-	@rm -rf $(DESTDIR)$(PREFIX)/lib/cay/guest && cp -rL build/guest $(DESTDIR)$(PREFIX)/lib/cay/guest
+	@DESTDIR=$(DESTDIR) meson install -C build --quiet
+	@scripts/install-guests build/guest $(DESTDIR)$(abspath $(PREFIX))/lib/cay/guest
 
 clean:
 	rm -rf build build-asan build-tsan cay
