@@ -1,0 +1,85 @@
+#include "serve/line.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 64 * 1024 };
+
+void line_reader_init(line_reader *r, int fd, int other_fd, size_t max) {
+  *r = (line_reader){ .fd = fd, .other_fd = other_fd, .bytes = BUF_INIT(BUF_UNLIMITED), .max = max };
+}
+
+void line_reader_free(line_reader *r) { buf_free(&r->bytes); }
+
+/* Moves what is left to the front, and gives back the memory of a long line. */
+static void compact(line_reader *r) {
+  size_t left = r->bytes.len - r->start;
+  if (left == 0 && r->bytes.cap > 1 << 20) {
+    buf_free(&r->bytes);
+    r->bytes = BUF_INIT(BUF_UNLIMITED);
+  } else if (left != 0 && r->start != 0) {
+    memmove(r->bytes.data, r->bytes.data + r->start, left);
+  }
+  r->bytes.len = left;
+  r->searched -= r->start;
+  r->start = 0;
+}
+
+static bool wait_for_input(line_reader *r) {
+  struct pollfd fds[2] = { { .fd = r->fd, .events = POLLIN }, { .fd = r->other_fd, .events = POLLIN } };
+  while (poll(fds, 2, -1) < 0)
+    if (errno != EINTR) return true; /* the read will say what is wrong */
+  return fds[0].revents != 0;
+}
+
+static enum line_kind fill(line_reader *r) {
+  compact(r);
+  uint8_t *room = buf_room(&r->bytes, PIECE);
+  if (room == NULL) return LINE_NO_MEMORY;
+  if (!wait_for_input(r)) {
+    r->at_end = true;
+    return LINE_READY;
+  }
+  ssize_t n;
+  do n = read(r->fd, room, PIECE);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) return LINE_FAILED;
+  if (n == 0) r->at_end = true;
+  buf_grew(&r->bytes, (size_t)n);
+  return LINE_READY;
+}
+
+static void give(line_reader *r, size_t end, char **data, size_t *len) {
+  *data = (char *)r->bytes.data + r->start;
+  *len = end - r->start;
+  r->start = end < r->bytes.len ? end + 1 : end;
+  r->searched = r->start;
+}
+
+enum line_kind line_next(line_reader *r, char **data, size_t *len) {
+  for (;;) {
+    uint8_t *from = r->bytes.data + r->searched;
+    size_t left = r->bytes.len - r->searched;
+    uint8_t *newline = left != 0 ? memchr(from, '\n', left) : NULL;
+    if (newline != NULL) {
+      give(r, (size_t)(newline - r->bytes.data), data, len);
+      bool too_long = r->skipping || *len > r->max;
+      r->skipping = false;
+      return too_long ? LINE_TOO_LONG : LINE_READY;
+    }
+    r->searched = r->bytes.len;
+    if (r->bytes.len - r->start > r->max) { /* keep nothing of it */
+      r->skipping = true;
+      r->start = r->searched = r->bytes.len;
+    }
+    if (r->at_end) {
+      if (r->bytes.len == r->start || r->skipping) return LINE_END;
+      give(r, r->bytes.len, data, len);
+      return LINE_READY;
+    }
+    enum line_kind kind = fill(r);
+    if (kind != LINE_READY) return kind;
+  }
+}

@@ -1,0 +1,54 @@
+/* message.h - JSON-RPC 2.0 messages: what a line asks for, and the lines that answer.
+ *
+ * Foreign bytes are parsed by yyjson; what is not a request by name with an id is refused here, so methods
+ * see only well-formed ones. */
+#pragma once
+
+#include "base/buf.h"
+
+#include <yyjson.h>
+
+enum {
+  RPC_PARSE_ERROR = -32700,
+  RPC_INVALID_REQUEST = -32600,
+  RPC_METHOD_NOT_FOUND = -32601,
+  RPC_INVALID_PARAMS = -32602,
+  RPC_INTERNAL = -32603,
+  RPC_SANDBOX_ERROR = 1,
+};
+
+enum { RPC_KEYS_MAX = 256, RPC_ID_MAX = 256 };
+
+/* An id as it stood in the request, to be said again: JSON text. */
+typedef struct rpc_id {
+  char text[RPC_ID_MAX];
+} rpc_id;
+
+enum rpc_kind {
+  RPC_REQUEST,
+  RPC_NOTIFICATION, /* not to be answered (specification, section 4.1); we act on none */
+  RPC_RESPONSE,     /* to a request of ours */
+  RPC_BAD,          /* answer with `code` and `why` */
+};
+
+typedef struct rpc_message {
+  enum rpc_kind kind;
+  yyjson_doc *doc;
+  rpc_id id;
+  const char *method; /* borrowed from doc, like params */
+  yyjson_val *params; /* an object, or NULL */
+  int code;
+  char why[120];
+} rpc_message;
+
+/* Always fills *out; rpc_message_free frees it. `data` is not kept. */
+void rpc_parse(char *data, size_t len, rpc_message *out);
+void rpc_message_free(rpc_message *m);
+
+/* Appends a whole line, newline included. `result` is JSON text, or a value. False: out of memory. */
+bool rpc_put_error(buf *out, const rpc_id *id, int code, const char *message);
+bool rpc_put_result(buf *out, const rpc_id *id, yyjson_mut_doc *result);
+bool rpc_put_notification(buf *out, const char *method, yyjson_mut_doc *params);
+
+/* `id` of another message as it would be said again; false when it is no id. */
+bool rpc_id_from(yyjson_val *value, rpc_id *out);

@@ -1,0 +1,145 @@
+#include "base/alloc.h"
+#include "serve/server.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum answer fail(call *c, int code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(c->why, sizeof c->why, format, args);
+  va_end(args);
+  c->code = code;
+  return ANSWER_ERROR;
+}
+
+/* What a message that has no errno of its own begins with. */
+static const char *errno_of(cay_status status) {
+  switch (status) {
+  case CAY_NO_MEMORY: return "ENOMEM";
+  case CAY_NOT_FOUND: return "ENOENT";
+  case CAY_EXISTS: return "EEXIST";
+  case CAY_DENIED: return "EACCES";
+  case CAY_LIMIT: return "EAGAIN";
+  case CAY_TIMEOUT: return "ETIMEDOUT";
+  case CAY_CANCELLED: return "ECANCELED";
+  case CAY_BUSY: return "EBUSY";
+  case CAY_UNSUPPORTED: return "ENOTSUP";
+  case CAY_IO:
+  case CAY_INTERNAL: return "EIO";
+  default: return "EINVAL";
+  }
+}
+
+static bool begins_with_errno(const char *message) {
+  size_t n = strspn(message, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+  return message[0] == 'E' && n > 1 && message[n] == ':';
+}
+
+enum answer fail_status(call *c, const cay_error *err) {
+  if (begins_with_errno(err->message)) return fail(c, RPC_SANDBOX_ERROR, "%s", err->message);
+  return fail(c, RPC_SANDBOX_ERROR, "%s: %s", errno_of(err->status), err->message);
+}
+
+static bool wrong(call *c, const char *name, const char *what) {
+  fail(c, RPC_INVALID_PARAMS, "%s: %s", name, what);
+  return false;
+}
+
+bool param_text_len(call *c, const char *name, bool required, const char **out, size_t *len) {
+  yyjson_val *value = yyjson_obj_get(c->params, name);
+  if (value == NULL || (yyjson_is_null(value) && !required))
+    return !required || wrong(c, name, "is required");
+  if (!yyjson_is_str(value)) return wrong(c, name, "must be a string");
+  *out = yyjson_get_str(value);
+  *len = yyjson_get_len(value);
+  return true;
+}
+
+bool param_text(call *c, const char *name, bool required, const char **out) {
+  const char *text = NULL;
+  size_t len = 0;
+  if (!param_text_len(c, name, required, &text, &len)) return false;
+  if (text == NULL) return true;
+  if (strlen(text) != len) return wrong(c, name, "must not contain a NUL character");
+  *out = text;
+  return true;
+}
+
+bool param_number(call *c, const char *name, uint64_t min, uint64_t max, uint64_t *out) {
+  yyjson_val *value = yyjson_obj_get(c->params, name);
+  if (value == NULL || yyjson_is_null(value)) return true;
+  uint64_t n;
+  if (yyjson_is_uint(value)) {
+    n = yyjson_get_uint(value);
+  } else if (yyjson_is_real(value) && yyjson_get_real(value) >= 0 && yyjson_get_real(value) < 9e15 &&
+             floor(yyjson_get_real(value)) == yyjson_get_real(value)) {
+    n = (uint64_t)yyjson_get_real(value); /* some clients write 30000.0 */
+  } else {
+    return wrong(c, name, "must be a whole number that is not negative");
+  }
+  if (n < min || n > max) {
+    fail(c, RPC_INVALID_PARAMS, "%s: must be from %llu to %llu", name, (unsigned long long)min,
+         (unsigned long long)max);
+    return false;
+  }
+  *out = n;
+  return true;
+}
+
+bool param_bool(call *c, const char *name, bool *out) {
+  yyjson_val *value = yyjson_obj_get(c->params, name);
+  if (value == NULL || yyjson_is_null(value)) return true;
+  if (!yyjson_is_bool(value)) return wrong(c, name, "must be true or false");
+  *out = yyjson_get_bool(value);
+  return true;
+}
+
+static bool env_entry(call *c, const char *name, yyjson_val *key, yyjson_val *value, char **out) {
+  const char *k = yyjson_get_str(key), *v = yyjson_get_str(value);
+  size_t klen = yyjson_get_len(key), vlen = yyjson_get_len(value);
+  if (v == NULL) return wrong(c, name, "values must be strings");
+  if (klen == 0 || strlen(k) != klen || strlen(v) != vlen || strchr(k, '=') != NULL)
+    return wrong(c, name, "a name is empty or has '=', or something contains a NUL character");
+  char *entry = mem_alloc(klen + vlen + 2);
+  if (entry == NULL) {
+    fail(c, RPC_INTERNAL, "out of memory");
+    return false;
+  }
+  memcpy(entry, k, klen);
+  entry[klen] = '=';
+  memcpy(entry + klen + 1, v, vlen + 1);
+  *out = entry;
+  return true;
+}
+
+bool param_env(call *c, const char *name, char ***out) {
+  yyjson_val *object = yyjson_obj_get(c->params, name);
+  if (object == NULL || yyjson_is_null(object)) return true;
+  if (!yyjson_is_obj(object)) return wrong(c, name, "must be an object of strings");
+  char **env = mem_zalloc_array(yyjson_obj_size(object) + 1, sizeof *env);
+  if (env == NULL) {
+    fail(c, RPC_INTERNAL, "out of memory");
+    return false;
+  }
+  yyjson_obj_iter it = yyjson_obj_iter_with(object);
+  size_t count = 0;
+  for (yyjson_val *key; (key = yyjson_obj_iter_next(&it)) != NULL; count++) {
+    if (!env_entry(c, name, key, yyjson_obj_iter_get_val(key), &env[count])) {
+      param_env_free(env);
+      return false;
+    }
+  }
+  *out = env;
+  return true;
+}
+
+void param_env_free(char **env) {
+  if (env == NULL) return;
+  for (char **e = env; *e != NULL; e++) mem_free(*e);
+  mem_free(env);
+}
+
+yyjson_mut_val *result_root(call *c) { return yyjson_mut_doc_get_root(c->result); }

@@ -1,0 +1,20 @@
+/* serve.h - the servers of cay, on the public interface alone.
+ *
+ * serve_stdio answers JSON-RPC 2.0 requests, one JSON object a line (doc/reference/json-rpc.md), until end of
+ * file, the call `kill`, or the end of the process that started it. Nothing but replies and notifications is
+ * ever written to `out`. */
+#pragma once
+
+#include <cay/cay.h>
+
+typedef struct serve_options {
+  int in, out;           /* descriptors; not closed */
+  const char *guest_dir; /* NULL: the installed guests */
+  const char *cache_dir; /* NULL: none */
+  size_t line_max;       /* bytes of one request; 0: 64 MiB */
+  cay_log_fn *log;
+  void *log_ctx;
+} serve_options;
+
+/* CAY_OK when it ended as it should; CAY_NO_MEMORY, CAY_IO when it could not begin or go on. */
+CAY_CHECK cay_status serve_stdio(const serve_options *options, cay_error *err);
