@@ -7,6 +7,12 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#ifdef SYS_truncate64 /* the names on 32 bits */
+#define SYS_truncate SYS_truncate64
+#define SYS_sendfile SYS_sendfile64
+#define SYS_fcntl SYS_fcntl64
+#endif
+
 #define RAW(name, ...) say_result(#name, (errno = 0, syscall(SYS_##name, __VA_ARGS__)))
 
 static long raw(const char *name, long result) {
