@@ -12,7 +12,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j $(JOBS)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch build guests build-asan build-tsan test bench install clean
+.PHONY: all demo setup setup-test setup-bench fetch build guests build-asan build-tsan build-fuzz test bench install clean
 
 all: guests
 
@@ -31,7 +31,7 @@ setup-bench:
 fetch: setup
 	@scripts/fetch
 
-# ---- the host: build/ is what runs, build-asan/ and build-tsan/ are for the tests ----
+# ---- the host: build/ is what runs, the others are for the tests ----
 
 build/build.ninja: | fetch
 	@meson setup build >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
@@ -43,11 +43,14 @@ build-asan/build.ninja: | fetch setup-test
 build-tsan/build.ninja: | fetch setup-test
 	@CC=clang-19 meson setup build-tsan -Db_sanitize=thread >/dev/null
 
+build-fuzz/build.ninja: | fetch setup-test
+	@CC=clang-19 meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined >/dev/null
+
 build: build/build.ninja fetch
 	@scripts/quietly $(NINJA) -C build
 	@ln -sfn build/src/cli/cay cay
 
-build-asan build-tsan: %: %/build.ninja fetch
+build-asan build-tsan build-fuzz: %: %/build.ninja fetch
 	@scripts/quietly $(NINJA) -C $@
 	@ln -sfn ../../../build/guest $@/src/cay/guest
 
@@ -59,7 +62,7 @@ guests: build
 
 # ---- using it ----
 
-test: setup-test guests build-asan build-tsan
+test: setup-test guests build-asan build-tsan build-fuzz
 	@CAY=$(CURDIR)/cay scripts/run-tests
 
 bench: setup-bench guests
@@ -71,4 +74,4 @@ install: guests
 	@scripts/install-guests build/guest $(DESTDIR)$(abspath $(PREFIX))/lib/cay/guest
 
 clean:
-	rm -rf build build-asan build-tsan cay
+	rm -rf build build-asan build-tsan build-fuzz cay

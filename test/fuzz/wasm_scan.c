@@ -1,0 +1,36 @@
+/* wasm_scan.c - the first look at a module: any bytes end in an answer, and names lie inside the input. */
+#include "engine/wasm_scan.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static const uint8_t *begin, *end;
+
+static bool inside(cay_slice name) {
+  const uint8_t *at = name.data;
+  if (name.len != 0 && (at < begin || at > end || name.len > (size_t)(end - at))) abort();
+  return true;
+}
+
+static bool on_import(void *ctx, const eng_scan_import *item) {
+  (void)ctx;
+  return inside(item->module) && inside(item->name);
+}
+
+static bool on_export(void *ctx, const eng_scan_export *item) {
+  (void)ctx;
+  return inside(item->name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
+  begin = data;
+  end = data + len;
+  eng_scan_visitor visitor = { .on_import = on_import, .on_export = on_export };
+  eng_scan_info info;
+  cay_error err = { 0 };
+  cay_status status = eng_scan(data, len, &visitor, &info, &err);
+  if (status != CAY_OK && err.message[0] == '\0') abort();
+  if (status == CAY_OK && info.imageable != (info.why_not[0] == '\0')) abort();
+  return 0;
+}
