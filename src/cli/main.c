@@ -2,8 +2,10 @@
 #include "cli/commands.h"
 #include "cli/say.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
   const char *name;
@@ -25,7 +27,17 @@ static int unknown(const char *word) {
   return EXIT_USAGE;
 }
 
+/* With a standard descriptor closed, the next file opened would take its place. */
+static bool open_standard_descriptors(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    if (open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd) return false;
+  }
+  return true;
+}
+
 int main(int argc, char **argv) {
+  if (!open_standard_descriptors()) return EXIT_CAY;
   if (argc < 2) {
     (void)help_show("cay");
     return EXIT_USAGE;

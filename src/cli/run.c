@@ -98,15 +98,17 @@ static int failed_to_start(const request *r, const cay_error *err) {
 }
 
 /* "./tool" exists here, but the sandbox has files of its own. */
-static void hint_host_file(const request *r, int code) {
-  size_t len = strcspn(r->words[0], " \t;|&<>");
-  char *word = strndup(r->words[0], len);
-  bool about_a_file =
-      (code == EXIT_NOT_FOUND || code == EXIT_CANNOT_RUN) && word != NULL && strchr(word, '/') != NULL;
-  if (about_a_file && access(word, F_OK) == 0) {
+static void hint_host_file(cay_sandbox *box, const request *r, int code) {
+  if (code != EXIT_NOT_FOUND && code != EXIT_CANNOT_RUN) return;
+  char *word = strndup(r->words[0], strcspn(r->words[0], " \t;|&<>"));
+  char *guest = word != NULL ? path_join(r->cwd, word) : NULL;
+  cay_stat st;
+  bool about_a_file = guest != NULL && strchr(word, '/') != NULL && access(word, F_OK) == 0;
+  if (about_a_file && cay_file_stat(box, guest, &st, NULL) == CAY_NOT_FOUND) {
     say("%s is a file of this machine, which the sandbox does not see", word);
-    say_hint("--in %s copies it to /home/agent, --mount shows a directory", word);
+    say_hint("--in %s copies it to %s, --mount shows a directory", word, r->cwd);
   }
+  free(guest);
   free(word);
 }
 
@@ -151,7 +153,7 @@ static int finish(const request *r, const cay_result *result, const sink *out, s
   }
   if (!r->quiet && !r->json) {
     report_end(r, result, sent);
-    hint_host_file(r, code);
+    hint_host_file(out->box, r, code);
   }
   if (by_signal) stop_die(sent);
   return code == 0 && !copied ? EXIT_CAY : code;

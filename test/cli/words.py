@@ -1,0 +1,110 @@
+"""What the words on the command line mean, and what is said when they mean nothing."""
+import json
+import re
+
+import harness
+
+
+def test_one_word_is_a_line_for_the_shell(t):
+    r = t.run("echo a; echo b | tr b c; echo ${BASH_VERSION%%.*}")
+    assert r.code == 0 and r.text.startswith("a\nc\n5"), r
+
+
+def test_several_words_are_joined_with_blanks(t):
+    r = t.run("echo", "a  b", ";", "echo", "c")
+    assert r.text == "a b\nc\n", r
+
+
+def test_words_behind_a_double_dash_are_taken_as_they_are(t):
+    r = t.run("--", "printf", "%s|", "a  b", "$HOME", "*", "")
+    assert r.text == "a  b|$HOME|*||", r
+
+
+def test_options_of_the_command_are_its_own(t):
+    r = t.run("echo", "--json", "-q")
+    assert r.text == "--json -q\n", r
+
+
+def test_wrong_options_say_what_is_right(t):
+    r = t.run("--memroy", "5", "true")
+    assert r.code == 125 and "--memory" in r.errors and "cay help run" in r.errors, r
+    r = t.run("--timeout", "soon", "true")
+    assert r.code == 125 and "500ms" in r.errors, r
+    r = t.run()
+    assert r.code == 125 and "nothing to run" in r.errors, r
+
+
+def test_an_unknown_command_is_recognised_or_told_how_to_run(t):
+    r = t.cay("rum")
+    assert r.code == 2 and "did you mean run" in r.errors, r
+    r = t.cay("frobnicate")
+    assert r.code == 2 and "cay run 'frobnicate'" in r.errors, r
+    r = t.cay()
+    assert r.code == 2 and "usage:" in r.text, r
+
+
+def test_a_program_that_is_not_there_is_127(t):
+    r = t.run("--", "no-such-program")
+    assert r.code == 127 and "no-such-program" in r.errors, r
+    r = t.run("no-such-program")
+    assert r.code == 127, r
+
+
+def test_a_file_that_is_no_program_is_126(t):
+    r = t.run("--", "/etc/passwd")
+    assert r.code == 126 and "/etc/passwd" in r.errors, r
+
+
+def test_a_file_of_the_host_is_explained(t):
+    t.path("tool.sh", "#!/bin/sh\necho hi\n", 0o755)
+    r = t.run("./tool.sh")
+    assert r.code == 127 and "--in ./tool.sh" in r.errors, r
+    assert "--in" not in t.run("-q", "./tool.sh").errors
+
+
+def test_help_and_version_are_there(t):
+    assert re.fullmatch(r"cay \d+\.\d+\.\d+\n", t.cay("--version").text)
+    assert "cay run" in t.cay("--help").text
+    assert "--mount" in t.cay("help", "run").text
+    assert t.cay("help", "run").text == t.run("--help").text
+    assert t.cay("help", "nothing").code == 2
+    for command in ("guests", "doctor"):
+        assert "usage: cay " + command in t.cay(command, "--help").text
+
+
+def options_of_help(t):
+    return set(re.findall(r"--[a-z]+(?=[ \n])", t.cay("help", "run").text.split("\nExit code")[0])) - {"--"}
+
+
+def test_the_manual_and_the_completions_know_every_option(t):
+    options = options_of_help(t)
+    assert {"--in", "--json", "--timeout"} <= options, options
+    manual = (harness.ROOT / "doc/man/cay.1").read_text()
+    assert options <= {"--" + name for name in re.findall(r"Fl -([a-z]+)", manual)}
+    bash = (harness.ROOT / "src/cli/completion/cay.bash").read_text()
+    assert options <= set(re.findall(r"--[a-z]+", bash))
+    zsh = (harness.ROOT / "src/cli/completion/cay.zsh").read_text()
+    assert options <= set(re.findall(r"--[a-z]+", zsh))
+
+
+def test_guests_lists_what_is_in_the_sandbox(t):
+    text = t.cay("guests").text
+    assert "/bin/bash" in text and "busybox" in text, text
+    guests = json.loads(t.cay("guests", "--json").text)["guests"]
+    bash = [g for g in guests if g["path"] == "/bin/bash"]
+    assert bash and bash[0]["bytes"] > 100000, guests
+
+
+def test_missing_guests_are_named_with_what_to_do(t):
+    r = t.run("true", env={"CAY_GUESTS": "/no/such/folder"})
+    assert r.code == 125 and "/no/such/folder" in r.errors and "CAY_GUESTS" in r.errors, r
+    r = t.cay("doctor", env={"CAY_GUESTS": "/no/such/folder"})
+    assert r.code == 1 and "FAIL" in r.text, r
+
+
+def test_the_doctor_finds_nothing_wrong_here(t):
+    r = t.cay("doctor")
+    assert r.code == 0 and "cay works here." in r.text, r
+    checks = json.loads(t.cay("doctor", "--json").text)
+    assert {c["level"] for c in checks} <= {"ok", "note"}, checks
+    assert "a run" in [c["name"] for c in checks], checks
