@@ -9,7 +9,6 @@
 
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-NINJA = ninja -j $(JOBS)
 SAY = @printf '\033[1m%s\033[0m\n'
 
 .PHONY: all demo setup setup-test setup-bench fetch build guests build-asan build-tsan build-fuzz test bench install clean
@@ -47,11 +46,13 @@ build-fuzz/build.ninja: | fetch setup-test
 	@CC=clang-19 meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined >/dev/null
 
 build: build/build.ninja fetch
-	@scripts/quietly $(NINJA) -C build
+	@scripts/quietly build -j $(JOBS)
 	@ln -sfn build/src/cli/cay cay
 
+build-tsan: TARGET = units
+build-fuzz: TARGET = fuzzers
 build-asan build-tsan build-fuzz: %: %/build.ninja fetch
-	@scripts/quietly $(NINJA) -C $@
+	@scripts/quietly $@ -j $(JOBS) $(TARGET)
 	@ln -sfn ../../../build/guest $@/src/cay/guest
 
 # ---- what runs inside ----
