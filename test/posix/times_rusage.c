@@ -45,6 +45,5 @@ int main(void) {
   times(&t);
   IS(t.tms_cutime + t.tms_cstime > 0);
   SAY(getrusage(77, &u));
-  IS(getrusage(RUSAGE_SELF, &u) == 0 && u.ru_maxrss > 0);
   return 0;
 }
