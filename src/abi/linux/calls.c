@@ -1,0 +1,138 @@
+/* calls.c - from a number to a handler, and what follows each call. */
+#include "abi/linux/machine.h"
+#include "engine/stop.h"
+
+#include <stdatomic.h>
+
+/* The numbers of Linux as they are, ours behind them. */
+enum { LINUX_END = 467, OURS_FIRST = 2001, OURS_END = 2005 };
+#define SLOT(number) ((number) < LINUX_END ? (number) : (number) - OURS_FIRST + LINUX_END)
+
+#define SYSCALL(number, name, handler, format, level, caveat)                                                \
+  [SLOT(number)] = { handler, #name, format, number, ABI_##level },
+const abi_row abi_rows[] = {
+#include "abi/linux/syscalls.def"
+};
+#undef SYSCALL
+const size_t abi_row_count = COUNT_OF(abi_rows);
+_Static_assert(COUNT_OF(abi_rows) == LINUX_END + OURS_END - OURS_FIRST, "numbers beyond the table");
+
+const abi_row *abi_row_of(int32_t number) {
+  if (number >= OURS_FIRST && number < OURS_END)
+    number = SLOT(number);
+  else if (number < 0 || number >= LINUX_END)
+    return NULL;
+  return abi_rows[number].fn != NULL ? &abi_rows[number] : NULL;
+}
+
+k_ret answer_0(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, 0; }
+k_ret answer_ENOSYS(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, -K_ENOSYS; }
+k_ret answer_EPERM(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, -K_EPERM; }
+k_ret answer_EINVAL(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, -K_EINVAL; }
+k_ret answer_EINTR(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, -K_EINTR; }
+k_ret answer_EOPNOTSUPP(abi_machine *m, const uint32_t a[static 6]) {
+  return (void)m, (void)a, -K_EOPNOTSUPP;
+}
+
+static k_ret unknown(abi_machine *m) {
+  k_lock(m->kernel);
+  m->kernel->used.unknown_syscalls++;
+  k_unlock(m->kernel);
+  return -K_ENOSYS;
+}
+
+/* ---- signals ---- */
+
+static void raise_flag(abi_machine *m) {
+  int32_t one = 1;
+  if (m->pending_addr == 0) return;
+  memcpy(eng_memory(m->instance) + m->pending_addr, &one, sizeof one);
+}
+
+static bool by_protection(const abi_machine *m) {
+  return eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_PROTECT;
+}
+
+enum eng_flow abi_attend(abi_machine *m) {
+  if (m->next != ABI_NEXT_NONE) return ENG_UNWIND;
+  k_lock(m->kernel);
+  enum k_signal_todo todo = k_signal_poll(m->p);
+  bool all = abi_root(m)->dying;
+  m->kernel->used.syscalls += m->calls;
+  m->calls = 0;
+  k_unlock(m->kernel);
+
+  if (all || (todo == K_SIGNAL_END && m->depth == 0)) {
+    m->next = ABI_NEXT_EXIT;
+    return ENG_UNWIND;
+  }
+  /* The memory is the parent's: a dead child must find the way to its exec or exit, which wakes the parent.
+   */
+  if (todo == K_SIGNAL_END) m->child_dead = m->odd = true;
+  if (todo == K_SIGNAL_HANDLER) raise_flag(m);
+  /* The kick was for a signal that is no longer to end us, and an answered kick unwinds this kind of guest.
+   */
+  if (by_protection(m)) eng_kick_clear(m->instance);
+  return ENG_CONTINUE;
+}
+
+/* ---- one call ---- */
+
+static enum eng_flow finish(abi_machine *m, k_ret r, int32_t *result) {
+  enum eng_flow flow = abi_attend(m);
+  if (r == -K_EKILLED) r = -K_EINTR;
+  if (r == -K_ERESTART && m->pending_addr == 0) r = -K_EINTR;
+  *result = (int32_t)r;
+  return flow;
+}
+
+static inline bool is_plain(const abi_machine *m, k_ret r) {
+  return m->next == ABI_NEXT_NONE && r != -K_EKILLED && r != -K_ERESTART &&
+         !atomic_load_explicit(&m->p->attention, memory_order_relaxed);
+}
+
+/* A dead child of vfork: nothing but its end is possible, and not for ever. */
+static k_ret call_of_the_dead(abi_machine *m, const abi_row *row, const uint32_t *a) {
+  enum { PATIENCE = 10000 };
+  if (row != NULL && (row->fn == sys_exit || row->fn == sys_execve || row->fn == sys_execveat))
+    return sys_exit(m, a);
+  if (m->refused++ > PATIENCE) abi_die(m, K_SIGKILL, "a dead child of vfork did not exit");
+  return -K_EINTR;
+}
+
+static enum eng_flow odd_call(abi_machine *m, const abi_row *row, int32_t number, const uint32_t *a,
+                              int32_t *result) {
+  int32_t pid = m->p->pid; /* of the caller: the end of a child context changes m->p */
+  k_ret r;
+  if (m->child_dead)
+    r = call_of_the_dead(m, row, a);
+  else
+    r = row != NULL ? row->fn(m, a) : unknown(m);
+  if (m->grows_itself && abi_memory_settle(m) < 0) abi_die(m, K_SIGKILL, "the memory limit is reached");
+  if (m->fuel != NULL) abi_fuel_settle(m);
+  bool left = m->next != ABI_NEXT_NONE;
+  abi_trace(m, pid, row, number, a, left ? NULL : &r);
+  *result = (int32_t)r;
+  return is_plain(m, r) ? ENG_CONTINUE : finish(m, r, result);
+}
+
+enum eng_flow abi_call(abi_machine *m, int32_t number, const uint32_t a[static 6], int32_t *result) {
+  const abi_row *row = abi_row_of(number);
+  m->calls++;
+  if (__builtin_expect(m->odd, 0)) return odd_call(m, row, number, a, result);
+  k_ret r = row != NULL ? row->fn(m, a) : unknown(m);
+  *result = (int32_t)r;
+  return __builtin_expect(is_plain(m, r), 1) ? ENG_CONTINUE : finish(m, r, result);
+}
+
+/* ---- directories to start from ---- */
+
+k_ret abi_at(abi_machine *m, int32_t fd, const char *path, k_inode **out) {
+  *out = NULL;
+  if (fd == ABI_AT_FDCWD || path[0] == '/') return 0;
+  k_file *f = NULL;
+  K_TRY(k_fd_get(&m->p->fds, fd, &f));
+  if (f->inode == NULL) return path[0] == 0 ? 0 : -K_ENOTDIR;
+  *out = f->inode;
+  return 0;
+}

@@ -1,0 +1,50 @@
+/* runner_inner.h - what is behind runner.h. Private to this folder.
+ *
+ * Locks       runner.mu protects the counts of threads and the cache; trace_mu is held while the embedder's
+ *             trace function runs. Neither together with kernel.mu or each other. */
+#pragma once
+
+#include "abi/linux/runner.h"
+
+#include <stdatomic.h>
+
+struct k_image {
+  atomic_uint refs;
+  eng_engine *engine; /* NULL: the module cannot be compiled again to count fuel */
+  eng_module *module;
+  cay_slice wasm;     /* borrowed, may be empty */
+  pthread_mutex_t mu; /* protects `counted` */
+  eng_module *counted;
+};
+
+enum { ABI_RECENT = 16 };
+
+/* A file that was executed, and what it was then. */
+struct abi_recent {
+  const void *fs;
+  uint64_t ino, size, version;
+  int64_t mtime_ns, ctime_ns;
+  k_image *image; /* NULL: free */
+  uint64_t used;
+};
+
+struct abi_runner {
+  abi_runner_options options;
+  eng_engine *engine;
+  thread_pool *own_threads; /* or NULL */
+  pthread_mutex_t mu, trace_mu;
+  struct abi_recent recent[ABI_RECENT];
+  uint64_t clock; /* for `used` */
+};
+
+void abi_trace_say(abi_runner *runner, const char *text);
+void abi_trace_text(abi_runner *runner, int32_t pid, const char *format, ...) PRINTF(3, 4);
+
+/* image.c. A new reference on the module of `image` that counts fuel; compiled when first asked for. `exe` is
+ * where the bytes are if the image has none, or NULL. Without kernel.mu. */
+cay_status abi_image_counted(k_image *image, k_kernel *kernel, k_inode *exe, eng_module **out,
+                             cay_error *err) CHECKED;
+
+/* k_runner.load */
+k_ret abi_image_load(abi_runner *runner, k_kernel *kernel, k_file *exe, const uint8_t *head, size_t head_len,
+                     k_image **out) CHECKED;
