@@ -70,10 +70,7 @@ static cay_status write_all(int fd, const void *data, size_t len, cay_error *err
 }
 
 static void describe(struct record *r, const struct artifact *about, const wasm_byte_vec_t *code) {
-  checksum sum = { 0 };
-  checksum_add(&sum, (const uint8_t *)code->data, code->size);
   r->code_len = code->size;
-  r->checksum = checksum_end(&sum);
   memcpy(r->source, about->source.bytes, sizeof r->source);
   r->version = RECORD_VERSION;
   r->stop = about->stop;
@@ -81,6 +78,11 @@ static void describe(struct record *r, const struct artifact *about, const wasm_
   r->forkable = about->forkable;
   memcpy(r->why_not, about->why_not, sizeof r->why_not);
   memcpy(r->magic, magic, sizeof magic);
+
+  checksum sum = { 0 };
+  checksum_add(&sum, (const uint8_t *)code->data, code->size);
+  checksum_add(&sum, (const uint8_t *)r, sizeof *r); /* its own field still 0 */
+  r->checksum = checksum_end(&sum);
 }
 
 static cay_status write_file(int fd, const struct artifact *about, const wasm_byte_vec_t *code,
@@ -135,6 +137,9 @@ static bool checksum_holds(int fd, const struct record *r) {
     at += len;
   }
   mem_free(chunk);
+  struct record blank = *r;
+  blank.checksum = 0;
+  checksum_add(&sum, (const uint8_t *)&blank, sizeof blank);
   return readable && checksum_end(&sum) == r->checksum;
 }
 

@@ -7,40 +7,53 @@
 
 /* ---- types as text ---- */
 
-static char letter_of(const wasm_valtype_t *type) {
-  switch (wasm_valtype_kind(type)) {
-  case WASM_I32: return 'i';
-  case WASM_I64: return 'I';
-  case WASM_F32: return 'f';
-  case WASM_F64: return 'F';
-  default: return '?';
-  }
+/* wasm_valtype_kind would end the process for a vector or a typed reference, so types are compared instead.
+ */
+struct types {
+  wasm_valtype_t *known[4];
+};
+
+static const char letters[4] = "iIfF";
+
+static struct types types_new(void) {
+  return (struct types){ { wasm_valtype_new(WASM_I32), wasm_valtype_new(WASM_I64), wasm_valtype_new(WASM_F32),
+                           wasm_valtype_new(WASM_F64) } };
 }
 
-static void function_text(const wasm_functype_t *type, char *out, size_t cap) {
+static void types_free(struct types *types) {
+  for (size_t i = 0; i < COUNT_OF(types->known); i++) wasm_valtype_delete(types->known[i]);
+}
+
+static char letter_of(const struct types *types, const wasm_valtype_t *type) {
+  for (size_t i = 0; i < COUNT_OF(types->known); i++)
+    if (wasmtime_wasm_valtype_equal(type, types->known[i])) return letters[i];
+  return '?';
+}
+
+static void function_text(const struct types *types, const wasm_functype_t *type, char *out, size_t cap) {
   const wasm_valtype_vec_t *params = wasm_functype_params(type), *results = wasm_functype_results(type);
   size_t n = 0;
   if (params->size + results->size + 2 > cap) {
     strcpy(out, "?");
     return;
   }
-  for (size_t i = 0; i < params->size; i++) out[n++] = letter_of(params->data[i]);
+  for (size_t i = 0; i < params->size; i++) out[n++] = letter_of(types, params->data[i]);
   out[n++] = ':';
-  for (size_t i = 0; i < results->size; i++) out[n++] = letter_of(results->data[i]);
+  for (size_t i = 0; i < results->size; i++) out[n++] = letter_of(types, results->data[i]);
   out[n] = '\0';
 }
 
-static void read_type_of(struct export *e, const wasm_externtype_t *type) {
+static void read_type_of(const struct types *types, struct export *e, const wasm_externtype_t *type) {
   switch (wasm_externtype_kind(type)) {
   case WASM_EXTERN_FUNC:
     e->kind = ENG_KIND_FUNC;
-    function_text(wasm_externtype_as_functype_const(type), e->type, sizeof e->type);
+    function_text(types, wasm_externtype_as_functype_const(type), e->type, sizeof e->type);
     break;
   case WASM_EXTERN_GLOBAL: {
     const wasm_globaltype_t *global = wasm_externtype_as_globaltype_const(type);
     e->kind = ENG_KIND_GLOBAL;
     e->is_mutable = wasm_globaltype_mutability(global) == WASM_VAR;
-    e->type[0] = letter_of(wasm_globaltype_content(global));
+    e->type[0] = letter_of(types, wasm_globaltype_content(global));
     break;
   }
   case WASM_EXTERN_MEMORY: e->kind = ENG_KIND_MEMORY; break;
@@ -61,17 +74,18 @@ static int compare(const void *a, const void *b) {
   return compare_names(x->name, x->len, y->name, y->len);
 }
 
-static cay_status read_all(eng_module *module, const wasm_exporttype_vec_t *types, cay_error *err) {
-  module->exports = mem_zalloc_array(types->size + 1, sizeof *module->exports);
+static cay_status read_all(eng_module *module, const struct types *types, const wasm_exporttype_vec_t *all,
+                           cay_error *err) {
+  module->exports = mem_zalloc_array(all->size + 1, sizeof *module->exports);
   if (module->exports == NULL) return err_no_memory(err);
-  for (size_t i = 0; i < types->size; i++) {
-    const wasm_name_t *name = wasm_exporttype_name(types->data[i]);
+  for (size_t i = 0; i < all->size; i++) {
+    const wasm_name_t *name = wasm_exporttype_name(all->data[i]);
     struct export *e = &module->exports[module->export_count];
     e->name = mem_strndup(name->data, name->size);
     if (e->name == NULL) return err_no_memory(err);
     e->len = name->size;
-    const wasm_externtype_t *type = wasm_exporttype_type(types->data[i]);
-    read_type_of(e, type);
+    const wasm_externtype_t *type = wasm_exporttype_type(all->data[i]);
+    read_type_of(types, e, type);
     if (e->kind == ENG_KIND_MEMORY)
       module->memory_min = wasmtime_memorytype_minimum(wasm_externtype_as_memorytype_const(type)) * ENG_PAGE;
     module->export_count++;
@@ -81,10 +95,12 @@ static cay_status read_all(eng_module *module, const wasm_exporttype_vec_t *type
 }
 
 cay_status eng_exports_read(eng_module *module, cay_error *err) {
-  wasm_exporttype_vec_t types;
-  wasmtime_module_exports(module->wasm, &types);
-  cay_status status = read_all(module, &types, err);
-  wasm_exporttype_vec_delete(&types);
+  struct types types = types_new();
+  wasm_exporttype_vec_t all;
+  wasmtime_module_exports(module->wasm, &all);
+  cay_status status = read_all(module, &types, &all, err);
+  wasm_exporttype_vec_delete(&all);
+  types_free(&types);
   for (size_t i = 0; i < module->export_count && module->memory == NULL; i++)
     if (module->exports[i].kind == ENG_KIND_MEMORY) module->memory = &module->exports[i];
   return status;

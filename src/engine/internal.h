@@ -130,7 +130,7 @@ enum where { IN_HOST, IN_GUEST };
 /* See stop.c. */
 struct stop {
   _Atomic bool kicked, rearmed;
-  _Atomic int where; /* ENG_STOP_PROTECT only */
+  _Atomic int where;    /* ENG_STOP_PROTECT only */
   _Atomic int retry_ms; /* 0: the alarm was never set */
   pthread_mutex_t mu;
   alarm_entry again;

@@ -1,6 +1,8 @@
 /* Wasmtime turns a fault of guest code into a trap. Its runtime functions for memory.copy and memory.fill are
  * native code and a fault there would end the process. When the cause is that stop.c took the memory away,
- * this handler gives it back and the function goes on; stop.c tries again a little later.
+ * this handler gives
+ * a piece back and the function goes on, piece by piece. The rest stays away, so the guest still traps when
+ * it computes again.
  *
  * A signal handler can know its instance only by a thread-local variable, and the handler it replaced only by
  * a static: these are the two exceptions to "no state of the process". */
@@ -9,6 +11,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+
+enum { PIECE = ENG_PAGE }; /* divides every length of a memory */
 
 static struct sigaction before;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -55,7 +59,9 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     pass_on(number, info, context);
     return;
   }
-  (void)mprotect(i->head.base, wasmtime_memory_data_size(i->cx, &i->memory), PROT_READ | PROT_WRITE);
+  size_t at =
+      (size_t)((uint8_t *)info->si_addr - i->head.base) & ~(size_t)(PIECE - 1); /* of a multiple of PIECE */
+  (void)mprotect(i->head.base + at, PIECE, PROT_READ | PROT_WRITE);
 }
 
 static void install(void) {

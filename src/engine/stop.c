@@ -13,7 +13,7 @@
  * IN_HOST; load kicked     kicker: store kicked; load where Each side needs a full fence between its two
  * steps. Kicks are rare and crossings are not, so the kicker makes both fences with membarrier(2) where the
  * host has it. Runtime functions of wasmtime (memory.copy, memory.fill) are IN_GUEST and touch memory from
- * native code, where a fault is no trap: rescue.c gives the memory back there, and the alarm takes it away
+ * native code, where a fault is no trap: rescue.c gives pieces back there, and the alarm takes them away
  * again afterwards. */
 #include "engine/internal.h"
 

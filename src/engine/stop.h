@@ -11,7 +11,8 @@
  * that call in turn, so on_kick must be ready to run nested. Epoch: the exception of an ENG_THROW reaches the
  * handlers of all frames but the interrupted one itself: a try_table around the very loop that was
  * interrupted does not see it. Protect: the interrupted instruction cannot be repeated, so the guest is
- * unwound whatever on_kick answers, and on_kick must not call it.
+ * unwound whatever on_kick answers, and on_kick must not call it. A loop without any load, store or host call
+ * is not reached (memory.copy and memory.fill do not count); no loop of an interpreter is like that.
  *
  * A kick is not lost and not queued: any number of them before on_kick runs count as one, and one that
  * arrives while no call runs is answered at the start of the next. */

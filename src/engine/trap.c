@@ -98,6 +98,7 @@ static void put_frames(struct out *o, const wasm_frame_vec_t *frames, const wasm
 
 size_t eng_trap_text(eng_instance *i, char *out, size_t cap) {
   struct out o = { .text = out, .cap = cap };
+  if (cap > 0) out[0] = '\0';
   put(&o, "%s", eng_trap_name(i->kind));
   if (i->trap == NULL && i->error == NULL) return o.len;
   wasm_frame_vec_t frames;
