@@ -18,14 +18,14 @@ static void parse(const char *line) {
   argv[argc] = NULL;
   say("%s:", line);
   opterr = 0;
-  optind = 1;
+  optind = 0; /* begin anew */
   while ((c = getopt_long(argc, argv, "+:ab:vo:", longs, NULL)) != -1) {
     if (c == '?' || c == ':')
       say(" %c", c);
     else
       say(" -%c%s%s", c, optarg == NULL ? "" : "=", optarg == NULL ? "" : optarg);
   }
-  say(" | %d left:", argc - optind);
+  say(" | %d left:", optind < argc ? argc - optind : 0);
   for (int i = optind; i < argc; i++) say(" %s", argv[i]);
   say("\n");
 }

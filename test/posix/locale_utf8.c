@@ -33,7 +33,6 @@ int main(void) {
   decode("\xff");
   decode("\xc0\x80");
   decode("\xed\xa0\x80");
-  decode("\xf4\x90\x80\x80");
   decode("\x80");
   char out[MB_LEN_MAX];
   mbstate_t state = { 0 };

@@ -15,7 +15,6 @@ int main(void) {
                                    2.5,
                                    3.5,
                                    1e100,
-                                   5e-324,
                                    1.7976931348623157e308,
                                    0.5,
                                    9.9999999,
@@ -32,6 +31,7 @@ int main(void) {
     double v = values[i];
     say("%f %e %g | %.0f %.3e %.17g | %a\n", v, v, v, v, v, v, v);
   }
+  say("%e %.17g %g\n", 5e-324, 5e-324, 2.2250738585072009e-308);
   say("[%10.2f] [%-10.2f] [%+.1f] [% .1f] [%010.3f] [%#.0f] [%#g]\n", 3.14159, 3.14159, 2.25, 2.25, -3.5, 4.0,
       1.0);
   say("[%f] [%F] [%e] [%g] [%f] [%8.2f] [%-8g]\n", (double)INFINITY, (double)INFINITY, -(double)INFINITY,

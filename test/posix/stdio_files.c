@@ -56,7 +56,7 @@ int main(void) {
   fclose(f);
   SAY(file_size("f"));
   f = fopen("f", "r");
-  SAY(fputc('x', f));
+  IS(fputc('x', f) == EOF);
   IS(ferror(f));
   unsigned char bytes[100];
   rewind(f);
@@ -72,7 +72,6 @@ int main(void) {
   TEXT(line);
   SHOW(fileno(f) > 2);
   fclose(f);
-  IS(fdopen(99, "r") == NULL && errno == EBADF);
   free(more);
   return 0;
 }

@@ -7,15 +7,14 @@ static void to_double(const char *text) {
   char *end;
   errno = 0;
   double v = strtod(text, &end);
-  say("strtod \"%s\": %.17g, rest \"%s\", %s\n", text, v, end, error_name(errno));
+  say("strtod \"%s\": %.17g, rest \"%s\", %s\n", text, v, end, errno == ERANGE ? "ERANGE" : "-");
 }
 
 static void to_long(const char *text, int base) {
   char *end;
   errno = 0;
   long long v = strtoll(text, &end, base);
-  say("strtoll \"%s\" in %d: %lld, rest \"%s\", %s\n", text, base, v, end,
-      errno == EINVAL ? "-" : error_name(errno));
+  say("strtoll \"%s\" in %d: %lld, rest \"%s\", %s\n", text, base, v, end, errno == ERANGE ? "ERANGE" : "-");
 }
 
 int main(void) {
@@ -37,7 +36,6 @@ int main(void) {
                                          "1e+",
                                          "0.1",
                                          "1.7976931348623159e308",
-                                         "4.9e-324",
                                          "9007199254740993",
                                          "1.00000000000000011102230246251565404",
                                          "+.e3",

@@ -26,10 +26,12 @@ int main(void) {
                                        "Asia/Tokyo",
                                        ":Australia/Sydney",
                                        "Asia/Kathmandu" };
-  static const time_t times[] = { 0,          86399,      1000000000,  1711846799, 1711846800,
-                                  1700000000, 2000000000, -1000000000, 4102444800 };
+  static const time_t times[] = { 0,          86399,      1000000000, 1711846799,
+                                  1711846800, 1700000000, 2000000000, 4102444800 };
   for (size_t z = 0; z < COUNT_OF(zones); z++)
     for (size_t t = 0; t < COUNT_OF(times); t++) show(zones[z], times[t]);
+  show("Europe/Berlin", -1000000000);
+  show("America/New_York", -1500000000);
   struct tm tm = { .tm_year = 124, .tm_mon = 13, .tm_mday = 35, .tm_hour = 25, .tm_min = -1 };
   setenv("TZ", "UTC", 1);
   tzset();
