@@ -36,6 +36,6 @@ int main(int argc, char **argv) {
   if (child < 0 || fill(ends[1], blocks) != 0) return 1;
   (void)close(ends[1]);
   if (waitpid(child, &status, 0) != child || status != 0) return 1;
-  answer((double)blocks * BLOCK / 1048576 / ((double)(now_ns() - start) / 1e9));
+  answer((double)(blocks * BLOCK) / 1048576 / ((double)(now_ns() - start) / 1e9));
   return 0;
 }

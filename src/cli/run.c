@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where the guest's output goes. */
+/* Where the guest's output goes: lives as long as the sandbox, in which something may still write. */
 typedef struct sink {
   cay_sandbox *box;
   atomic_int broken; /* errno of a write that failed: from then on nothing is written */
@@ -87,11 +87,19 @@ static bool prepare(cay_sandbox *box, const request *r) {
 
 /* ---- the program ---- */
 
+static int code_of(cay_status why) {
+  switch (why) {
+  case CAY_NOT_FOUND: return EXIT_NOT_FOUND;
+  case CAY_DENIED:
+  case CAY_CORRUPT:
+  case CAY_INVALID:
+  case CAY_UNSUPPORTED: return EXIT_CANNOT_RUN;
+  default: return EXIT_CAY;
+  }
+}
+
 static int failed_to_start(const request *r, const cay_error *err) {
-  int code = err->status == CAY_NOT_FOUND ? EXIT_NOT_FOUND
-             : err->status == CAY_DENIED || err->status == CAY_CORRUPT || err->status == CAY_INVALID
-                 ? EXIT_CANNOT_RUN
-                 : EXIT_CAY;
+  int code = code_of(err->status);
   say("%s: %s", r->words[0], err->message);
   if (r->json) (void)report_json_error(err->status, err->message, code);
   return code;
@@ -166,12 +174,11 @@ static bool copy_all_out(cay_sandbox *box, const request *r) {
   return complete;
 }
 
-static int run_process(cay_sandbox *box, const request *r, stop *stopper) {
-  sink out = { .box = box };
+static int run_process(cay_sandbox *box, const request *r, stop *stopper, sink *out) {
   cay_process *process = NULL;
   cay_result *result = NULL;
   cay_error err = { 0 };
-  cay_status s = spawn(box, r, &out, &process, &err);
+  cay_status s = spawn(box, r, out, &process, &err);
   if (s != CAY_OK) return err.status == CAY_OK ? EXIT_CAY : failed_to_start(r, &err);
 
   stop_aim(stopper, box, process);
@@ -184,7 +191,7 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper) {
 
   bool copied = copy_all_out(box, r);
   if (s != CAY_OK) say("cannot wait for the program: %s", err.message);
-  int code = s == CAY_OK ? finish(r, result, &out, stopper, copied) : EXIT_CAY;
+  int code = s == CAY_OK ? finish(r, result, out, stopper, copied) : EXIT_CAY;
   cay_result_free(result);
   cay_process_free(process);
   return code;
@@ -200,7 +207,8 @@ static int run_request(const request *r) {
   (void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead */
   cay_engine *engine = engine_open();
   cay_sandbox *box = engine != NULL ? make_sandbox(engine, r) : NULL;
-  if (box != NULL && prepare(box, r)) code = run_process(box, r, stopper);
+  sink out = { .box = box };
+  if (box != NULL && prepare(box, r)) code = run_process(box, r, stopper, &out);
   cay_sandbox_free(box);
   cay_engine_free(engine);
   stop_free(stopper);
