@@ -43,6 +43,7 @@ enum {
   K_POLLWRNORM = 256,
   K_POLLRDHUP = 0x2000
 };
+enum { K_FIONREAD = 0x541b }; /* ioctl(2) of pipes and sockets: bytes that wait, an int */
 enum { K_SEEK_SET, K_SEEK_CUR, K_SEEK_END, K_SEEK_DATA, K_SEEK_HOLE };
 
 /* One directory entry as getdents64(2) wants it. Return false: no room, stop before this one. */

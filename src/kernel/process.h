@@ -23,6 +23,7 @@ typedef struct k_program {
   char **argv, **envp; /* NULL ended, one allocation */
   uint32_t argc, envc;
   size_t strings_len; /* bytes of all strings with their NULs */
+  char comm[16];      /* what the process is called after it; of a script its own name */
 } k_program;
 
 typedef struct k_rlimit {
@@ -125,8 +126,8 @@ enum { K_AT_FDCWD = -100, K_AT_SYMLINK_NOFOLLOW = 0x100, K_AT_EMPTY_PATH = 0x100
 /* exec.c: execve(2) in two steps. prepare resolves `path`, follows #! lines (up to 4), loads the program and
  * copies the strings
  * (-K_E2BIG over 2 MiB); it may release kernel.mu. commit makes it the program of `p`: closes descriptors,
- * resets handlers. It cannot fail. argv and envp are NULL ended arrays of host strings. Without commit:
- * k_program_unref. */
+ * resets handlers. It cannot fail, but may release kernel.mu. argv and envp are NULL ended arrays of host
+ * strings. Without commit: k_program_unref. */
 k_ret k_exec_prepare(k_process *p, int32_t dirfd, const char *path, const char *const *argv,
                      const char *const *envp, uint32_t flags, k_program **out) CHECKED;
 void k_exec_commit(k_process *p, k_program *program);

@@ -8,6 +8,7 @@
  * Not here    queueing of more than one instance of a real-time signal per sender beyond K_SIG_QUEUE. */
 #pragma once
 
+#include "base/clock.h"
 #include "kernel/errno.h"
 #include "kernel/wait.h"
 
@@ -152,6 +153,9 @@ typedef struct k_itimer {
   k_process *process;
   int64_t due_ns, interval_ns; /* due 0: off */
   int which;
+  bool used;          /* the alarm may be armed */
+  clockid_t clock;    /* of the last two: processor time of the thread */
+  int64_t started_ns; /* of that clock */
 } k_itimer;
 k_ret k_itimer_set(k_process *p, int which, int64_t first_ns, int64_t interval_ns, int64_t *old_first_ns,
                    int64_t *old_interval_ns) CHECKED;

@@ -26,7 +26,8 @@ typedef struct k_kernel k_kernel;
 typedef struct k_process k_process;
 
 typedef struct k_waitq {
-  list waiters; /* of k_waiter */
+  list waiters;
+  uint64_t wakes; /* so far: whoever remembers the count sees that something happened since */
 } k_waitq;
 
 typedef struct k_sleeper {
@@ -46,7 +47,10 @@ enum {
 k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_process *process) CHECKED;
 void k_sleeper_destroy(k_sleeper *s);
 
-static inline void k_waitq_init(k_waitq *q) { list_init(&q->waiters); }
+static inline void k_waitq_init(k_waitq *q) {
+  list_init(&q->waiters);
+  q->wakes = 0;
+}
 
 /* Sleeps until one of the queues is woken (0), `deadline_ns` of clock_mono_ns has passed (-K_ETIMEDOUT), a
  * signal wants attention (-K_EINTR, or -K_ERESTART when every handler concerned has SA_RESTART), or the
