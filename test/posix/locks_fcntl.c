@@ -58,18 +58,20 @@ int main(void) {
   SAY(close(read_only)); /* any descriptor of the file: all locks of the process go */
   in_child(look);
 
-  gate held = gate_new();
+  gate held = gate_new(), refused = gate_new();
   pid_t pid = MUST(fork());
   if (pid == 0) {
     int mine = MUST(open("f", O_RDWR));
     MUST(lock(mine, F_SETLK, F_WRLCK, 0, 0));
     gate_open(held);
-    sleep_ms(40);
+    gate_wait(refused);
+    sleep_ms(20);
     say("the child ends\n");
     _exit(0);
   }
   gate_wait(held);
   SAY(lock(fd, F_SETLK, F_WRLCK, 0, 1));
+  gate_open(refused);
   SAY(lock(fd, F_SETLKW, F_WRLCK, 0, 1));
   reap("child", pid);
   SAY(lock(fd, F_SETLK, 99, 0, 1));

@@ -21,19 +21,21 @@ int main(void) {
   SAY(close(copy));
   SAY(flock(a, LOCK_EX | LOCK_NB));
 
-  gate held = gate_new();
+  gate held = gate_new(), refused = gate_new();
   SAY(flock(a, LOCK_UN));
   pid_t pid = MUST(fork());
   if (pid == 0) {
     int mine = MUST(open("f", O_RDONLY));
     MUST(flock(mine, LOCK_EX));
     gate_open(held);
-    sleep_ms(40);
+    gate_wait(refused);
+    sleep_ms(20);
     say("the child ends\n");
     _exit(0);
   }
   gate_wait(held);
   SAY(flock(a, LOCK_EX | LOCK_NB));
+  gate_open(refused);
   SAY(flock(a, LOCK_EX)); /* waits until the child has ended */
   reap("child", pid);
 

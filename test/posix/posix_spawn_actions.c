@@ -33,8 +33,9 @@ int main(int argc, char **argv) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "in", O_RDONLY, 0);
-  SHOW(posix_spawn(&pid, SELF, &actions, NULL, args, environ));
+  int failed = posix_spawn(&pid, SELF, &actions, NULL, args, environ);
   reap("with input", pid);
+  SHOW(failed);
 
   posix_spawn_file_actions_addopen(&actions, 1, "out", O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_adddup2(&actions, 20, 21);

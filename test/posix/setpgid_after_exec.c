@@ -3,7 +3,7 @@
 
 int main(int argc, char **argv) {
   (void)argv;
-  gate go = gate_new(), told = gate_new();
+  gate early = gate_new(), go = gate_new(), told = gate_new();
   if (argc > 1) {
     MUST(write(21, "", 1));
     char byte;
@@ -14,10 +14,12 @@ int main(int argc, char **argv) {
   if (pid == 0) {
     MUST(dup2(go.fd[0], 20));
     MUST(dup2(told.fd[1], 21));
+    gate_wait(early);
     execl(SELF, "again", "x", (char *)NULL);
     _exit(127);
   }
   SAY(setpgid(pid, getpgrp()));
+  gate_open(early);
   gate_wait(told);
   SAY(setpgid(pid, pid));
   gate_open(go);

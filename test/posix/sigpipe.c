@@ -2,6 +2,7 @@
  * or caught. */
 #include "posix.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 static void handler(int sig) { say("handler: %s\n", signal_name(sig)); }
@@ -49,7 +50,7 @@ int main(void) {
     _exit(0);
   }
   close(fd[1]);
-  sleep_ms(30);
+  poll(&(struct pollfd){ fd[0], POLLIN, 0 }, 1, -1); /* now it is within its write */
   close(fd[0]);
   reap("blocked writer", pid);
   return 0;
