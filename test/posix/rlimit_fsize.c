@@ -30,9 +30,13 @@ int main(void) {
     _exit(0);
   }
   reap("child", pid);
-  static const int all[] = { RLIMIT_CPU,   RLIMIT_DATA,   RLIMIT_STACK, RLIMIT_CORE,
-                             RLIMIT_NPROC, RLIMIT_NOFILE, RLIMIT_AS };
-  for (size_t i = 0; i < COUNT_OF(all); i++) SAY(getrlimit((__typeof__(RLIMIT_CPU))all[i], &l));
+  SAY(getrlimit(RLIMIT_CPU, &l));
+  SAY(getrlimit(RLIMIT_DATA, &l));
+  SAY(getrlimit(RLIMIT_STACK, &l));
+  SAY(getrlimit(RLIMIT_CORE, &l));
+  SAY(getrlimit(RLIMIT_NPROC, &l));
+  SAY(getrlimit(RLIMIT_NOFILE, &l));
+  SAY(getrlimit(RLIMIT_AS, &l));
   l = (struct rlimit){ 0, 0 };
   SAY(setrlimit(RLIMIT_CORE, &l));
   SAY(getrlimit(RLIMIT_CORE, &l));
