@@ -1,6 +1,5 @@
 /* calls.c - from a number to a handler, and what follows each call. */
 #include "abi/linux/machine.h"
-#include "engine/stop.h"
 
 #include <stdatomic.h>
 
@@ -49,10 +48,6 @@ static void raise_flag(abi_machine *m) {
   memcpy(eng_memory(m->instance) + m->pending_addr, &one, sizeof one);
 }
 
-static bool by_protection(const abi_machine *m) {
-  return eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_PROTECT;
-}
-
 enum eng_flow abi_attend(abi_machine *m) {
   if (m->next != ABI_NEXT_NONE) return ENG_UNWIND;
   k_lock(m->kernel);
@@ -69,10 +64,8 @@ enum eng_flow abi_attend(abi_machine *m) {
   /* The memory is the parent's: a dead child must find the way to its exec or exit, which wakes the parent.
    */
   if (todo == K_SIGNAL_END) m->child_dead = m->odd = true;
-  if (todo == K_SIGNAL_HANDLER) raise_flag(m);
-  /* The kick was for a signal that is no longer to end us, and an answered kick unwinds this kind of guest.
-   */
-  if (by_protection(m)) eng_kick_clear(m->instance);
+  m->handler_waits = todo == K_SIGNAL_HANDLER;
+  if (m->handler_waits) raise_flag(m);
   return ENG_CONTINUE;
 }
 

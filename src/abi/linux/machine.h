@@ -50,6 +50,8 @@ struct abi_machine {
   uint32_t refused; /* calls of it since */
 
   enum abi_next next;
+  bool handler_waits;     /* the flag of the guest was raised when it was looked at last */
+  char why[1024];         /* of ABI_NEXT_EXIT, for people; empty: nothing to say */
   int32_t status;         /* ABI_NEXT_EXIT, as wait(2) gives it; that of a dying process is its own */
   k_program *exec;        /* ABI_NEXT_EXEC */
   uint32_t nested;        /* deliveries at a loop edge that are running */
@@ -114,7 +116,7 @@ static inline k_ret abi_file(abi_machine *m, uint32_t fd, k_file **out) {
   return k_fd_get(&m->p->fds, (int32_t)fd, out);
 }
 
-/* ---- life.c, fork.c, vfork.c, memory.c ---- */
+/* ---- life.c, instance.c, vfork.c, stack.c ---- */
 
 /* Makes the process end with this status and, if it is the first of its job, this reason; `why` may be NULL.
  * The guest is left when the call or kick that is being answered returns. Without kernel.mu. */

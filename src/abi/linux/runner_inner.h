@@ -10,7 +10,6 @@
 
 struct k_image {
   atomic_uint refs;
-  eng_engine *engine; /* NULL: the module cannot be compiled again to count fuel */
   eng_module *module;
   cay_slice wasm;     /* borrowed, may be empty */
   pthread_mutex_t mu; /* protects `counted` */
@@ -42,8 +41,8 @@ void abi_trace_text(abi_runner *runner, int32_t pid, const char *format, ...) PR
 
 /* image.c. A new reference on the module of `image` that counts fuel; compiled when first asked for. `exe` is
  * where the bytes are if the image has none, or NULL. Without kernel.mu. */
-cay_status abi_image_counted(k_image *image, k_kernel *kernel, k_inode *exe, eng_module **out,
-                             cay_error *err) CHECKED;
+cay_status abi_image_counted(k_image *image, eng_engine *engine, k_kernel *kernel, k_inode *exe,
+                             eng_module **out, cay_error *err) CHECKED;
 
 /* k_runner.load */
 k_ret abi_image_load(abi_runner *runner, k_kernel *kernel, k_file *exe, const uint8_t *head, size_t head_len,

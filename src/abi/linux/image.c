@@ -1,0 +1,230 @@
+/* image.c - programs ready to run: made in advance, or from a file when it is executed. */
+#include "abi/linux/runner_inner.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "kernel/vfs.h"
+
+#include <string.h>
+
+enum { MODULE_MAX = 64 << 20, PIECE = 1 << 20 };
+
+/* ---- images ---- */
+
+cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out, cay_error *err) {
+  if (!eng_module_exports(module, "_start", ":"))
+    return err_set(err, CAY_INVALID, "the module exports no function _start");
+  k_image *image = mem_zalloc(sizeof *image);
+  if (image == NULL) return err_no_memory(err);
+  atomic_init(&image->refs, 1);
+  image->module = eng_module_ref(module);
+  image->wasm = wasm;
+  pthread_mutex_init(&image->mu, NULL);
+  *out = image;
+  return CAY_OK;
+}
+
+cay_status abi_linux_image_from_bytes(eng_engine *engine, const void *bytes, size_t len, bool counted,
+                                      k_image **out, cay_error *err) {
+  OWNED(eng_module_unref) eng_module *module = NULL;
+  enum eng_stop stop = counted ? ENG_STOP_FUEL : ENG_STOP_EPOCH;
+  S_TRY(eng_module_load(engine, bytes, len, NULL, stop, &abi_linux_imports, &module, err));
+  return abi_linux_image_new(module, (cay_slice){ 0 }, out, err);
+}
+
+k_image *abi_linux_image_ref(k_image *image) {
+  atomic_fetch_add_explicit(&image->refs, 1, memory_order_relaxed);
+  return image;
+}
+
+void abi_linux_image_unref(k_image *image) {
+  if (image == NULL || atomic_fetch_sub_explicit(&image->refs, 1, memory_order_acq_rel) > 1) return;
+  eng_module_unref(image->module);
+  eng_module_unref(image->counted);
+  pthread_mutex_destroy(&image->mu);
+  mem_free(image);
+}
+
+eng_module *abi_linux_image_module(const k_image *image) { return image->module; }
+
+/* ---- the bytes of a file ---- */
+
+static k_ret read_locked(k_kernel *kernel, k_file *f, void *to, size_t len, int64_t pos) {
+  k_lock(kernel);
+  k_ret r = vfs_pread(f, to, len, pos);
+  k_unlock(kernel);
+  return r;
+}
+
+/* In pieces, so that others get the mutex in between. */
+static k_ret read_all(k_kernel *kernel, k_file *f, uint64_t len, uint8_t **out) {
+  uint8_t *bytes = mem_alloc(len);
+  if (bytes == NULL) return -K_ENOMEM;
+  for (uint64_t at = 0; at < len;) {
+    k_ret n = read_locked(kernel, f, bytes + at, len - at < PIECE ? len - at : PIECE, (int64_t)at);
+    if (n <= 0) {
+      mem_free(bytes);
+      return n < 0 ? n : -K_ENOEXEC; /* it became shorter meanwhile */
+    }
+    at += (uint64_t)n;
+  }
+  *out = bytes;
+  return 0;
+}
+
+static k_ret stat_file(k_kernel *kernel, k_file *f, k_stat *st) {
+  k_lock(kernel);
+  k_ret r = k_file_stat(f, st);
+  k_unlock(kernel);
+  return r;
+}
+
+/* ---- files that were executed lately ---- */
+
+static struct abi_recent identity(const k_file *exe, const k_stat *st) {
+  return (struct abi_recent){ .fs = exe->inode->fs,
+                              .ino = st->ino,
+                              .size = st->size,
+                              .version = exe->inode->version,
+                              .mtime_ns = st->mtime_ns,
+                              .ctime_ns = st->ctime_ns };
+}
+
+static bool same(const struct abi_recent *a, const struct abi_recent *b) {
+  return a->fs == b->fs && a->ino == b->ino && a->size == b->size && a->version == b->version &&
+         a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+static k_image *find_recent(abi_runner *runner, const struct abi_recent *key) {
+  k_image *found = NULL;
+  pthread_mutex_lock(&runner->mu);
+  for (size_t i = 0; i < ABI_RECENT && found == NULL; i++) {
+    struct abi_recent *r = &runner->recent[i];
+    if (r->image == NULL || !same(r, key)) continue;
+    r->used = ++runner->clock;
+    found = abi_linux_image_ref(r->image);
+  }
+  pthread_mutex_unlock(&runner->mu);
+  return found;
+}
+
+static void keep_recent(abi_runner *runner, struct abi_recent key, k_image *image) {
+  pthread_mutex_lock(&runner->mu);
+  struct abi_recent *oldest = &runner->recent[0];
+  for (size_t i = 1; i < ABI_RECENT; i++)
+    if (runner->recent[i].used < oldest->used) oldest = &runner->recent[i];
+  k_image *gone = oldest->image;
+  key.image = abi_linux_image_ref(image);
+  key.used = ++runner->clock;
+  *oldest = key;
+  pthread_mutex_unlock(&runner->mu);
+  abi_linux_image_unref(gone);
+}
+
+/* ---- from a file ---- */
+
+static bool is_module(const uint8_t *head, size_t len) {
+  static const uint8_t magic[8] = { 0, 'a', 's', 'm', 1, 0, 0, 0 };
+  return len >= sizeof magic && memcmp(head, magic, sizeof magic) == 0;
+}
+
+static k_image *note_of(k_kernel *kernel, k_file *exe) {
+  k_lock(kernel);
+  k_image *note = exe->inode != NULL && exe->inode->exe != NULL ? abi_linux_image_ref(exe->inode->exe) : NULL;
+  k_unlock(kernel);
+  return note;
+}
+
+static k_ret compile(abi_runner *runner, k_kernel *kernel, k_file *exe, uint64_t len, k_image **out) {
+  uint8_t *bytes = NULL;
+  cay_error err;
+  K_TRY(read_all(kernel, exe, len, &bytes));
+  cay_status status = abi_linux_image_from_bytes(runner->engine, bytes, len, false, out, &err);
+  mem_free(bytes);
+  if (status == CAY_OK) return 0;
+  abi_trace_text(runner, 0, "exec: %s", err.message);
+  return status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
+}
+
+k_ret abi_image_load(abi_runner *runner, k_kernel *kernel, k_file *exe, const uint8_t *head, size_t head_len,
+                     k_image **out) {
+  k_stat st;
+  *out = note_of(kernel, exe);
+  if (*out != NULL) return 0;
+  if (!is_module(head, head_len) || exe->inode == NULL) return -K_ENOEXEC;
+  K_TRY(stat_file(kernel, exe, &st));
+  if (st.size > MODULE_MAX) return -K_ENOEXEC;
+  struct abi_recent key = identity(exe, &st);
+  *out = find_recent(runner, &key);
+  if (*out != NULL) return 0;
+  K_TRY(compile(runner, kernel, exe, st.size, out));
+  keep_recent(runner, key, *out);
+  return 0;
+}
+
+/* ---- the same code, counting ---- */
+
+static k_ret open_inode(k_kernel *kernel, k_inode *inode, k_file **out) {
+  k_lock(kernel);
+  k_ret r = inode->ops->open != NULL ? inode->ops->open(inode, K_O_RDONLY, out) : -K_ENXIO;
+  k_unlock(kernel);
+  return r;
+}
+
+static void close_file(k_kernel *kernel, k_file *f) {
+  k_lock(kernel);
+  k_file_unref(f);
+  k_unlock(kernel);
+}
+
+static k_ret read_program(k_kernel *kernel, k_inode *exe, uint8_t **out, uint64_t *len) {
+  k_file *f = NULL;
+  k_stat st;
+  K_TRY(open_inode(kernel, exe, &f));
+  k_ret r = stat_file(kernel, f, &st);
+  if (r >= 0 && st.size > MODULE_MAX) r = -K_ENOEXEC;
+  if (r >= 0) r = read_all(kernel, f, st.size, out);
+  if (r >= 0) *len = st.size;
+  close_file(kernel, f);
+  return r;
+}
+
+/* From the image's bytes, or from the file if that is still what the image was made from. */
+static cay_status count_module(const k_image *image, eng_engine *engine, k_kernel *kernel, k_inode *exe,
+                               eng_module **out, cay_error *err) {
+  const digest *key = eng_module_digest(image->module);
+  *out = eng_module_find(engine, key, ENG_STOP_FUEL, &abi_linux_imports);
+  if (*out != NULL) return CAY_OK;
+  if (image->wasm.len > 0)
+    return eng_module_load(engine, image->wasm.data, image->wasm.len, key, ENG_STOP_FUEL, &abi_linux_imports,
+                           out, err);
+  uint8_t *bytes = NULL;
+  uint64_t len = 0;
+  if (exe == NULL || read_program(kernel, exe, &bytes, &len) < 0)
+    return err_set(err, CAY_UNSUPPORTED, "its fuel cannot be counted: the module's bytes are gone");
+  digest now = digest_of(bytes, len);
+  cay_status status =
+      digest_equal(&now, key)
+          ? eng_module_load(engine, bytes, len, key, ENG_STOP_FUEL, &abi_linux_imports, out, err)
+          : err_set(err, CAY_UNSUPPORTED, "its fuel cannot be counted: the file has changed");
+  mem_free(bytes);
+  return status;
+}
+
+cay_status abi_image_counted(k_image *image, eng_engine *engine, k_kernel *kernel, k_inode *exe,
+                             eng_module **out, cay_error *err) {
+  if (eng_module_stop(image->module) == ENG_STOP_FUEL) {
+    *out = eng_module_ref(image->module);
+    return CAY_OK;
+  }
+  pthread_mutex_lock(&image->mu);
+  eng_module *counted = image->counted != NULL ? eng_module_ref(image->counted) : NULL;
+  pthread_mutex_unlock(&image->mu);
+  if (counted == NULL) {
+    S_TRY(count_module(image, engine, kernel, exe, &counted, err));
+    pthread_mutex_lock(&image->mu);
+    if (image->counted == NULL) image->counted = eng_module_ref(counted);
+    pthread_mutex_unlock(&image->mu);
+  }
+  *out = counted;
+  return CAY_OK;
+}

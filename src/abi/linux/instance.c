@@ -1,0 +1,197 @@
+/* instance.c - making the instance of a program, its memory account, and what a kick does to it. */
+#include "abi/linux/life.h"
+#include "base/error.h"
+#include "engine/image.h"
+#include "engine/stop.h"
+
+enum { RED_ZONE = 128 }; /* below the stack pointer leaf functions keep data */
+
+/* ---- the memory account ---- */
+
+static uint64_t memory_left(abi_machine *m) {
+  k_kernel *k = m->kernel;
+  k_lock(k);
+  uint64_t left = k->limits.memory > k->used.memory ? k->limits.memory - k->used.memory : 0;
+  k_unlock(k);
+  return left;
+}
+
+/* With kernel.mu. */
+static k_ret charge(abi_machine *m, uint64_t want) {
+  k_process *root = abi_root(m);
+  if (want > m->charged)
+    K_TRY(k_memory_charge(m->kernel, want - m->charged));
+  else
+    k_memory_uncharge(m->kernel, m->charged - want);
+  m->charged = root->memory = want;
+  return 0;
+}
+
+/* A program that grows its memory without asking must find what it may take paid for: a quarter of what the
+ * sandbox has left, so that several of them cannot go beyond the limit together. */
+k_ret abi_memory_settle(abi_machine *m) {
+  uint64_t len = eng_memory_len(m->instance), want = len;
+  k_lock(m->kernel);
+  if (m->grows_itself) {
+    uint64_t others = m->kernel->used.memory - m->charged;
+    uint64_t left = m->kernel->limits.memory > others + len ? m->kernel->limits.memory - others - len : 0;
+    want += left / 4 / ENG_PAGE * ENG_PAGE;
+  }
+  k_ret r = charge(m, want);
+  k_unlock(m->kernel);
+  if (r >= 0) eng_memory_set_max(m->instance, want);
+  return r;
+}
+
+static k_ret charge_more(abi_machine *m, uint64_t len, uint64_t more) {
+  if (len + more > m->p->rlimits[K_RLIMIT_AS].soft) return -K_ENOMEM;
+  return charge(m, m->charged + more);
+}
+
+k_ret sys_cay_memgrow(abi_machine *m, const uint32_t a[static 6]) {
+  uint64_t len = eng_memory_len(m->instance), more = (uint64_t)a[0] * ENG_PAGE;
+  uint32_t old = 0;
+  if (m->grows_itself) return -K_ENOSYS;
+  if (more == 0) return (k_ret)(len / ENG_PAGE);
+  K_TRY(ABI_LOCKED(m, charge_more(m, len, more)));
+  eng_memory_set_max(m->instance, len + more);
+  if (eng_memory_grow(m->instance, a[0], &old, NULL) == CAY_OK) return old;
+  eng_memory_set_max(m->instance, len);
+  (void)!ABI_LOCKED(m, charge(m, m->charged - more)); /* giving back does not fail */
+  return -K_ENOMEM;
+}
+
+/* ---- making ---- */
+
+static bool is_counting(const abi_machine *m) {
+  return eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_FUEL;
+}
+
+/* What the machine needs of the module, by name. */
+static cay_status bind(abi_machine *m, cay_error *err) {
+  eng_instance *i = m->instance;
+  eng_global pending;
+  m->pending_addr = 0;
+  m->grows_itself = true;
+  if (!eng_func_find(i, "_start", ":", &m->start)) return err_set(err, CAY_INVALID, "it exports no _start");
+  if (eng_global_find(i, "__cay_sigpending", &pending) && pending.type == 'i') {
+    m->grows_itself = false;
+    m->pending_addr = eng_global_get(i, &pending).u32;
+    if (eng_memory_at(i, m->pending_addr, sizeof(int32_t)) == NULL) m->pending_addr = 0;
+  }
+  bool stack = eng_global_find(i, "__stack_pointer", &m->stack_pointer) && m->stack_pointer.type == 'i';
+  m->can_deliver = stack && m->pending_addr != 0 && eng_func_find(i, "__cay_deliver", ":", &m->deliver);
+  m->can_fork = eng_func_find(i, "asyncify_start_unwind", "i:", &m->start_unwind) &&
+                eng_func_find(i, "asyncify_stop_unwind", ":", &m->stop_unwind) &&
+                eng_func_find(i, "asyncify_start_rewind", "i:", &m->start_rewind) &&
+                eng_func_find(i, "asyncify_stop_rewind", ":", &m->stop_rewind);
+  return CAY_OK;
+}
+
+static cay_status adopt(abi_machine *m, eng_instance *instance, cay_error *err) {
+  k_lock(m->kernel);
+  m->instance = instance;
+  k_unlock(m->kernel);
+  S_TRY(bind(m, err));
+  m->fuel_given = m->fuel != NULL && is_counting(m) ? *m->fuel : 0;
+  eng_fuel_set(instance, m->fuel_given);
+  m->odd = m->runner->options.trace != NULL || m->fuel != NULL || m->grows_itself;
+  if (abi_memory_settle(m) < 0) return err_set(err, CAY_LIMIT, "the memory limit of the sandbox is reached");
+  return CAY_OK;
+}
+
+static cay_status choose_module(abi_machine *m, eng_module **out, cay_error *err) {
+  k_program *program = m->p->program;
+  if (m->fuel != NULL)
+    return abi_image_counted(program->image, m->runner->engine, m->kernel, program->exe, out, err);
+  *out = eng_module_ref(abi_linux_image_module(program->image));
+  return CAY_OK;
+}
+
+static eng_instance_options options_for(abi_machine *m, uint64_t memory_max) {
+  return (eng_instance_options){
+    .ctx = m, .on_kick = abi_on_kick, .memory_max = memory_max > 0 ? memory_max : 1, .fuel = UINT64_MAX
+  };
+}
+
+cay_status abi_instance_make(abi_machine *m, cay_error *err) {
+  OWNED(eng_module_unref) eng_module *module = NULL;
+  abi_runner *runner = m->runner;
+  k_lock(m->kernel);
+  m->fuel = runner->options.fuel != NULL && m->p->job != NULL
+                ? runner->options.fuel(runner->options.fuel_ctx, m->p->job)
+                : NULL;
+  k_unlock(m->kernel);
+  S_TRY(choose_module(m, &module, err));
+  eng_instance_options options = options_for(m, memory_left(m));
+  eng_instance *instance = NULL;
+  S_TRY(eng_instance_new(module, &options, &instance, err));
+  return adopt(m, instance, err);
+}
+
+cay_status abi_instance_copy(abi_machine *parent, abi_machine *child, cay_error *err) {
+  eng_instance_options options = options_for(child, eng_memory_len(parent->instance));
+  eng_instance *instance = NULL;
+  S_TRY(eng_instance_fork(parent->instance, &options, &instance, err));
+  child->fuel = parent->fuel;
+  return adopt(child, instance, err);
+}
+
+void abi_instance_drop(abi_machine *m) {
+  k_lock(m->kernel);
+  eng_instance *instance = m->instance;
+  m->instance = NULL;
+  k_unlock(m->kernel);
+  eng_instance_free(instance);
+  k_lock(m->kernel);
+  (void)!charge(m, 0); /* giving back does not fail */
+  k_unlock(m->kernel);
+}
+
+/* ---- fuel ---- */
+
+void abi_fuel_settle(abi_machine *m) {
+  uint64_t left = eng_fuel_left(m->instance);
+  uint64_t used = m->fuel_given > left ? m->fuel_given - left : 0;
+  uint64_t before = atomic_load(m->fuel), after;
+  do {
+    after = before > used ? before - used : 0;
+  } while (!atomic_compare_exchange_weak(m->fuel, &before, after));
+  m->fuel_given = after;
+  eng_fuel_set(m->instance, after);
+  if (after > 0) return;
+  k_lock(m->kernel);
+  k_job_kill(m->p->job, K_JOB_FUEL);
+  k_unlock(m->kernel);
+}
+
+/* ---- kicks ---- */
+
+/* Runs the guest's handlers at a loop edge, below what its leaf functions keep under the stack pointer. */
+static enum eng_flow deliver(abi_machine *m) {
+  eng_val stack = eng_global_get(m->instance, &m->stack_pointer), lower = stack;
+  if (stack.u32 < RED_ZONE) return ENG_CONTINUE; /* overflows soon anyway; the next call delivers */
+  lower.u32 -= RED_ZONE;
+  eng_global_set(m->instance, &m->stack_pointer, lower);
+  m->nested++;
+  eng_val none = { 0 };
+  enum eng_end end = eng_call(m->instance, &m->deliver, &none);
+  m->nested--;
+  switch (end) {
+  case ENG_RETURNED: eng_global_set(m->instance, &m->stack_pointer, stack); return ENG_CONTINUE;
+  case ENG_THREW: return ENG_THROW; /* a longjmp out of the handler: who catches it sets the pointer */
+  case ENG_TRAPPED: abi_trapped(m); return ENG_UNWIND;
+  case ENG_LEFT: break;
+  }
+  return ENG_UNWIND;
+}
+
+enum eng_flow abi_on_kick(eng_instance *instance, void *ctx) {
+  abi_machine *m = ctx;
+  (void)instance;
+  /* Half unwound there is nothing to interrupt; it is looked at again when that is over. */
+  if (m->next == ABI_NEXT_FORK || m->rewinding) return ENG_CONTINUE;
+  if (abi_attend(m) == ENG_UNWIND) return ENG_UNWIND;
+  if (!m->handler_waits || !m->can_deliver || m->nested == ABI_NESTED_MAX) return ENG_CONTINUE;
+  return deliver(m);
+}

@@ -1,0 +1,178 @@
+/* life.c - the thread of a process: run, and whatever made the guest leave, until there is nothing to run. */
+#include "abi/linux/life.h"
+
+#include <stdio.h>
+
+abi_machine *abi_machine_new(abi_runner *runner, k_process *p) {
+  abi_machine *m = mem_zalloc(sizeof *m);
+  if (m == NULL) return NULL;
+  *m = (abi_machine){ .runner = runner, .kernel = p->kernel, .p = p };
+  return m;
+}
+
+void abi_machine_free(abi_machine *m) { mem_free(m); }
+
+/* ---- why it ends ---- */
+
+int abi_trap_signal(enum eng_trap kind) {
+  switch (kind) {
+  case ENG_TRAP_MEMORY:
+  case ENG_TRAP_STACK:
+  case ENG_TRAP_CALL:
+  case ENG_TRAP_TABLE: return K_SIGSEGV;
+  case ENG_TRAP_DIVISION:
+  case ENG_TRAP_ARITHMETIC: return K_SIGFPE;
+  case ENG_TRAP_EXCEPTION: return K_SIGABRT;
+  case ENG_TRAP_FUEL: return K_SIGKILL;
+  case ENG_TRAP_NONE:
+  case ENG_TRAP_UNREACHABLE:
+  case ENG_TRAP_OTHER: break;
+  }
+  return K_SIGILL;
+}
+
+void abi_die(abi_machine *m, int32_t status, const char *why) {
+  m->next = ABI_NEXT_EXIT;
+  m->status = status;
+  if (why != NULL) (void)snprintf(m->why, sizeof m->why, "%s", why);
+}
+
+void abi_trapped(abi_machine *m) {
+  enum eng_trap kind = eng_trap_kind(m->instance);
+  abi_die(m, abi_trap_signal(kind), NULL);
+  if (kind == ENG_TRAP_FUEL && m->fuel != NULL)
+    abi_fuel_settle(m);
+  else
+    (void)eng_trap_text(m->instance, m->why, sizeof m->why);
+}
+
+/* ---- imports ---- */
+
+static enum eng_flow import_init(eng_instance *instance, void *ctx, eng_val *values) {
+  (void)instance;
+  values[0].i32 = (int32_t)abi_initial_stack(ctx, values[0].u32);
+  return ENG_CONTINUE;
+}
+
+static enum eng_flow import_syscall(eng_instance *instance, void *ctx, eng_val *v) {
+  const uint32_t a[6] = { v[1].u32, v[2].u32, v[3].u32, v[4].u32, v[5].u32, v[6].u32 };
+  (void)instance;
+  return abi_call(ctx, v[0].i32, a, &v[0].i32);
+}
+
+static const eng_import imports[] = {
+  { "linux", "init", "i:i", import_init },
+  { "linux", "syscall", "iiiiiii:i", import_syscall },
+  { "linux", "fork", "i:i", abi_import_fork },
+};
+const eng_imports abi_linux_imports = { imports, COUNT_OF(imports) };
+
+/* ---- one program after the other ---- */
+
+static void cannot_start(abi_machine *m, const cay_error *err) {
+  char why[300];
+  (void)snprintf(why, sizeof why, "%s cannot be started: %s", m->p->program->path, err->message);
+  abi_die(m, K_SIGKILL, why);
+}
+
+/* False: there is nothing to run, m->next and m->status say why. */
+static bool prepare(abi_machine *m) {
+  cay_error err;
+  if (m->instance == NULL && abi_instance_make(m, &err) != CAY_OK) {
+    cannot_start(m, &err);
+    return false;
+  }
+  if (abi_attend(m) == ENG_UNWIND) return false;
+  return !m->rewinding || abi_rewind(m);
+}
+
+/* Runs until the guest leaves; m->next says what then. */
+static void run(abi_machine *m) {
+  eng_val none = { 0 };
+  switch (eng_call(m->instance, &m->start, &none)) {
+  case ENG_RETURNED:
+    if (m->next == ABI_NEXT_NONE) abi_die(m, 0, NULL); /* _start came back: as exit(0) */
+    break;
+  case ENG_LEFT:
+    if (m->next == ABI_NEXT_FORK) abi_fork_abandon(m);
+    if (m->next == ABI_NEXT_NONE) abi_die(m, K_SIGKILL, NULL);
+    break;
+  case ENG_THREW:
+  case ENG_TRAPPED:
+    if (m->next == ABI_NEXT_FORK) abi_fork_abandon(m);
+    abi_trapped(m);
+    break;
+  }
+}
+
+/* execve(2) in the process of the machine: the new program starts with nothing of the old. */
+static void replace(abi_machine *m) {
+  abi_instance_drop(m);
+  k_lock(m->kernel);
+  k_program *program = m->exec;
+  m->exec = NULL;
+  m->next = ABI_NEXT_NONE;
+  m->handler_waits = false;
+  m->nested = 0;
+  k_exec_commit(m->p, program);
+  k_unlock(m->kernel);
+}
+
+/* ---- the end ---- */
+
+static void tell_why(abi_machine *m, k_process *p) {
+  if (m->why[0] == 0) return;
+  if (p->job != NULL && p->job->pid == p->pid && p->job->detail[0] == 0)
+    (void)snprintf(p->job->detail, sizeof p->job->detail, "%s", m->why);
+}
+
+static int32_t end_status(const abi_machine *m, const k_process *p) {
+  return p->dying ? p->exit_status : m->status;
+}
+
+static void trace_end(abi_machine *m) {
+  int32_t status = end_status(m, m->p);
+  if (m->why[0] != 0)
+    abi_trace_text(m->runner, m->p->pid, "--- %.*s ---", (int)strcspn(m->why, "\n"), m->why);
+  if ((status & 0x7f) == 0)
+    abi_trace_text(m->runner, m->p->pid, "+++ exited with %d +++", status >> 8 & 0xff);
+  else
+    abi_trace_text(m->runner, m->p->pid, "+++ killed by signal %d +++", status & 0x7f);
+}
+
+/* A child context that is left goes with its parent: there is no way back into the parent's frames. */
+static void end(abi_machine *m) {
+  trace_end(m);
+  abi_instance_drop(m);
+  k_kernel *k = m->kernel;
+  k_lock(k);
+  k->used.syscalls += m->calls;
+  if (m->exec != NULL) k_program_unref(k, m->exec);
+  while (m->depth > 0) {
+    k_process *child = m->p;
+    abi_vfork_leave(m);
+    k_process_exit(child, end_status(m, child));
+  }
+  k_process *p = m->p;
+  abi_charge_time(m);
+  if (!p->dying) tell_why(m, p);
+  p->machine = NULL;
+  k_process_exit(p, end_status(m, p));
+  k_unlock(k); /* neither kernel nor runner may be touched from here on */
+  abi_machine_free(m);
+}
+
+void abi_live(void *machine) {
+  abi_machine *m = machine;
+  m->cpu_mark_ns = clock_thread_cpu_ns();
+  for (;;) {
+    if (prepare(m)) run(m);
+    if (m->next == ABI_NEXT_FORK)
+      abi_fork_finish(m);
+    else if (m->next == ABI_NEXT_EXEC && !m->p->dying)
+      replace(m);
+    else
+      break;
+  }
+  end(m);
+}

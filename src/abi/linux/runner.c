@@ -1,0 +1,83 @@
+/* runner.c - the table that the kernel calls. */
+#include "abi/linux/life.h"
+#include "base/error.h"
+#include "engine/stop.h"
+
+static cay_status make_threads(abi_runner *runner, cay_error *err) {
+  if (runner->options.threads != NULL) return CAY_OK;
+  thread_pool_options options = {
+    .name = "cay-guest", .stack_len = eng_thread_stack(runner->engine), .keep = 2, .linger_ms = 1000
+  };
+  S_TRY(thread_pool_new(&options, &runner->own_threads, err));
+  runner->options.threads = runner->own_threads;
+  return CAY_OK;
+}
+
+cay_status abi_linux_runner_new(eng_engine *engine, const abi_runner_options *options, abi_runner **out,
+                                cay_error *err) {
+  abi_runner *runner = mem_zalloc(sizeof *runner);
+  if (runner == NULL) return err_no_memory(err);
+  runner->engine = engine;
+  if (options != NULL) runner->options = *options;
+  cay_status status = make_threads(runner, err);
+  if (status != CAY_OK) {
+    mem_free(runner);
+    return status;
+  }
+  pthread_mutex_init(&runner->mu, NULL);
+  pthread_mutex_init(&runner->trace_mu, NULL);
+  *out = runner;
+  return CAY_OK;
+}
+
+void abi_linux_runner_free(abi_runner *runner) {
+  if (runner == NULL) return;
+  thread_pool_free(runner->own_threads);
+  for (size_t i = 0; i < ABI_RECENT; i++) abi_linux_image_unref(runner->recent[i].image);
+  pthread_mutex_destroy(&runner->mu);
+  pthread_mutex_destroy(&runner->trace_mu);
+  mem_free(runner);
+}
+
+/* ---- k_runner ---- */
+
+static k_ret load(void *ctx, k_kernel *kernel, k_file *exe, const uint8_t *head, size_t head_len,
+                  k_image **out) {
+  return abi_image_load(ctx, kernel, exe, head, head_len, out);
+}
+
+static k_image *image_ref(void *ctx, k_image *image) { return (void)ctx, abi_linux_image_ref(image); }
+
+static void image_unref(void *ctx, k_image *image) { (void)ctx, abi_linux_image_unref(image); }
+
+/* A forked process comes with its machine, any other gets one here. */
+static k_ret start(void *ctx, k_process *p) {
+  abi_runner *runner = ctx;
+  abi_machine *fresh = p->machine == NULL ? abi_machine_new(runner, p) : NULL;
+  if (p->machine == NULL && fresh == NULL) return -K_ENOMEM;
+  if (fresh != NULL) p->machine = fresh;
+  if (thread_pool_run(runner->options.threads, abi_live, p->machine, NULL) == CAY_OK) return 0;
+  if (fresh != NULL) {
+    p->machine = NULL;
+    abi_machine_free(fresh);
+  }
+  return -K_EAGAIN;
+}
+
+/* A guest without checks in its code can only be ended by a kick, and all of the machine with it. */
+static void kick(void *ctx, k_process *p) {
+  const abi_machine *m = p->machine;
+  (void)ctx;
+  if (m == NULL || m->instance == NULL) return;
+  bool by_protection = eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_PROTECT;
+  if (by_protection && !abi_root(m)->dying) return;
+  eng_instance_kick(m->instance);
+}
+
+const k_runner abi_linux_ops = {
+  .load = load,
+  .image_ref = image_ref,
+  .image_unref = image_unref,
+  .start = start,
+  .kick = kick,
+};
