@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 static const char magic[8] = "cay-code";
-enum { RECORD_VERSION = 1, CHUNK = 256 << 10 };
+enum { RECORD_VERSION = 2, CHUNK = 256 << 10 };
 
 struct record {
-  uint64_t code_len, checksum;
+  uint64_t code_len, checksum, data_start, data_end;
   uint8_t source[32];
   uint32_t version, stop, has_start, forkable;
   char why_not[ENG_WHY_NOT];
@@ -76,6 +76,8 @@ static void describe(struct record *r, const struct artifact *about, const wasm_
   r->stop = about->stop;
   r->has_start = about->has_start;
   r->forkable = about->forkable;
+  r->data_start = about->data_start;
+  r->data_end = about->data_end;
   memcpy(r->why_not, about->why_not, sizeof r->why_not);
   memcpy(r->magic, magic, sizeof magic);
 
@@ -171,6 +173,8 @@ cay_status eng_artifact_read(const char *path, bool verify, struct artifact *out
   out->stop = (enum eng_stop)r.stop;
   out->has_start = r.has_start != 0;
   out->forkable = r.forkable != 0;
+  out->data_start = r.data_start;
+  out->data_end = r.data_end;
   memcpy(out->why_not, r.why_not, sizeof r.why_not);
   return CAY_OK;
 }

@@ -94,32 +94,24 @@ enum eng_end eng_call(eng_instance *i, const eng_func *func, eng_val *values) {
 
 /* ---- from the guest into the host ---- */
 
-wasm_trap_t *eng_take_thrown(eng_instance *i) {
-  if (i->trap == NULL || i->kind != ENG_TRAP_EXCEPTION) return NULL;
-  wasm_trap_t *thrown = i->trap;
-  i->trap = NULL;
-  return thrown;
-}
-
 static wasm_trap_t *unwind(eng_instance *i) {
   i->unwinding = true;
   return wasmtime_trap_new_code(WASMTIME_TRAP_CODE_INTERRUPT);
 }
 
-/* A kick that was found at a crossing (ENG_STOP_PROTECT): it ends the guest in any case. */
-static wasm_trap_t *stopped(eng_instance *i) {
-  (void)eng_stop_answer(i);
-  return unwind(i);
-}
-
-static wasm_trap_t *leave_host(eng_instance *i, enum eng_flow flow) {
-  wasm_trap_t *thrown = flow == ENG_THROW ? eng_take_thrown(i) : NULL;
-  if (thrown != NULL) return thrown;
+wasm_trap_t *eng_settle(eng_instance *i, enum eng_flow flow) {
+  if (flow == ENG_THROW && i->trap != NULL && i->kind == ENG_TRAP_EXCEPTION) return MOVE(i->trap);
   if (i->trap != NULL || i->error != NULL) { /* a nested call failed, and that was dealt with */
     eng_drop_trap(i);
     drop_exception(i);
   }
-  return flow == ENG_UNWIND ? unwind(i) : NULL;
+  return flow == ENG_CONTINUE ? NULL : unwind(i);
+}
+
+/* A kick that was found at a crossing (ENG_STOP_PROTECT): it ends the guest in any case. */
+static wasm_trap_t *stopped(eng_instance *i) {
+  (void)eng_stop_answer(i);
+  return eng_settle(i, ENG_UNWIND);
 }
 
 wasm_trap_t *eng_host_entry(void *env, wasmtime_caller_t *caller, wasmtime_val_raw_t *values, size_t count) {
@@ -129,7 +121,7 @@ wasm_trap_t *eng_host_entry(void *env, wasmtime_caller_t *caller, wasmtime_val_r
   if (eng_stop_enter_host(i)) return stopped(i);
   enum eng_flow flow = import->fn(i, i->head.ctx, (eng_val *)values);
   if (__builtin_expect(flow != ENG_CONTINUE || i->trap != NULL || i->error != NULL, 0)) {
-    wasm_trap_t *trap = leave_host(i, flow);
+    wasm_trap_t *trap = eng_settle(i, flow);
     if (trap != NULL) return trap; /* `where` stays IN_HOST: no more guest code runs before the call ends */
   }
   if (eng_stop_enter_guest(i)) return stopped(i);

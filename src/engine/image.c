@@ -16,8 +16,7 @@ enum {
   POPULATE_MIN = 8 * PAGE, /* one call for many faults */
 };
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
+#ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -72,27 +71,65 @@ static cay_status write_run(int fd, const uint8_t *base, uint64_t from, uint64_t
   return CAY_OK;
 }
 
+/* Which pages may hold anything: one bit each. Reading the others would only make the kernel allocate them.
+ */
+struct page_set {
+  uint64_t *bits;
+  size_t count;
+};
+
+static bool add_pages(void *ctx, size_t offset, size_t len) {
+  struct page_set *set = ctx;
+  for (size_t page = offset / PAGE; page < set->count && page * PAGE < offset + len; page++)
+    set->bits[page / 64] |= UINT64_C(1) << page % 64;
+  return true;
+}
+
+/* What lies under pages that were never written: an image's data, or the module's. */
+static void add_underneath(struct page_set *set, const eng_instance *i) {
+  if (i->image == NULL) {
+    uint64_t start = i->module->data_start & ~(uint64_t)(PAGE - 1);
+    add_pages(set, start, i->module->data_end - start);
+    return;
+  }
+  for (off_t start = 0, end; (start = lseek(i->image->fd, start, SEEK_DATA)) >= 0; start = end) {
+    end = lseek(i->image->fd, start, SEEK_HOLE);
+    if (end <= start) return;
+    add_pages(set, (size_t)start, (size_t)(end - start));
+  }
+}
+
 /* Zero pages stay holes. */
-static cay_status write_memory(eng_image *image, const uint8_t *base, cay_error *err) {
-  (void)madvise((void *)(uintptr_t)base, image->len, MADV_POPULATE_READ); /* else one fault a page */
-  for (uint64_t at = 0, from; at < image->len;) {
-    if (is_zero(base + at)) {
-      at += PAGE;
-      continue;
-    }
-    from = at;
-    while (at < image->len && !is_zero(base + at)) at += PAGE;
-    S_TRY(write_run(image->fd, base, from, at, err));
-    image->stored += at - from;
+static cay_status write_pages(eng_image *image, const uint8_t *base, const struct page_set *set,
+                              cay_error *err) {
+  for (size_t page = 0, first; page < set->count; page++) {
+    if (set->bits[page / 64] == 0) page |= 63;
+    first = page;
+    while (page < set->count && (set->bits[page / 64] >> page % 64 & 1) && !is_zero(base + page * PAGE))
+      page++;
+    if (first == page) continue;
+    S_TRY(write_run(image->fd, base, first * PAGE, page * PAGE, err));
+    image->stored += (page - first) * PAGE;
   }
   return CAY_OK;
+}
+
+static cay_status write_memory(eng_image *image, eng_instance *i, cay_error *err) {
+  size_t count = image->len / PAGE;
+  struct page_set set = { .bits = mem_zalloc_array(count / 64 + 1, sizeof(uint64_t)), .count = count };
+  if (set.bits == NULL) return err_no_memory(err);
+  add_underneath(&set, i);
+  (void)eng_pages_changed(i->module->engine, i->head.base, image->len, add_pages, &set);
+  cay_status status = write_pages(image, i->head.base, &set, err);
+  mem_free(set.bits);
+  return status;
 }
 
 static cay_status fill(eng_image *image, eng_instance *i, cay_error *err) {
   image->fd = memfd_create("cay-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (image->fd < 0) return err_errno(err, errno, "making an image");
   if (ftruncate(image->fd, (off_t)image->len) != 0) return err_errno(err, errno, "sizing an image");
-  S_TRY(write_memory(image, i->head.base, err));
+  S_TRY(write_memory(image, i, err));
   (void)fcntl(image->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
   if (image->len == 0) return CAY_OK;
   void *master = mmap(NULL, image->len, PROT_READ, MAP_SHARED, image->fd, 0);
@@ -148,6 +185,7 @@ static cay_status overlay(eng_instance *i, eng_image *image, cay_error *err) {
     return err_errno(err, errno, "mapping an image");
   eng_image *before = i->image;
   i->image = eng_image_ref(image);
+  i->forks = 0;
   eng_image_unref(before);
   return CAY_OK;
 }
@@ -209,9 +247,11 @@ static bool count_bytes(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
-/* When the parent has made most of its pages its own, freezing them once is cheaper than copying them for
- * this child and the next: afterwards both map the image and only what either writes is copied. */
+/* A parent that forks again, and has made most of its pages its own, is worth freezing: that costs about
+ * twice a copy of those pages, and afterwards parent and children map the image and copy only what either of
+ * them writes. */
 static bool worth_rebasing(const eng_instance *parent) {
+  if (parent->forks == 0) return false;
   size_t changed = 0;
   (void)eng_pages_changed(parent->module->engine, parent->head.base, parent->head.len, count_bytes, &changed);
   uint64_t stored = parent->image != NULL ? parent->image->stored : 0;
@@ -276,6 +316,7 @@ cay_status eng_instance_fork(eng_instance *parent, const eng_instance_options *o
   if (parent->image != NULL) S_TRY(overlay(child, parent->image, err));
   copy_memory(child, parent);
   copy_globals(child, parent);
+  parent->forks++;
   *out = MOVE(child);
   return CAY_OK;
 }

@@ -81,6 +81,7 @@ struct eng_module {
   const struct export *memory;
   uint64_t memory_min; /* bytes */
   bool has_start, forkable;
+  uint64_t data_start, data_end; /* where its initial data lies */
   char why_not[ENG_WHY_NOT];
 };
 
@@ -104,6 +105,7 @@ struct artifact {
   digest source;
   enum eng_stop stop;
   bool has_start, forkable;
+  uint64_t data_start, data_end; /* where its initial data lies */
   char why_not[ENG_WHY_NOT];
 };
 
@@ -129,6 +131,7 @@ enum where { IN_HOST, IN_GUEST };
 
 /* See stop.c. */
 struct stop {
+  bool by_memory, fences_cheap; /* the module's and the engine's, close at hand */
   _Atomic bool kicked, rearmed;
   _Atomic int where;    /* ENG_STOP_PROTECT only */
   _Atomic int retry_ms; /* 0: the alarm was never set */
@@ -147,6 +150,7 @@ struct eng_instance {
   uint64_t memory_max, table_max;
   eng_image *image;  /* what its memory is mapped from, or NULL */
   unsigned depth;    /* calls under way */
+  unsigned forks;    /* children it had since its memory was last mapped from an image */
   bool unwinding;    /* somebody answered ENG_UNWIND and the outermost frames are not gone yet */
   wasm_trap_t *trap; /* of the last call that trapped or threw */
   wasmtime_error_t *error;
@@ -157,7 +161,8 @@ struct eng_instance {
 /* ---- call.c ---- */
 wasm_trap_t *eng_host_entry(void *env, wasmtime_caller_t *caller, wasmtime_val_raw_t *values, size_t count);
 void eng_drop_trap(eng_instance *instance);
-wasm_trap_t *eng_take_thrown(eng_instance *instance); /* NULL if there is none */
+/* What goes back to the library for `flow`; NULL: nothing, the guest goes on. */
+wasm_trap_t *eng_settle(eng_instance *instance, enum eng_flow flow);
 
 /* ---- trap.c ---- */
 enum eng_trap eng_kind_of(const wasm_trap_t *trap);

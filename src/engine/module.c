@@ -104,6 +104,8 @@ static cay_status compile(eng_module *m, const void *bytes, size_t len, cay_erro
   if (error != NULL) return eng_wt_error(err, CAY_INVALID, "the module is not valid", error);
   m->has_start = info.has_start;
   m->forkable = info.forkable;
+  m->data_start = info.data_start;
+  m->data_end = info.data_end;
   memcpy(m->why_not, info.why_not, sizeof m->why_not);
   return CAY_OK;
 }
@@ -121,12 +123,19 @@ static cay_status compile_and_keep(eng_module *m, const void *bytes, size_t len,
 void eng_module_learn(eng_module *m, const struct artifact *about) {
   m->has_start = about->has_start;
   m->forkable = about->forkable;
+  m->data_start = about->data_start;
+  m->data_end = about->data_end;
   memcpy(m->why_not, about->why_not, sizeof m->why_not);
 }
 
 struct artifact eng_module_about(const eng_module *m) {
   struct artifact about = {
-    .source = m->key, .stop = m->stop, .has_start = m->has_start, .forkable = m->forkable
+    .source = m->key,
+    .stop = m->stop,
+    .has_start = m->has_start,
+    .forkable = m->forkable,
+    .data_start = m->data_start,
+    .data_end = m->data_end,
   };
   memcpy(about.why_not, m->why_not, sizeof about.why_not);
   return about;

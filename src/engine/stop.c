@@ -24,8 +24,6 @@
 
 enum { FIRST_RETRY_MS = 1, LAST_RETRY_MS = 512 };
 
-static bool by_memory(const eng_instance *i) { return i->module->stop == ENG_STOP_PROTECT; }
-
 /* ---- protect ---- */
 
 static void take_memory(eng_instance *i) { (void)mprotect(i->head.base, ENG_RESERVED, PROT_NONE); }
@@ -40,7 +38,7 @@ static void give_memory(eng_instance *i) {
 /* One crossing: true when a kick is waiting. */
 static inline bool cross(eng_instance *i, enum where to) {
   atomic_store_explicit(&i->stop.where, to, memory_order_relaxed);
-  if (i->module->engine->fences_cheap)
+  if (i->stop.fences_cheap)
     atomic_signal_fence(memory_order_seq_cst);
   else
     atomic_thread_fence(memory_order_seq_cst);
@@ -48,13 +46,13 @@ static inline bool cross(eng_instance *i, enum where to) {
 }
 
 bool eng_stop_enter_host(eng_instance *i) {
-  if (!by_memory(i) || __builtin_expect(!cross(i, IN_HOST), 1)) return false;
+  if (!i->stop.by_memory || __builtin_expect(!cross(i, IN_HOST), 1)) return false;
   give_memory(i);
   return true;
 }
 
 bool eng_stop_enter_guest(eng_instance *i) {
-  if (!by_memory(i) || __builtin_expect(!cross(i, IN_GUEST), 1)) return false;
+  if (!i->stop.by_memory || __builtin_expect(!cross(i, IN_GUEST), 1)) return false;
   (void)cross(i, IN_HOST);
   give_memory(i);
   return true;
@@ -63,7 +61,7 @@ bool eng_stop_enter_guest(eng_instance *i) {
 static void kick_memory(eng_instance *i) {
   pthread_mutex_lock(&i->stop.mu);
   atomic_store(&i->stop.kicked, true);
-  if (i->module->engine->fences_cheap) (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  if (i->stop.fences_cheap) (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   bool computing = atomic_load(&i->stop.where) == IN_GUEST;
   if (computing) take_memory(i);
   pthread_mutex_unlock(&i->stop.mu);
@@ -95,13 +93,6 @@ static enum eng_flow answer_interruptibly(eng_instance *i) {
 /* A trap as an error: both are one boxed Rust error (README.md, "What we rely on"). */
 static wasmtime_error_t *as_error(wasm_trap_t *trap) { return (wasmtime_error_t *)(void *)trap; }
 
-static wasmtime_error_t *end_guest(eng_instance *i, enum eng_flow flow) {
-  wasm_trap_t *thrown = flow == ENG_THROW ? eng_take_thrown(i) : NULL;
-  if (thrown != NULL) return as_error(thrown);
-  i->unwinding = true;
-  return as_error(wasmtime_trap_new_code(WASMTIME_TRAP_CODE_INTERRUPT));
-}
-
 static wasmtime_error_t *on_epoch(const wasmtime_context_t *cx, void *data, uint64_t *delta,
                                   wasmtime_update_deadline_kind_t *kind) {
   (void)cx;
@@ -110,8 +101,8 @@ static wasmtime_error_t *on_epoch(const wasmtime_context_t *cx, void *data, uint
   *kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
   while (true) {
     if (atomic_load(&i->stop.kicked)) {
-      enum eng_flow flow = answer_interruptibly(i);
-      if (flow != ENG_CONTINUE) return end_guest(i, flow);
+      wasm_trap_t *end = eng_settle(i, answer_interruptibly(i));
+      if (end != NULL) return as_error(end);
     }
     atomic_store(&i->stop.rearmed, true);
     if (!atomic_load(&i->stop.kicked)) return NULL;
@@ -137,7 +128,7 @@ static void retry_later(eng_instance *i) {
 static void on_alarm(void *ctx) {
   eng_instance *i = ctx;
   if (!atomic_load(&i->stop.kicked)) return;
-  if (by_memory(i))
+  if (i->stop.by_memory)
     kick_memory_again(i);
   else
     advance(i);
@@ -145,11 +136,11 @@ static void on_alarm(void *ctx) {
 }
 
 void eng_instance_kick(eng_instance *i) {
-  if (by_memory(i))
+  if (i->stop.by_memory)
     kick_memory(i);
   else
     kick_epoch(i);
-  if (!by_memory(i) && !atomic_load(&i->stop.rearmed)) return;
+  if (!i->stop.by_memory && !atomic_load(&i->stop.rearmed)) return;
   atomic_store(&i->stop.retry_ms, FIRST_RETRY_MS);
   retry_later(i);
 }
@@ -165,12 +156,14 @@ void eng_kick_clear(eng_instance *i) { atomic_store(&i->stop.kicked, false); }
 /* ---- the instance's life ---- */
 
 void eng_stop_init(eng_instance *i) {
+  i->stop.by_memory = i->module->stop == ENG_STOP_PROTECT;
+  i->stop.fences_cheap = i->module->engine->fences_cheap;
   pthread_mutex_init(&i->stop.mu, NULL);
   i->stop.again = (alarm_entry){ .fn = on_alarm, .ctx = i };
 }
 
 void eng_stop_arm(eng_instance *i) {
-  if (by_memory(i)) return;
+  if (i->stop.by_memory) return;
   wasmtime_store_epoch_deadline_callback(i->store, on_epoch, i, NULL);
   wasmtime_context_set_epoch_deadline(i->cx, 1);
 }

@@ -41,6 +41,20 @@ static inline uint64_t read_leb(wasm_reader *r, unsigned bits) {
   return 0;
 }
 
+static inline int32_t read_s32(wasm_reader *r) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 35;) {
+    uint8_t byte = read_byte(r);
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    shift += 7;
+    if ((byte & 0x80) != 0) continue;
+    if (byte & 0x40) value |= ~UINT64_C(0) << shift;
+    return (int32_t)(uint32_t)value;
+  }
+  read_fail(r);
+  return 0;
+}
+
 static inline uint32_t read_u32(wasm_reader *r) {
   uint64_t value = read_leb(r, 35);
   if (value > UINT32_MAX) read_fail(r);

@@ -125,13 +125,35 @@ static void scan_element(scan *s, wasm_reader *r) {
   }
 }
 
+/* The place of an active segment; false when it takes more than a constant to know. */
+static bool read_place(wasm_reader *r, uint32_t *out) {
+  enum { I32_CONST = 0x41, END = 0x0b };
+  wasm_reader ahead = *r;
+  bool constant = read_byte(&ahead) == I32_CONST;
+  *out = (uint32_t)read_s32(&ahead);
+  if (constant && read_byte(&ahead) == END && !ahead.bad) {
+    *r = ahead;
+    return true;
+  }
+  wasm_skip_constant(r);
+  return false;
+}
+
+static void cover(eng_scan_info *info, uint64_t start, uint64_t end) {
+  if (info->data_end == 0 || start < info->data_start) info->data_start = start;
+  if (end > info->data_end) info->data_end = end;
+}
+
 static void scan_data(scan *s, wasm_reader *r) {
   uint32_t flags = read_u32(r);
   if (flags > 2) read_fail(r);
   if (flags == 1) s->info->has_passive = true;
   if (flags == 2) (void)read_u32(r);
-  if (flags != 1) wasm_skip_constant(r);
-  read_skip(r, read_u32(r));
+  uint32_t place = 0;
+  bool active = flags != 1, known = active && read_place(r, &place);
+  uint32_t len = read_u32(r);
+  read_skip(r, len);
+  if (active && !r->bad) cover(s->info, known ? place : 0, known ? (uint64_t)place + len : UINT32_MAX);
 }
 
 static void scan_tag(scan *s, wasm_reader *r) {

@@ -178,12 +178,15 @@ TEST(a_reset_instance_is_as_it_was_frozen) {
 }
 
 TEST(a_fork_is_a_copy_and_both_go_their_ways) {
-  const int32_t sizes[] = { 1, 40, 100, 500 }; /* below and above what makes the parent share an image */
+  const int32_t sizes[] = {
+    1, 40, 100, 500, 1, 40, 100, 500, 500
+  }; /* below and above what makes the parent share an image */
   for (size_t n = 0; n < COUNT_OF(sizes); n++) {
     world w = world_of(machine, stops[n % 2], &no_imports, (eng_instance_options){ 0 });
     touch(w.instance, 0, sizes[n]);
     store(w.instance, 70000, 0); /* a page of the module's data that is now zero there */
     set(w.instance, 8);
+    for (size_t earlier = n % 3; earlier > 0; earlier--) eng_instance_free(forked(w.instance));
     eng_instance *child = forked(w.instance);
     store(w.instance, 0, -1);
     store(child, 4096, -2);
