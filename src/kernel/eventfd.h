@@ -17,6 +17,6 @@ k_ret k_timerfd_set(k_file *f, bool absolute, int64_t first_ns, int64_t interval
                     int64_t *old_interval_ns) CHECKED;
 k_ret k_timerfd_get(k_file *f, int64_t *left_ns, int64_t *interval_ns) CHECKED;
 
-/* Reads give one 128-byte signalfd_siginfo per pending signal of `set` of the process that reads. */
+/* Reads give one 128-byte signalfd_siginfo per pending signal of `set` of `p`, whoever reads. */
 k_ret k_signalfd(k_process *p, k_sigset set, uint32_t flags, k_file **out) CHECKED;
 k_ret k_signalfd_set(k_file *f, k_sigset set) CHECKED; /* -K_EINVAL when it is no signalfd */

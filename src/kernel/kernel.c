@@ -45,6 +45,7 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
   list_init(&k->interests);
   k_waitq_init(&k->exits);
   k_waitq_init(&k->positions);
+  k_waitq_init(&k->arrivals);
   k_ret r = 0;
   seed(k, options->seed, &r);
   k_lock(k);

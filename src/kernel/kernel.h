@@ -77,6 +77,7 @@ struct k_kernel {
   uint32_t threads;     /* of the runner, between k_process_start and the end of k_process_exit; and holds */
   list locked;          /* of k_lock_set (lock.c): files that somebody holds a lock on */
   uint64_t anonymous_ino; /* the last number given to a pipe or socket */
+  k_waitq arrivals;       /* woken when any signal becomes pending anywhere: signalfd(2) */
   list interests;         /* of every epoll set (epoll.c) */
   k_waitq positions;      /* woken when a file's position is free again (file.c) */
 };

@@ -37,7 +37,6 @@ static void init_fields(k_process *p, k_kernel *k) {
   list_init(&p->children);
   list_init(&p->sibling);
   k_waitq_init(&p->child_events);
-  k_waitq_init(&p->signals.arrivals);
   k_itimers_init(p);
 }
 

@@ -129,7 +129,7 @@ static void undo_opposites(k_process *p, int sig) {
 
 static void make_it_look(k_process *p) {
   k_signal_update(p);
-  k_wake(&p->signals.arrivals);
+  k_wake(&p->kernel->arrivals);
   if ((p->signals.pending & p->signals.awaited) != 0) k_wake_sleeper(&p->sleeper);
   if (!p->attention) return;
   k_nudge_sleeper(&p->sleeper);

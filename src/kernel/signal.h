@@ -100,7 +100,6 @@ typedef struct k_signals {
   k_sigqueued *queue; /* of pending real-time signals, oldest first */
   uint32_t queued;
   k_sigset awaited; /* blocked, but a k_sigtimedwait waits for them */
-  k_waitq arrivals; /* woken when any becomes pending: signalfd(2) */
 } k_signals;
 
 /* Sends (kill(2) semantics for ignored and stopped). Wakes and kicks the process as needed. info->signo 0:
