@@ -103,8 +103,7 @@ static enum eng_flow odd_call(abi_machine *m, const abi_row *row, int32_t number
     r = row != NULL ? row->fn(m, a) : unknown(m);
   if (m->grows_itself && abi_memory_settle(m) < 0) abi_die(m, K_SIGKILL, "the memory limit is reached");
   if (m->fuel != NULL) abi_fuel_settle(m);
-  bool left = m->next != ABI_NEXT_NONE;
-  abi_trace(m, pid, row, number, a, left ? NULL : &r);
+  abi_trace(m, pid, row, number, a, m->next == ABI_NEXT_EXIT ? NULL : &r);
   *result = (int32_t)r;
   return is_plain(m, r) ? ENG_CONTINUE : finish(m, r, result);
 }

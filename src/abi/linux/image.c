@@ -2,6 +2,7 @@
 #include "abi/linux/runner_inner.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "engine/wasm_scan.h"
 #include "kernel/vfs.h"
 
 #include <string.h>
@@ -23,9 +24,19 @@ cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out
   return CAY_OK;
 }
 
+/* It would run while the instance is being made, when nobody could stop it yet. Our programs have none. */
+static cay_status refuse_start_function(const void *bytes, size_t len, cay_error *err) {
+  eng_scan_info info;
+  S_TRY(eng_scan(bytes, len, NULL, &info, err));
+  if (info.has_start)
+    return err_set(err, CAY_UNSUPPORTED, "the module has a start function; export _start instead");
+  return CAY_OK;
+}
+
 cay_status abi_linux_image_from_bytes(eng_engine *engine, const void *bytes, size_t len, bool counted,
                                       k_image **out, cay_error *err) {
   OWNED(eng_module_unref) eng_module *module = NULL;
+  S_TRY(refuse_start_function(bytes, len, err));
   enum eng_stop stop = counted ? ENG_STOP_FUEL : ENG_STOP_EPOCH;
   S_TRY(eng_module_load(engine, bytes, len, NULL, stop, &abi_linux_imports, &module, err));
   return abi_linux_image_new(module, (cay_slice){ 0 }, out, err);

@@ -148,16 +148,17 @@ static void end(abi_machine *m) {
   k_lock(k);
   k->used.syscalls += m->calls;
   if (m->exec != NULL) k_program_unref(k, m->exec);
+  int32_t status = end_status(m, abi_root(m));
   while (m->depth > 0) {
     k_process *child = m->p;
     abi_vfork_leave(m);
-    k_process_exit(child, end_status(m, child));
+    k_process_exit(child, child->dying ? child->exit_status : status);
   }
   k_process *p = m->p;
   abi_charge_time(m);
   if (!p->dying) tell_why(m, p);
   p->machine = NULL;
-  k_process_exit(p, end_status(m, p));
+  k_process_exit(p, status);
   k_unlock(k); /* neither kernel nor runner may be touched from here on */
   abi_machine_free(m);
 }

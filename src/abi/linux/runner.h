@@ -63,7 +63,7 @@ cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out
 
 /* From the bytes of a module that is no file of the sandbox, for k_program_from_image. Compiled, or found in
  * the cache. counted: for a job whose fuel is counted (else it cannot be). Nothing is borrowed. Errors as
- * eng_module_load and abi_linux_image_new. */
+ * eng_module_load and abi_linux_image_new; CAY_UNSUPPORTED: it has a start function. */
 cay_status abi_linux_image_from_bytes(eng_engine *engine, const void *bytes, size_t len, bool counted,
                                       k_image **out, cay_error *err) CHECKED;
 

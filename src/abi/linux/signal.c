@@ -28,7 +28,8 @@ k_ret sys_tkill(abi_machine *m, const uint32_t a[static 6]) {
 k_ret sys_tgkill(abi_machine *m, const uint32_t a[static 6]) {
   if ((int32_t)a[0] <= 0) return -K_EINVAL;
   if (a[0] != a[1]) return -K_ESRCH; /* a process has one thread */
-  return sys_tkill(m, a + 1);
+  k_siginfo info = sent_by(m, a[2], K_SI_TKILL);
+  return kill_thread(m, a[1], a[2], &info);
 }
 
 static k_ret queue_signal(abi_machine *m, uint32_t pid, uint32_t sig, uint32_t addr) {
