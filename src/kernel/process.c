@@ -248,3 +248,8 @@ k_process *k_process_find(k_kernel *k, int32_t pid) {
   }
   return NULL;
 }
+
+k_ret k_nanosleep(k_process *p, int64_t deadline_ns) {
+  k_ret r = k_sleep(&p->sleeper, NULL, 0, deadline_ns);
+  return r == -K_ETIMEDOUT ? 0 : k_never_restart(r);
+}
