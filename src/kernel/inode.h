@@ -85,6 +85,7 @@ struct k_inode {
   uint32_t refs;
   uint32_t mode;                  /* the type bits are fixed; permission bits are a hint, stat tells */
   struct vfs_mount *mounted_here; /* a mount covers this directory */
+  struct k_fifo *fifo;            /* what a FIFO holds while it is open (pipe.h) */
   void *exe;                      /* the runner's note about a program in this file; see k_inode_changed */
   uint64_t version;               /* grows with each change of the contents */
 };
