@@ -337,3 +337,11 @@ static k_ret is_asleep(k_process *p, int32_t pid) {
 void native_until_asleep(k_process *p, int32_t pid) {
   while (!SYS(is_asleep(p, pid))) sched_yield();
 }
+
+int native_sleeps(k_process *p, void *arg) {
+  (void)arg;
+  k_ret r;
+  do r = SYS(k_nanosleep(p, K_FOREVER));
+  while (r != 0);
+  return 0;
+}

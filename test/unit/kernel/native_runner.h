@@ -80,5 +80,9 @@ k_ret native_pipe(k_process *p, int fds[2], uint32_t flags);
 k_ret native_write(k_process *p, int fd, const void *data, size_t len);
 k_ret native_read(k_process *p, int fd, void *data, size_t len);
 k_ret native_close(k_process *p, int fd);
+
+/* A program that sleeps until it is killed. */
+int native_sleeps(k_process *p, void *arg);
+
 /* Until the process `pid` sleeps inside the kernel: the way to know that it has got there. */
 void native_until_asleep(k_process *p, int32_t pid);
