@@ -1,0 +1,121 @@
+/* calls_test.c - the table, and what a guest can do to it. */
+#include "../still.h"
+
+TEST(every_row_is_found_by_its_number) {
+  size_t rows = 0;
+  for (size_t i = 0; i < abi_row_count; i++) {
+    if (abi_rows[i].fn == NULL) continue;
+    EXPECT(abi_row_of(abi_rows[i].number) == &abi_rows[i]);
+    EXPECT(abi_rows[i].name != NULL && strlen(abi_rows[i].format) <= 6);
+    rows++;
+  }
+  EXPECT(rows > 340);
+  EXPECT(abi_row_of(-1) == NULL && abi_row_of(INT32_MIN) == NULL && abi_row_of(INT32_MAX) == NULL);
+  EXPECT(abi_row_of(467) == NULL && abi_row_of(2000) == NULL && abi_row_of(2005) == NULL);
+}
+
+TEST(an_unknown_call_is_refused_and_counted) {
+  box *b = box_open((box_options){ 0 });
+  still s = still_open(b);
+  EXPECT_EQ(still_call(&s, 999, 0, 0, 0, 0, 0, 0), -K_ENOSYS);
+  EXPECT_EQ(still_call(&s, -5, 0, 0, 0, 0, 0, 0), -K_ENOSYS);
+  EXPECT_EQ(b->kernel->used.unknown_syscalls, 2);
+  still_close(&s);
+  box_close(b);
+}
+
+TEST(calls_are_counted_at_the_end) {
+  box *b = box_open((box_options){ 0 });
+  const char *text =
+      "(module " IMPORTS LIBC "(func (export \"_start\")"
+      "(drop " SYS(172, I(0), I(0), I(0)) ") (drop " SYS(172, I(0), I(0), I(0)) ")" EXIT(I(0)) "))";
+  EXPECT_EQ(box_run(b, text).status, 0);
+  k_lock(b->kernel);
+  EXPECT_EQ(b->kernel->used.syscalls, 3);
+  k_unlock(b->kernel);
+  box_close(b);
+}
+
+/* ---- wild arguments ---- */
+
+enum { LEN = 2 * ENG_PAGE };
+
+static uint32_t wild(struct rng *r) {
+  uint64_t dice = rng_u64(r);
+  switch (dice % 7) {
+  case 0: return 0;
+  case 1: return 1;
+  case 2: return LEN - 4;
+  case 3: return 0xfffffff0;
+  case 4: return (uint32_t)(dice >> 32);
+  case 5: return 8;
+  default: return 2048 + (uint32_t)(dice >> 32) % (2 * LEN);
+  }
+}
+
+/* A handled signal is always pending, so whatever would sleep comes back at once. */
+static void keep_awake(still *s) {
+  k_sigaction handled = { .handler = 100 };
+  k_siginfo info = { .signo = K_SIGUSR1, .code = K_SI_USER };
+  k_sigset none = 0;
+  k_lock(s->box->kernel);
+  EXPECT_EQ(k_sigmask_set(s->m->p, K_SIG_SETMASK, &none, NULL), 0);
+  EXPECT_EQ(k_sigaction_set(s->m->p, K_SIGUSR1, &handled, NULL), 0);
+  k_signal_send(s->m->p, &info);
+  k_unlock(s->box->kernel);
+}
+
+/* Descriptor 0 is a file and 1 a socket. */
+static still wild_machine(box *b) {
+  still s = still_open(b);
+  k_file *f = NULL, *x = NULL, *y = NULL;
+  k_lock(b->kernel);
+  EXPECT_EQ(vfs_open(&s.p->view, NULL, "/f", K_O_CREAT | K_O_RDWR, 0644, &f), 0);
+  EXPECT_EQ(k_fd_put(&s.p->fds, f, 0, false), 0);
+  EXPECT_EQ(k_socketpair(b->kernel, K_SOCK_STREAM, 0, &x, &y), 0);
+  EXPECT_EQ(k_fd_put(&s.p->fds, x, 1, false), 1);
+  EXPECT_EQ(k_fd_put(&s.p->fds, y, 2, false), 2);
+  k_unlock(b->kernel);
+  return s;
+}
+
+static void make_root_writable(box *b) {
+  vfs_view view = { 0 };
+  k_lock(b->kernel);
+  EXPECT_EQ(vfs_view_init(&view, b->kernel), 0);
+  view.privileged = true;
+  EXPECT_EQ(vfs_chmod(&view, view.root, 0777), 0);
+  vfs_view_clear(&view);
+  k_unlock(b->kernel);
+}
+
+static void hammer(bool trace) {
+  enum { ROUNDS = 120 };
+  box *b = box_open((box_options){ .trace = trace });
+  struct rng r;
+  rng_seed_number(&r, 7);
+  make_root_writable(b);
+  still s = wild_machine(b);
+  int faults = 0;
+  for (size_t row = 0; row < abi_row_count; row++) {
+    if (abi_rows[row].fn == NULL) continue;
+    for (int round = 0; round < ROUNDS; round++) {
+      uint32_t a[6];
+      for (int i = 0; i < 6; i++) a[i] = wild(&r);
+      keep_awake(&s);
+      int32_t result = still_call(&s, abi_rows[row].number, a[0], a[1], a[2], a[3], a[4], a[5]);
+      EXPECT(result >= -4095 || abi_rows[row].fn == sys_fcntl); /* F_GETOWN and the like may be anything */
+      faults += result == -K_EFAULT;
+      b->trace[0] = 0;
+      if (s.m->next == ABI_NEXT_NONE && !s.p->dying && s.m->depth == 0) continue;
+      still_close(&s);
+      s = wild_machine(b);
+    }
+  }
+  EXPECT(faults > 1000);
+  still_close(&s);
+  box_close(b);
+}
+
+TEST(wild_arguments_to_every_call_do_no_harm) { hammer(false); }
+TEST(wild_arguments_do_no_harm_to_the_trace) { hammer(true); }
