@@ -62,8 +62,8 @@ static char *entry_path(const eng_engine *engine, const eng_module *module) {
   size_t cap = strlen(engine->cache_dir) + sizeof hex + 64;
   char *path = mem_alloc(cap);
   if (path != NULL)
-    (void)snprintf(path, cap, "%s/%s-" WASMTIME_VERSION "-%zuk-%s.cwasm", engine->cache_dir, hex,
-                   engine->wasm_stack >> 10, stops[module->stop]);
+    (void)snprintf(path, cap, "%s/%s-" WASMTIME_VERSION "-%s.cwasm", engine->cache_dir, hex,
+                   stops[module->stop]);
   return path;
 }
 

@@ -203,6 +203,7 @@ cay_status eng_instance_from_image(eng_image *image, const eng_instance_options 
   S_TRY(grow_to(i, image->len, err));
   S_TRY(overlay(i, image, err));
   each_global(i, image->globals, true);
+  i->resettable = true;
   *out = MOVE(i);
   return CAY_OK;
 }
@@ -225,7 +226,8 @@ static bool copy_back(void *ctx, size_t offset, size_t len) {
 
 cay_status eng_instance_reset(eng_instance *i, cay_error *err) {
   eng_image *image = i->image;
-  if (image == NULL) return err_set(err, CAY_INVALID, "the instance was not made from an image");
+  if (!i->resettable)
+    return err_set(err, CAY_INVALID, "the instance was not made from an image, or has forked");
   assert(i->depth == 0);
   eng_drop_trap(i);
   struct copy_back c = { .base = i->head.base, .master = image->master, .left = COPY_BACK_MAX };
@@ -261,6 +263,7 @@ static bool worth_rebasing(const eng_instance *parent) {
 static cay_status rebase(eng_instance *parent, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
   S_TRY(freeze(parent, &image, err));
+  parent->resettable = false;
   return overlay(parent, image, err);
 }
 

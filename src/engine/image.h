@@ -30,11 +30,15 @@ uint64_t eng_image_stored_len(const eng_image *image); /* bytes that are not zer
 cay_status eng_instance_from_image(eng_image *image, const eng_instance_options *options, eng_instance **out,
                                    cay_error *err) CHECKED;
 
-/* Puts an instance that was made from an image back to it: memory, globals, length as the guest sees it
- * (memory that was grown stays reserved and is zeroed). CAY_INVALID if it was not made from an image. */
+/* Puts an instance back to the image it was made from: memory and globals. A memory that has grown since
+ * keeps its length, zeroed beyond the image: memories never shrink. 1 to 80 us, by the pages it changed.
+ * CAY_INVALID: it was not made from an image, or has forked since. */
 cay_status eng_instance_reset(eng_instance *instance, cay_error *err) CHECKED;
 
-/* A copy of the parent, of memory and globals, as fork(2) wants it: costs by the pages the parent has
- * changed. */
+/* A copy of the parent's memory and exported globals, as fork(2) wants it. Costs by the pages the parent has
+ * changed; a parent that forks again is frozen on the way, and after that only what changed since is copied.
+ * Globals that are not exported begin anew (asyncify's are set by its own exports). CAY_UNSUPPORTED: the
+ * module has a start function, passive segments, or code that changes tables. Else errors as
+ * eng_instance_new, CAY_IO. */
 cay_status eng_instance_fork(eng_instance *parent, const eng_instance_options *options, eng_instance **out,
                              cay_error *err) CHECKED;

@@ -149,6 +149,7 @@ struct eng_instance {
   eng_kick_fn *on_kick;
   uint64_t memory_max, table_max;
   eng_image *image;  /* what its memory is mapped from, or NULL */
+  bool resettable;   /* that is the image it was made from, not one that a fork made */
   unsigned depth;    /* calls under way */
   unsigned forks;    /* children it had since its memory was last mapped from an image */
   bool unwinding;    /* somebody answered ENG_UNWIND and the outermost frames are not gone yet */

@@ -241,6 +241,24 @@ TEST(a_hundred_thousand_exceptions_do_not_use_up_anything) {
   world_free(&w);
 }
 
+TEST(exceptions_work_in_the_smallest_memory) {
+  struct seen seen = { .answer = ENG_THROW, .nested = "throws" };
+  world w = world_of(calling, ENG_STOP_EPOCH, &imports,
+                     (eng_instance_options){ .ctx = &seen, .memory_max = ENG_PAGE });
+  for (int n = 0; n < 20000; n++) EXPECT_EQ(call_i(w.instance, "catches", ":i", 0, 0), 42);
+  world_free(&w);
+}
+
+TEST(a_table_grows_up_to_its_cap) {
+  world w = world_of(
+      "(module (memory (export \"memory\") 1) (table 10 funcref)"
+      " (func (export \"grow\") (param i32) (result i32) (table.grow (ref.null func) (local.get 0))))",
+      ENG_STOP_EPOCH, &no_imports, (eng_instance_options){ .table_max = 20 });
+  EXPECT_EQ(call_i(w.instance, "grow", "i:i", 10, 0), 10);
+  EXPECT_EQ(call_i(w.instance, "grow", "i:i", 1, 0), -1);
+  world_free(&w);
+}
+
 /* ---- fuel ---- */
 
 TEST(fuel_runs_out_and_can_be_refilled) {
