@@ -1,4 +1,5 @@
-/* setjmp is lowered by the compiler, which knows it by this one name: the other members of the family are macros over it. */
+/* setjmp is lowered by the compiler, which knows it by this one name: the other members of the family are
+ * macros over it. */
 #ifndef _SETJMP_H
 #define _SETJMP_H
 
@@ -20,7 +21,8 @@ int setjmp(jmp_buf) __attribute__((__returns_twice__));
 _Noreturn void longjmp(jmp_buf, int);
 #define setjmp setjmp
 
-#if defined(_POSIX_SOURCE) || defined(_POSIX_C_SOURCE) || defined(_XOPEN_SOURCE) || defined(_GNU_SOURCE) || defined(_BSD_SOURCE)
+#if defined(_POSIX_SOURCE) || defined(_POSIX_C_SOURCE) || defined(_XOPEN_SOURCE) || defined(_GNU_SOURCE) ||  \
+    defined(_BSD_SOURCE)
 typedef jmp_buf sigjmp_buf;
 struct __jmp_buf_tag *__cay_sigsetjmp(struct __jmp_buf_tag *, int);
 _Noreturn void siglongjmp(sigjmp_buf, int);

@@ -1,4 +1,5 @@
-/* A guest has one thread, so plain loads and stores are atomic. A handler runs between two calls or at a loop edge, never inside these. */
+/* A guest has one thread, so plain loads and stores are atomic. A handler runs between two calls or at a loop
+ * edge, never inside these. */
 #define a_cas a_cas
 static inline int a_cas(volatile int *p, int expected, int desired) {
   int old = *p;

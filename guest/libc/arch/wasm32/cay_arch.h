@@ -1,7 +1,9 @@
 /* The door between a guest and the kernel that hosts it.
  *
- * Everything a guest can ask for passes through three imports of the module "linux". Signals come the other way: the host raises
- * __cay_sigpending, and the libc runs the handlers after its next system call, or the host calls __cay_deliver while the guest computes.
+ * Everything a guest can ask for passes through three imports of the module "linux". Signals come the other
+ * way: the host raises
+ * __cay_sigpending, and the libc runs the handlers after its next system call, or the host calls
+ * __cay_deliver while the guest computes.
  */
 #ifndef CAY_ARCH_H
 #define CAY_ARCH_H
@@ -28,6 +30,7 @@ CAY_IMPORT("fork") long __cay_host_fork(void *);
 
 extern volatile int __cay_sigpending;
 hidden extern volatile int __cay_busy; /* the libc's own tables are being changed: __cay_deliver waits */
+hidden extern int __cay_handling;      /* handlers that are running; a longjmp out of one restores it */
 hidden void __cay_drain(void);         /* runs every handler that is due */
 
 /* mman/wasm32/vm.c: the calls on memory, which a guest answers itself. Values as from the kernel. */
@@ -35,13 +38,15 @@ hidden long __cay_mmap(unsigned long, unsigned long, long, long, long, unsigned 
 hidden long __cay_munmap(unsigned long, unsigned long);
 hidden long __cay_mremap(unsigned long, unsigned long, unsigned long, long, unsigned long);
 hidden long __cay_madvise(unsigned long, unsigned long, long);
-hidden long __cay_mapped(unsigned long, unsigned long); /* 0, or -ENOMEM when a page of the range is not mapped */
+hidden long __cay_mapped(unsigned long,
+                         unsigned long); /* 0, or -ENOMEM when a page of the range is not mapped */
 hidden long __cay_brk(unsigned long);
 
 hidden long __cay_futex(volatile int *, long, long, const void *);
 hidden long __cay_sigaltstack(const void *, void *);
 
-/* A child context of vfork ends: back to where vfork was called, which answers pid. Linked only where vfork is used. */
+/* A child context of vfork ends: back to where vfork was called, which answers pid. Linked only where vfork
+ * is used. */
 __attribute__((__weak__)) _Noreturn void __cay_vfork_return(long pid);
 
 #endif

@@ -1,8 +1,9 @@
 #define _POSIX_V6_ILP32_OFFBIG 1
 #define _POSIX_V7_ILP32_OFFBIG 1
 
-/* The child of vfork runs in the caller's own frame until it calls an exec function or _exit; then vfork returns once more, in the parent.
- * That is a setjmp, so vfork is a macro. Its function of the same name is an ordinary fork.
+/* The child of vfork runs in the caller's own frame until it calls an exec function or _exit; then vfork
+ * returns once more, in the parent. That is a setjmp, so vfork is a macro. Its function of the same name is
+ * an ordinary fork.
  */
 #if !defined(_XOPEN_SOURCE) || _XOPEN_SOURCE < 700 || defined(_GNU_SOURCE) || defined(_BSD_SOURCE)
 struct __jmp_buf_tag;

@@ -1,2 +1,3 @@
-/* Written by the compiler's lowering of setjmp: the frame's id, the label in it, and what longjmp throws. */
-typedef unsigned long __jmp_buf[4];
+/* The frame's id, the label in it, the handlers around it, and what longjmp throws:
+ * src/setjmp/wasm32/setjmp.c. */
+typedef unsigned long __jmp_buf[6];

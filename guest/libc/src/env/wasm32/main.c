@@ -1,5 +1,6 @@
-/* clang calls a main of two arguments __main_argc_argv, one of none __main_void, and leaves the name of any other alone. crt1 calls the first;
- * a program that has not got it links this, which calls the second; a program without that links main3.c, which calls the third.
+/* clang calls a main of two arguments __main_argc_argv, one of none __main_void, and leaves the name of any
+ * other alone. crt1 calls the first; a program that has not got it links this, which calls the second; a
+ * program without that links main3.c, which calls the third.
  */
 #include <features.h>
 

@@ -1,4 +1,5 @@
-/* Every system call passes here: those on memory and on this one thread are answered in the guest, the others by the host. */
+/* Every system call passes here: those on memory and on this one thread are answered in the guest, the others
+ * by the host. */
 #define _GNU_SOURCE
 #include <errno.h>
 

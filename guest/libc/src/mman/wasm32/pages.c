@@ -11,10 +11,10 @@
 extern unsigned char __heap_base[]; /* from the linker: the end of data and stack */
 
 static uint32_t used[PAGES_END / 32 + 1];
-static unsigned first;    /* 0 until the first call */
-static unsigned hint;     /* no unmapped page lies below */
-static unsigned limit;    /* the end of linear memory */
-static unsigned touched;  /* pages from here on were never mapped: they are zero */
+static unsigned first;   /* 0 until the first call */
+static unsigned hint;    /* no unmapped page lies below */
+static unsigned limit;   /* the end of linear memory */
+static unsigned touched; /* pages from here on were never mapped: they are zero */
 
 static void setup(void) {
   first = ((unsigned)(uintptr_t)__heap_base + PAGE - 1) / PAGE;
@@ -55,13 +55,16 @@ static void mark(unsigned page, unsigned count, int set) {
   for (unsigned end = page + count; page < end;) {
     unsigned bit = page % 32, n = 32 - bit < end - page ? 32 - bit : end - page;
     uint32_t mask = (n == 32 ? ~0u : (1u << n) - 1) << bit;
-    if (set) used[page / 32] |= mask;
-    else used[page / 32] &= ~mask;
+    if (set)
+      used[page / 32] |= mask;
+    else
+      used[page / 32] &= ~mask;
     page += n;
   }
 }
 
-/* Grows a little ahead, in proportion to what there is: the host charges for it, and may refuse the surplus only. */
+/* Grows a little ahead, in proportion to what there is: the host charges for it, and may refuse the surplus
+ * only. */
 static int reach(unsigned end) {
   if (end <= limit) return 0;
   unsigned ahead = (limit - first) / 8 < GROW_MAX ? (limit - first) / 8 : GROW_MAX;
@@ -77,7 +80,8 @@ static int reach(unsigned end) {
 int __cay_pages_claim(unsigned page, unsigned count, int zero) {
   unsigned end = page + count;
   if (reach(end) < 0) return -ENOMEM;
-  if (zero && page < touched) memset((void *)(uintptr_t)(page * PAGE), 0, ((end < touched ? end : touched) - page) * PAGE);
+  if (zero && page < touched)
+    memset((void *)(uintptr_t)(page * PAGE), 0, ((end < touched ? end : touched) - page) * PAGE);
   mark(page, count, 1);
   if (end > touched) touched = end;
   if (page == hint) hint = end;

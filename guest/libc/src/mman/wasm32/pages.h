@@ -1,7 +1,8 @@
 /* The pages of 4 KiB above the program's own data: one bit each, set while the page is mapped.
  *
- * Page numbers are addresses divided by PAGE. The bitmap spans all of the address space but its last 64 KiB, so that no address of ours looks
- * like an error code; it costs no memory until it is touched. Linear memory grows, through the host, as far as the highest page claimed.
+ * Page numbers are addresses divided by PAGE. The bitmap spans all of the address space but its last 64 KiB,
+ * so that no address of ours looks like an error code; it costs no memory until it is touched. Linear memory
+ * grows, through the host, as far as the highest page claimed.
  */
 #ifndef CAY_PAGES_H
 #define CAY_PAGES_H

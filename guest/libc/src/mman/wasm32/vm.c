@@ -1,5 +1,6 @@
-/* mmap and its family over the page table of the guest. A file is mapped by reading it: the mapping is private whatever was asked, and one
- * that would have to be written back is refused. Protections are accepted and have no effect.
+/* mmap and its family over the page table of the guest. A file is mapped by reading it: the mapping is
+ * private whatever was asked, and one that would have to be written back is refused. Protections are accepted
+ * and have no effect.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,7 +12,8 @@
 #include "pages.h"
 #include "syscall.h"
 
-/* Room that brk may grow into before the first mapping; the allocator falls back to mmap when it is used up. */
+/* Room that brk may grow into before the first mapping; the allocator falls back to mmap when it is used up.
+ */
 #define BRK_PAGES 16
 
 static unsigned brk_start, brk_end; /* addresses; 0 until the first call */
@@ -19,7 +21,8 @@ static unsigned brk_start, brk_end; /* addresses; 0 until the first call */
 static void *address(unsigned page) { return (void *)(uintptr_t)(page * PAGE); }
 
 static int range_ok(unsigned long a, unsigned long len) {
-  return a % PAGE == 0 && len && len <= (unsigned long)PAGES_END * PAGE && a / PAGE <= PAGES_END - (len + PAGE - 1) / PAGE;
+  return a % PAGE == 0 && len && len <= (unsigned long)PAGES_END * PAGE &&
+         a / PAGE <= PAGES_END - (len + PAGE - 1) / PAGE;
 }
 
 static unsigned count_of(unsigned long len) { return (unsigned)((len + PAGE - 1) / PAGE); }
@@ -27,8 +30,10 @@ static unsigned count_of(unsigned long len) { return (unsigned)((len + PAGE - 1)
 static void brk_reserve(void) {
   if (brk_start) return;
   unsigned page = __cay_pages_first();
-  if (__cay_pages_claim(page, BRK_PAGES, 1) == 0) brk_start = brk_end = page * PAGE;
-  else brk_start = brk_end = 1; /* no memory: brk answers the same address for ever */
+  if (__cay_pages_claim(page, BRK_PAGES, 1) == 0)
+    brk_start = brk_end = page * PAGE;
+  else
+    brk_start = brk_end = 1; /* no memory: brk answers the same address for ever */
 }
 
 long __cay_brk(unsigned long to) {
@@ -69,12 +74,15 @@ static long place(unsigned long a, unsigned long len, long flags) {
   if (a % PAGE) return -EINVAL;
   if (!range_ok(a, len) || a / PAGE < __cay_pages_first()) return -ENOMEM;
   unsigned page = (unsigned)(a / PAGE);
-  if (flags & MAP_FIXED) __cay_pages_release(page, count);
-  else if (__cay_pages_next(page, page + count, 1) != page + count) return -EEXIST;
+  if (flags & MAP_FIXED)
+    __cay_pages_release(page, count);
+  else if (__cay_pages_next(page, page + count, 1) != page + count)
+    return -EEXIST;
   return (long)page;
 }
 
-long __cay_mmap(unsigned long a, unsigned long len, long prot, long flags, long fd, unsigned long page_offset) {
+long __cay_mmap(unsigned long a, unsigned long len, long prot, long flags, long fd,
+                unsigned long page_offset) {
   long type = flags & MAP_TYPE;
   if (!len || (type != MAP_PRIVATE && type != MAP_SHARED && type != MAP_SHARED_VALIDATE)) return -EINVAL;
   if (len > (unsigned long)PAGES_END * PAGE) return -ENOMEM;
@@ -143,6 +151,7 @@ long __cay_mapped(unsigned long a, unsigned long len) {
 long __cay_madvise(unsigned long a, unsigned long len, long advice) {
   if (a % PAGE) return -EINVAL;
   long r = __cay_mapped(a, len);
-  if (r == 0 && advice == MADV_DONTNEED && a / PAGE >= __cay_pages_first()) memset((void *)a, 0, count_of(len) * PAGE);
+  if (r == 0 && advice == MADV_DONTNEED && a / PAGE >= __cay_pages_first())
+    memset((void *)a, 0, count_of(len) * PAGE);
   return r;
 }

@@ -1,7 +1,9 @@
-/* fork: the host unwinds this program into a buffer, copies its memory, and winds both up again from their copy of the buffer. The program must
- * have been linked with `cay-cc --fork`; in another one the host answers ENOSYS.
+/* fork: the host unwinds this program into a buffer, copies its memory, and winds both up again from their
+ * copy of the buffer. The program must have been linked with `cay-cc --fork`; in another one the host answers
+ * ENOSYS. In a signal handler the answer is EAGAIN: what runs handlers cannot be unwound.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -16,7 +18,7 @@
 #include "syscall.h"
 
 #define BUFFER_MIN (256u << 10)
-#define BUFFER_PER_STACK 4 /* bytes of buffer for a byte of the shadow stack: frames are saved with all their locals */
+#define BUFFER_PER_STACK 4 /* bytes for each of the shadow stack: frames are saved with all their locals */
 
 static void dummy(int x) {}
 weak_alias(dummy, __aio_atfork);
@@ -51,6 +53,7 @@ static size_t buffer_size(void) {
 
 pid_t _Fork(void) {
   sigset_t set;
+  if (__cay_handling) return (pid_t)__syscall_ret(-EAGAIN);
   size_t size = buffer_size();
   struct unwind *b = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (b == MAP_FAILED) return -1;

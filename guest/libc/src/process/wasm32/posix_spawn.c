@@ -1,5 +1,6 @@
-/* posix_spawn in a straight line: the host opens a child context, the calls below are the child's, and a successful execve answers the child's
- * pid to the parent, which goes on here. No fork, no unwinding, no jump.
+/* posix_spawn in a straight line: the host opens a child context, the calls below are the child's, and a
+ * successful execve answers the child's pid to the parent, which goes on here. No fork, no unwinding, no
+ * jump.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -79,7 +80,8 @@ static long apply(const posix_spawnattr_t *attr) {
   return r;
 }
 
-/* As execvp searches: an entry that cannot be run does not end the search, and is what is reported if nothing better is found. */
+/* As execvp searches: an entry that cannot be run does not end the search, and is what is reported if nothing
+ * better is found. */
 static long exec_search(const struct job *job) {
   const char *file = job->path, *path = getenv("PATH");
   if (!*file) return -ENOENT;
@@ -97,8 +99,10 @@ static long exec_search(const struct job *job) {
       full[len] = '/';
       memcpy(full + len + (len > 0), file, file_len + 1);
       long r = __syscall(SYS_execve, full, job->argv, job->envp);
-      if (r == -EACCES) result = r;
-      else if (r != -ENOENT && r != -ENOTDIR) return r;
+      if (r == -EACCES)
+        result = r;
+      else if (r != -ENOENT && r != -ENOTDIR)
+        return r;
     }
     if (!*end) return result;
   }
@@ -114,7 +118,8 @@ static long child(const struct job *job) {
 }
 
 int posix_spawn(pid_t *restrict pid, const char *restrict path, const posix_spawn_file_actions_t *actions,
-                const posix_spawnattr_t *restrict attr, char *const argv[restrict], char *const envp[restrict]) {
+                const posix_spawnattr_t *restrict attr, char *const argv[restrict],
+                char *const envp[restrict]) {
   static const posix_spawnattr_t plain;
   sigset_t mask;
   struct job job = { path, actions, attr ? attr : &plain, argv, envp, &mask };

@@ -1,5 +1,6 @@
-/* vfork without unwinding: from vfork to exec or _exit the child runs in the caller's frame, in the same memory, while the host keeps a second
- * process context for it. Then the parent goes on by a longjmp to the call of vfork. A child may call vfork in turn.
+/* vfork without unwinding: from vfork to exec or _exit the child runs in the caller's frame, in the same
+ * memory, while the host keeps a second process context for it. Then the parent goes on by a longjmp to the
+ * call of vfork. A child may call vfork in turn.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -18,25 +18,33 @@ _Static_assert(offsetof(struct sigframe, info) == 20 && sizeof(struct sigframe) 
 
 volatile int __cay_sigpending;
 volatile int __cay_busy;
+int __cay_handling;
 
 static struct sigaltstack altstack = { .ss_flags = SS_DISABLE };
 
-static void run(struct sigframe *f) {
+static inline void run(struct sigframe *f) {
   ucontext_t context = { .uc_stack = altstack };
   unsigned *mask = (unsigned *)&context.uc_sigmask; /* a handler may change it */
   mask[0] = f->oldmask[0], mask[1] = f->oldmask[1];
-  if (f->flags & SA_SIGINFO) ((void (*)(int, siginfo_t *, void *))f->handler)(f->sig, &f->info, &context);
-  else f->handler(f->sig);
+  __cay_handling++;
+  if (f->flags & SA_SIGINFO)
+    ((void (*)(int, siginfo_t *, void *))f->handler)(f->sig, &f->info, &context);
+  else
+    f->handler(f->sig);
+  __cay_handling--;
   __cay_host_syscall(SYS_cay_sigreturn, (long)mask, 0, 0, 0, 0, 0);
 }
 
-void __cay_drain(void) {
+/* Known by name to cay-cc: a fork never unwinds through it, or else every caller of a system call would have
+ * to be able to unwind. So fork refuses while a handler runs. */
+__attribute__((__noinline__)) void __cay_drain(void) {
   struct sigframe f;
   __cay_sigpending = 0;
   while (__cay_host_syscall(SYS_cay_sigtake, (long)&f, 0, 0, 0, 0, 0) > 0) run(&f);
 }
 
-/* While the page table is half changed a handler that allocates would ruin it: the flag stays up, and the next call drains it. */
+/* While the page table is half changed a handler that allocates would ruin it: the flag stays up, and the
+ * next call drains it. */
 __attribute__((export_name("__cay_deliver"))) void __cay_deliver(void) {
   if (!__cay_busy) __cay_drain();
 }
