@@ -207,7 +207,7 @@ static int leaves_a_child(k_process *p, void *arg) {
 
 static int orphan_maker(k_process *p, void *arg) {
   (void)arg;
-  int fds[2];
+  static int fds[2]; /* the grandchild outlives this frame */
   k_wait_result got;
   NEED_EQ(native_pipe(p, fds, 0), 0);
   k_ret pid = native_fork(p, leaves_a_child, fds);

@@ -113,6 +113,17 @@ static machine *machine_new(native_main *fn, void *arg) {
 
 /* ---- the world ---- */
 
+static void make_tmp(k_kernel *k) {
+  vfs_view view;
+  k_lock(k);
+  EXPECT_EQ(vfs_view_init(&view, k), 0);
+  view.privileged = true;
+  view.umask = 0;
+  EXPECT_EQ(vfs_mkdir(&view, NULL, "/tmp", 01777), 0);
+  vfs_view_clear(&view);
+  k_unlock(k);
+}
+
 native *native_new(const k_limits *limits) {
   static const k_limits generous = {
     .memory = 64 << 20, .disk = 64 << 20, .inodes = 1000, .processes = 200, .open_files = 1024
@@ -133,6 +144,7 @@ native *native_new(const k_limits *limits) {
     .seed = 1,
   };
   EXPECT_EQ(k_kernel_new(&options, &n->kernel), 0);
+  make_tmp(n->kernel);
   return n;
 }
 
@@ -326,6 +338,18 @@ static k_ret read_fd(k_process *p, int fd, void *data, size_t len) {
 }
 
 k_ret native_read(k_process *p, int fd, void *data, size_t len) { return SYS(read_fd(p, fd, data, len)); }
+
+static k_ret open_path(k_process *p, const char *path, uint32_t flags) {
+  k_file *f = NULL;
+  K_TRY(vfs_open(&p->view, NULL, path, flags, 0644, &f));
+  k_ret r = k_fd_add(&p->fds, f, 0, (flags & K_O_CLOEXEC) != 0);
+  if (r < 0) k_file_unref(f);
+  return r;
+}
+
+k_ret native_open(k_process *p, const char *path, uint32_t flags) {
+  return SYS(open_path(p, path, flags | K_O_CREAT));
+}
 
 k_ret native_close(k_process *p, int fd) { return SYS(k_fd_close(&p->fds, fd)); }
 

@@ -25,7 +25,8 @@ typedef void native_handler(k_process *p, int sig, const k_siginfo *info);
 
 typedef struct native native;
 
-/* A kernel over an empty memory file system; limits are generous unless given. Fails the test, never NULL. */
+/* A kernel over a memory file system that holds /tmp alone; limits are generous unless given. Fails the test,
+ * never NULL. */
 native *native_new(const k_limits *limits);
 void native_free(native *n); /* also checks that no NEED has failed */
 k_kernel *native_kernel(native *n);
@@ -79,6 +80,7 @@ _Noreturn void native_needed(k_process *p, const char *file, int line, const cha
 k_ret native_pipe(k_process *p, int fds[2], uint32_t flags);
 k_ret native_write(k_process *p, int fd, const void *data, size_t len);
 k_ret native_read(k_process *p, int fd, void *data, size_t len);
+k_ret native_open(k_process *p, const char *path, uint32_t flags); /* made if missing, mode 0644 */
 k_ret native_close(k_process *p, int fd);
 
 /* A program that sleeps until it is killed. */
