@@ -3,6 +3,10 @@
 
 #include <sys/syscall.h>
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
 enum { FILES = 200 };
 
 int main(void) {

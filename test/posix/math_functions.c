@@ -41,6 +41,7 @@ int main(void) {
   for (int i = 0; i < 1000; i++) in_range += rand() >= 0;
   SHOW(in_range);
   srand48(42);
-  say("%.10f %ld\n", drand48(), lrand48());
+  say("%.10f", drand48());
+  say(" %ld\n", lrand48());
   return 0;
 }

@@ -9,8 +9,9 @@ static void show(const char *zone, time_t t) {
   tzset();
   localtime_r(&t, &tm);
   strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z %z", &tm);
+  bool summer = tm.tm_isdst > 0;
   tm.tm_isdst = -1;
-  say("%-32s %11lld: %s, dst %d, back %s\n", zone, (long long)t, text, tm.tm_isdst > 0,
+  say("%-32s %11lld: %s, dst %d, back %s\n", zone, (long long)t, text, summer,
       mktime(&tm) == t ? "equal" : "different");
 }
 
