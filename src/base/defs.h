@@ -35,3 +35,10 @@
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 #define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+
+/* For the rare CHECKED call whose failure changes nothing; say why beside it. */
+#define IGNORED(call)                                                                                        \
+  do {                                                                                                       \
+    __auto_type ignored_ = (call);                                                                           \
+    (void)ignored_;                                                                                          \
+  } while (0)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { K_AT_FDCWD = -100 }; /* openat(2) */
 static const char *const SHELL = "/bin/bash";
 static const char *const HOME = "/home/agent";
 static const char *const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";

@@ -31,7 +31,7 @@ static void on_output(void *ctx, int fd, const void *data, size_t len) {
 
 static void run_free(sb_run *run) {
   if (run->job != NULL) {
-    (void)k_job_set_deadline(run->job, K_FOREVER);
+    IGNORED(k_job_set_deadline(run->job, K_FOREVER)); /* taking a deadline away cannot fail */
     k_lock(run->box->kernel);
     k_job_unref(run->job);
     k_unlock(run->box->kernel);
@@ -187,7 +187,7 @@ void cay_process_signal(cay_process *run, int signal) {
   k_siginfo info = { .signo = signal, .code = K_SI_USER };
   k_lock(run->box->kernel);
   if (!run->job->ended && k_kill(run->box->kernel, NULL, -run->job->pid, &info) < 0)
-    (void)k_kill(run->box->kernel, NULL, run->job->pid, &info);
+    IGNORED(k_kill(run->box->kernel, NULL, run->job->pid, &info)); /* gone: no effect */
   k_unlock(run->box->kernel);
 }
 

@@ -88,7 +88,7 @@ cay_status sb_tar_next(cay_slice archive, size_t *at, sb_tar_entry *out, cay_err
       return err_set(err, CAY_CORRUPT, "archive: cut short");
     const uint8_t *header = (const uint8_t *)archive.data + *at;
     if (all_zero(header)) return CAY_NOT_FOUND;
-    size_t stored;
+    size_t stored = 0;
     S_TRY(read_header(header, archive.len - *at - BLOCK, out, &stored, err));
     *at += BLOCK + stored;
     if (out->type == '0' || out->type == '2' ||
