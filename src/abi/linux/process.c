@@ -48,10 +48,26 @@ static k_ret start_child(abi_machine *m, k_program *program) {
   return pid;
 }
 
+/* A program that is no file of the sandbox can still execute itself. */
+static bool is_itself(const abi_machine *m, const char *path) {
+  return m->p->program->exe == NULL && strcmp(path, "/proc/self/exe") == 0;
+}
+
+static k_ret same_again(abi_machine *m, const char *const *argv, const char *const *envp, k_program **out) {
+  const k_program *now = m->p->program;
+  k_image *image = abi_linux_image_ref(now->image);
+  k_ret r = k_program_from_image(m->kernel, image, now->path, argv, envp, out);
+  if (r < 0) abi_linux_image_unref(image);
+  return r;
+}
+
 static k_ret exec_locked(abi_machine *m, int32_t dirfd, const char *path, const char *const *argv,
                          const char *const *envp, uint32_t flags) {
   k_program *program = NULL;
-  K_TRY(k_exec_prepare(m->p, dirfd, path, argv, envp, flags, &program));
+  if (is_itself(m, path))
+    K_TRY(same_again(m, argv, envp, &program));
+  else
+    K_TRY(k_exec_prepare(m->p, dirfd, path, argv, envp, flags, &program));
   if (m->depth > 0) return start_child(m, program);
   m->exec = program;
   m->next = ABI_NEXT_EXEC;
