@@ -124,7 +124,10 @@ k_ret sys_sendfile(abi_machine *m, const uint32_t a[static 6]) {
   return r;
 }
 
-static bool is_plain_file(const k_file *f) { return f->inode != NULL && k_is_reg(f->inode); }
+static k_ret must_be_plain_file(const k_file *f) {
+  if (f->inode == NULL) return -K_EINVAL;
+  return k_is_reg(f->inode) ? 0 : k_is_dir(f->inode) ? -K_EISDIR : -K_EINVAL;
+}
 
 /* `to` and `from` are the explicit positions, or NULL for the files' own. */
 static k_ret copy_some(abi_machine *m, k_file *in, int64_t *from, k_file *out, int64_t *to, size_t len) {
@@ -156,7 +159,8 @@ static k_ret copy_range_locked(abi_machine *m, const uint32_t *a, int64_t *from,
   k_file *in = NULL, *out = NULL;
   K_TRY(abi_file(m, a[0], &in));
   K_TRY(abi_file(m, a[2], &out));
-  if (!is_plain_file(in) || !is_plain_file(out)) return -K_EINVAL;
+  K_TRY(must_be_plain_file(in));
+  K_TRY(must_be_plain_file(out));
   if ((in->flags & K_O_ACCMODE) == K_O_WRONLY || (out->flags & K_O_ACCMODE) == K_O_RDONLY) return -K_EBADF;
   if ((out->flags & K_O_APPEND) != 0) return -K_EBADF;
   size_t len = clip(a[4]);

@@ -173,6 +173,7 @@ static k_ret sendmsg_locked(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t
   if ((flags & ~(uint32_t)SEND_FLAGS) != 0) return -K_EOPNOTSUPP;
   if (head.name != 0 && head.name_len != 0) return -K_EISCONN;
   if (head.control != 0 && head.control_len != 0) return -K_EINVAL;
+  if (head.iov_len < 0 || head.iov_len > ABI_IOV_MAX) return -K_EMSGSIZE;
   K_TRY(abi_iov(m->instance, head.iov, head.iov_len, few, &iov));
   k_ret r = send_pieces(m, f, iov, (size_t)head.iov_len, flags & (K_MSG_DONTWAIT | K_MSG_NOSIGNAL));
   abi_iov_free(few, iov);
@@ -248,6 +249,7 @@ static k_ret recvmsg_locked(abi_machine *m, const uint32_t *a) {
   K_TRY(socket_of(m, a[0], &f));
   K_TRY(abi_get(m->instance, a[1], &head));
   if ((a[2] & ~(uint32_t)RECV_FLAGS) != 0) return -K_EOPNOTSUPP;
+  if (head.iov_len < 0 || head.iov_len > ABI_IOV_MAX) return -K_EMSGSIZE;
   K_TRY(abi_iov(m->instance, head.iov, head.iov_len, few, &iov));
   k_ret r = recv_pieces(m, f, iov, (size_t)head.iov_len,
                         a[2] & (K_MSG_DONTWAIT | K_MSG_PEEK | K_MSG_TRUNC | K_MSG_WAITALL), &cut);
