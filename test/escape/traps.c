@@ -13,7 +13,7 @@ static void *volatile nowhere = (void *)(uintptr_t)0xfffffff0u;
 static void *volatile not_code = (void *)(uintptr_t)0x7fffffff;
 
 static void overflow(void) { SHOW(deep(0)); }
-static void divide(void) { SHOW(1 / zero); }
+static void divide(void) { SHOW(7 / zero); }
 static void least_by_minus_one(void) { SHOW(INT_MIN / (zero - 1)); }
 static void write_beyond(void) { *(volatile int *)nowhere = 1; }
 static void read_beyond(void) { SHOW(*(volatile int *)nowhere); }
