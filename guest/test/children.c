@@ -125,7 +125,7 @@ static int tell(void) {
 
 int main(int argc, char **argv) {
   if (argc > 2) return strcmp(argv[2], "tell") == 0 ? tell() : atoi(argv[2]);
-  self = argv[0];
+  self = "/proc/self/exe";
   a_vfork_child_can_exit();
   a_vfork_child_can_exec();
   a_vfork_child_can_vfork();
