@@ -1,0 +1,61 @@
+/* eventfd_test.c - eventfd(2). */
+#include "kernel/eventfd.h"
+#include "native_runner.h"
+
+typedef struct place {
+  native *world;
+  k_file *file;
+} place;
+
+static place place_new(uint64_t initial, bool semaphore) {
+  place at = { .world = native_new(NULL) };
+  k_lock(native_kernel(at.world));
+  EXPECT_EQ(k_eventfd(native_kernel(at.world), initial, semaphore, 0, &at.file), 0);
+  return at;
+}
+
+static void place_free(place *at) {
+  k_file_unref(at->file);
+  k_unlock(native_kernel(at->world));
+  native_free(at->world);
+}
+
+TEST(an_eventfd_adds_up_and_is_read_whole) {
+  place at = place_new(1, false);
+  uint64_t value = 4;
+  EXPECT_EQ(k_file_write(NULL, at.file, &value, 8), 8);
+  EXPECT_EQ(k_file_read(NULL, at.file, &value, 8), 8);
+  EXPECT_EQ(value, 5);
+  EXPECT_EQ(k_file_read(NULL, at.file, &value, 8), -K_EAGAIN);
+  EXPECT_EQ(at.file->ops->ready(at.file), K_POLLOUT | K_POLLWRNORM);
+  place_free(&at);
+}
+
+TEST(a_semaphore_is_read_one_by_one) {
+  place at = place_new(2, true);
+  uint64_t value = 0;
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(k_file_read(NULL, at.file, &value, 8), 8);
+    EXPECT_EQ(value, 1);
+  }
+  EXPECT_EQ(k_file_read(NULL, at.file, &value, 8), -K_EAGAIN);
+  place_free(&at);
+}
+
+TEST(an_eventfd_does_not_overflow) {
+  place at = place_new(UINT64_MAX - 2, false);
+  uint64_t one = 1, all = UINT64_MAX;
+  EXPECT_EQ(k_file_write(NULL, at.file, &one, 8), 8);
+  EXPECT_EQ(k_file_write(NULL, at.file, &one, 8), -K_EAGAIN);
+  EXPECT_EQ(k_file_write(NULL, at.file, &all, 8), -K_EINVAL);
+  EXPECT_EQ(at.file->ops->ready(at.file), K_POLLIN | K_POLLRDNORM);
+  place_free(&at);
+}
+
+TEST(an_eventfd_moves_eight_bytes_or_none) {
+  place at = place_new(1, false);
+  uint64_t value = 1;
+  EXPECT_EQ(k_file_read(NULL, at.file, &value, 7), -K_EINVAL);
+  EXPECT_EQ(k_file_write(NULL, at.file, &value, 7), -K_EINVAL);
+  place_free(&at);
+}
