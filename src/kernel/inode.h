@@ -53,6 +53,8 @@ typedef struct k_name {
   size_t len;
 } k_name;
 
+typedef struct k_statfs k_statfs; /* vfs.h */
+
 typedef struct k_inode_ops {
   k_ret (*stat)(k_inode *inode, k_stat *out);           /* [host] required */
   k_ret (*setattr)(k_inode *inode, const k_attr *attr); /* [host] [EPERM]  */
@@ -69,13 +71,16 @@ typedef struct k_inode_ops {
   k_ret (*name_of)(k_inode *dir, char *buf, size_t cap); /* name in its parent, length; ENOENT when removed */
   k_ret (*create)(k_inode *dir, k_name name, uint32_t mode, uint32_t uid, uint32_t gid, uint64_t rdev,
                   k_inode **out); /* [host] [EPERM]; any type but a symlink by mode; EEXIST */
+  k_ret (*create_unnamed)(k_inode *dir, uint32_t mode, uint32_t uid, uint32_t gid, bool linkable,
+                          k_inode **out); /* [EOPNOTSUPP] O_TMPFILE; linkable: `link` may name it */
   k_ret (*symlink)(k_inode *dir, k_name name, const char *target, size_t len, uint32_t uid,
                    uint32_t gid);                             /* [host] [EPERM] */
   k_ret (*link)(k_inode *dir, k_name name, k_inode *target);  /* [host] [EPERM] */
   k_ret (*unlink)(k_inode *dir, k_name name, bool directory); /* [host] [EPERM] directory: rmdir(2) */
   k_ret (*rename)(k_inode *from, k_name old_name, k_inode *to, k_name new_name,
-                  uint32_t flags); /* [host] [EPERM] rename(2); same file system */
-  void (*release)(k_inode *inode); /* last reference gone: free it */
+                  uint32_t flags);                /* [host] [EPERM] rename(2); same file system */
+  k_ret (*statfs)(k_inode *inode, k_statfs *out); /* [host] [as the sandbox's own memory] */
+  void (*release)(k_inode *inode);                /* last reference gone: free it */
 } k_inode_ops;
 
 struct k_inode {

@@ -68,9 +68,9 @@ k_ret vfs_may(const vfs_view *v, k_inode *inode,
  * -K_ENOENT when removed, -K_ERANGE. */
 k_ret vfs_path_of(const vfs_view *v, k_inode *dir, char *buf, size_t cap) CHECKED;
 
-typedef struct k_statfs {
+struct k_statfs {
   uint64_t type, block_size, blocks, blocks_free, files, files_free, name_max, flags;
-} k_statfs;
+};
 k_ret vfs_statfs(const vfs_view *v, k_inode *inode, k_statfs *out) CHECKED;
 
 /* Bytes of a file at a position, for loaders: never blocks, never moves the position. */

@@ -174,6 +174,7 @@ static k_ret rename_checked(const vfs_view *v, const vfs_last *from, const vfs_l
   if (r == -K_ENOENT && (flags & VFS_RENAME_EXCHANGE)) return r;
   K_TRY(vfs_may(v, to->dir, 3));
   if (k_is_dir(moved) && inside(to->dir, moved) == 1) return -K_EINVAL;
+  if (k_is_dir(moved) && from->dir != to->dir) K_TRY(vfs_may(v, moved, 2)); /* its ".." changes */
   if (there != NULL && k_is_dir(there) && inside(from->dir, there) == 1)
     return (flags & VFS_RENAME_EXCHANGE) ? -K_EINVAL : -K_ENOTEMPTY;
   if (there == moved && !(flags & VFS_RENAME_NOREPLACE)) return 0;

@@ -40,8 +40,7 @@ static k_ret check_type(const k_inode *inode, uint32_t flags) {
 static k_ret open_checked(const vfs_view *v, k_inode *inode, uint32_t flags, k_file **out) {
   if ((inode->mode & K_S_IFMT) == K_S_IFIFO)
     return k_fifo_open(v->process, inode, &inode->fifo, flags & STATUS_FLAGS, out);
-  if ((flags & K_O_TRUNC) && k_is_reg(inode) && (flags & K_O_ACCMODE) != K_O_RDONLY)
-    K_TRY(vfs_truncate(v, inode, 0));
+  if ((flags & K_O_TRUNC) && k_is_reg(inode)) K_TRY(vfs_truncate(v, inode, 0));
   return inode->ops->open != NULL ? inode->ops->open(inode, flags & STATUS_FLAGS, out) : -K_ENXIO;
 }
 
@@ -71,13 +70,13 @@ static k_ret open_or_create(const vfs_view *v, const vfs_last *last, uint32_t fl
   if (r == -K_ENOENT) return last->slash ? -K_EISDIR : create(v, last, flags, mode, out);
   if (r < 0) return r;
   if (flags & K_O_EXCL) return -K_EEXIST;
-  if (!k_is_link(found))
-    return last->slash && !k_is_dir(found) ? -K_ENOTDIR : vfs_open_inode(v, found, flags, out);
+  if (k_is_dir(found)) return -K_EISDIR;
+  if (!k_is_link(found)) return last->slash ? -K_ENOTDIR : vfs_open_inode(v, found, flags, out);
   if (flags & K_O_NOFOLLOW) return -K_ELOOP;
   if (found->ops->follow != NULL) {
     OWNED(k_inode_unref) k_inode *direct = NULL;
     K_TRY(found->ops->follow(found, v->process, &direct));
-    return vfs_open_inode(v, direct, flags, out);
+    return k_is_dir(direct) ? -K_EISDIR : vfs_open_inode(v, direct, flags, out);
   }
   r = found->ops->readlink(found, target, K_PATH_MAX);
   if (r < 0) return r;
@@ -120,19 +119,18 @@ static k_ret open_unnamed(const vfs_view *v, k_inode *at, const char *path, uint
                           k_file **out) {
   if ((flags & K_O_ACCMODE) == K_O_RDONLY) return -K_EINVAL;
   OWNED(k_inode_unref) k_inode *dir = NULL;
+  OWNED(k_inode_unref) k_inode *made = NULL;
   K_TRY(vfs_resolve(v, at, path, VFS_DIRECTORY, &dir));
   K_TRY(vfs_may(v, dir, 3));
-  static const char name[] = "\001unnamed"; /* gone before anybody else can look: kernel.mu is held */
-  vfs_last last = { .dir = dir, .len = sizeof name - 1 };
-  memcpy(last.name, name, sizeof name);
-  K_TRY(create(v, &last, flags & ~(uint32_t)K_O_DIRECTORY, mode, out));
-  return dir->ops->unlink(dir, vfs_name(&last), false);
+  if (dir->ops->create_unnamed == NULL) return -K_EOPNOTSUPP;
+  mode = K_S_IFREG | (mode & 07777 & ~v->umask);
+  K_TRY(dir->ops->create_unnamed(dir, mode, v->uid, v->gid, !(flags & K_O_EXCL), &made));
+  return open_checked(v, made, flags & ~(uint32_t)(K_O_TRUNC | K_O_DIRECTORY), out);
 }
 
 k_ret vfs_open(const vfs_view *v, k_inode *at, const char *path, uint32_t flags, uint32_t mode,
                k_file **out) {
-  if ((flags & K_O_TMPFILE) == K_O_TMPFILE)
-    return open_unnamed(v, at, path, flags & ~(uint32_t)020000000, mode, out);
+  if ((flags & K_O_TMPFILE) == K_O_TMPFILE) return open_unnamed(v, at, path, flags, mode, out);
   if ((flags & K_O_CREAT) && !(flags & K_O_PATH)) {
     if (flags & K_O_DIRECTORY) return -K_EINVAL;
     return open_creating(v, at, path, flags, mode, out);

@@ -39,11 +39,9 @@ k_ret vfs_may(const vfs_view *v, k_inode *inode, uint32_t mask) {
 }
 
 /* Only the owner may. */
-static k_ret own(const vfs_view *v, k_inode *inode) {
-  if (v->privileged) return 0;
-  k_stat st;
-  K_TRY(inode->ops->stat(inode, &st));
-  return st.uid == v->uid ? 0 : -K_EPERM;
+static k_ret own(const vfs_view *v, k_inode *inode, k_stat *st) {
+  K_TRY(inode->ops->stat(inode, st));
+  return v->privileged || st->uid == v->uid ? 0 : -K_EPERM;
 }
 
 /* ---- attributes ---- */
@@ -53,19 +51,27 @@ static k_ret set(const vfs_view *v, k_inode *inode, const k_attr *attr) {
   return inode->ops->setattr != NULL ? inode->ops->setattr(inode, attr) : -K_EPERM;
 }
 
+/* A file of a group that one is not in cannot be made to run as that group. */
 k_ret vfs_chmod(const vfs_view *v, k_inode *inode, uint32_t mode) {
-  K_TRY(own(v, inode));
+  k_stat st;
+  K_TRY(own(v, inode, &st));
   if (k_is_link(inode)) return -K_EOPNOTSUPP;
+  if (!v->privileged && st.gid != v->gid) mode &= ~(uint32_t)K_S_ISGID;
   return set(v, inode, &(k_attr){ .which = K_ATTR_MODE, .mode = mode & 07777 });
 }
 
+/* Nobody gives a file away, and the only group to give it to is one's own. Whatever may run with the rights
+ * of its owner may no longer when that changes (chown(2)). */
 k_ret vfs_chown(const vfs_view *v, k_inode *inode, uint32_t uid, uint32_t gid) {
   k_stat st;
-  K_TRY(inode->ops->stat(inode, &st));
-  bool changes = (uid != UINT32_MAX && uid != st.uid) || (gid != UINT32_MAX && gid != st.gid);
-  if (changes && !v->privileged) return -K_EPERM; /* its only group is the one it has */
-  k_attr attr = { .which = K_ATTR_MODE, .mode = st.mode & 07777 };
-  if (k_is_reg(inode) && !v->privileged) attr.mode &= ~(uint32_t)(K_S_ISUID | K_S_ISGID);
+  k_ret r = own(v, inode, &st);
+  if (uid == UINT32_MAX && gid == UINT32_MAX) return r == -K_EPERM ? 0 : r;
+  if (r < 0) return r;
+  if (!v->privileged &&
+      ((uid != UINT32_MAX && uid != st.uid) || (gid != UINT32_MAX && gid != st.gid && gid != v->gid)))
+    return -K_EPERM;
+  k_attr attr = { .mode = st.mode & 07777 & ~(uint32_t)(K_S_ISUID | (st.mode & 010 ? K_S_ISGID : 0)) };
+  if (!k_is_dir(inode) && !k_is_link(inode) && attr.mode != (st.mode & 07777)) attr.which = K_ATTR_MODE;
   if (uid != UINT32_MAX) attr.which |= K_ATTR_UID, attr.uid = uid;
   if (gid != UINT32_MAX) attr.which |= K_ATTR_GID, attr.gid = gid;
   return set(v, inode, &attr);
@@ -73,8 +79,10 @@ k_ret vfs_chown(const vfs_view *v, k_inode *inode, uint32_t uid, uint32_t gid) {
 
 k_ret vfs_utimens(const vfs_view *v, k_inode *inode, const int64_t *atime_ns, const int64_t *mtime_ns,
                   bool explicit_times) {
-  if (own(v, inode) < 0) {
-    if (explicit_times) return -K_EPERM;
+  k_stat st;
+  k_ret r = own(v, inode, &st);
+  if (r < 0) {
+    if (explicit_times || r != -K_EPERM) return r;
     K_TRY(vfs_may(v, inode, 2));
   }
   k_attr attr = { 0 };
@@ -101,8 +109,14 @@ k_ret vfs_chdir(vfs_view *v, k_inode *dir) {
 }
 
 k_ret vfs_statfs(const vfs_view *v, k_inode *inode, k_statfs *out) {
-  enum { TMPFS_MAGIC = 0x01021994 };
+  enum { TMPFS_MAGIC = 0x01021994, ST_RDONLY = 1 };
   const k_kernel *k = v->kernel;
+  uint64_t flags = vfs_writable(v, inode) < 0 ? ST_RDONLY : 0;
+  if (inode->ops->statfs != NULL) {
+    K_TRY(inode->ops->statfs(inode, out));
+    out->flags = flags;
+    return 0;
+  }
   uint64_t disk = k->limits.disk, used = k->used.disk < disk ? k->used.disk : disk;
   *out = (k_statfs){
     .type = TMPFS_MAGIC,
@@ -112,7 +126,7 @@ k_ret vfs_statfs(const vfs_view *v, k_inode *inode, k_statfs *out) {
     .files = k->limits.inodes,
     .files_free = k->limits.inodes - (k->used.inodes < k->limits.inodes ? k->used.inodes : k->limits.inodes),
     .name_max = K_NAME_MAX,
-    .flags = vfs_writable(v, inode) < 0 ? 1 : 0,
+    .flags = flags,
   };
   return 0;
 }

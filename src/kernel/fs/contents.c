@@ -1,129 +1,52 @@
 #include "kernel/fs/contents.h"
 
-#include "base/alloc.h"
-
-#include <stdatomic.h>
 #include <string.h>
 
-struct mem_block {
-  _Atomic uint32_t refs;
-  uint32_t cap;
-  uint8_t data[]; /* bytes beyond the end of the file are zero */
-};
+#define SIZE_LIMIT (MEM_BLOCKS_MAX * MEM_BLOCK)
 
-#define SIZE_LIMIT (UINT64_C(1) << 46)
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* ---- blocks ---- */
-
-static void block_unref(mem_block *b) {
-  if (b != NULL && atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1) mem_free(b);
+/* The part of [0, len) that falls into block `index`. */
+static uint32_t part(uint64_t len, uint64_t index) {
+  uint64_t start = index * MEM_BLOCK;
+  return len > start ? (uint32_t)least(len - start, MEM_BLOCK) : 0;
 }
 
-static uint32_t rounded(uint32_t need) {
-  uint32_t step = need <= 512 ? 64 : need <= 4096 ? 512 : 4096;
-  return (need + step - 1) / step * step;
+/* ---- what shows ---- */
+
+typedef struct view {
+  const uint8_t *data;
+  uint32_t len; /* zeros follow */
+} view;
+
+static view view_of_frozen(const mem_contents *c, uint64_t index) {
+  const mem_block *b = mem_map_get(&c->own, index);
+  if (b != NULL) return (view){ b->data, b->cap };
+  uint32_t len = part(c->floor_len, index);
+  return len != 0 ? (view){ c->floor + index * MEM_BLOCK, len } : (view){ NULL, 0 };
 }
 
-static void uncharge(k_kernel *k, mem_slot *s) {
-  if (s->charged && k != NULL) k->used.disk -= s->block->cap;
-  s->charged = false;
+static view view_below(const mem_contents *c, uint64_t index) {
+  if (c->base == NULL) return (view){ NULL, 0 };
+  view v = view_of_frozen(c->base, index);
+  v.len = (uint32_t)least(v.len, part(c->base_len, index));
+  return v;
 }
 
-static void drop(k_kernel *k, mem_slot *s) {
-  if (s->block == NULL) return;
-  uncharge(k, s);
-  block_unref(s->block);
-  s->block = NULL;
+static view view_of(const mem_contents *c, uint64_t index) {
+  if (mem_map_get(&c->own, index) != NULL || c->base == NULL) return view_of_frozen(c, index);
+  return view_below(c, index);
 }
-
-static void charge(k_kernel *k, uint64_t bytes) {
-  k->used.disk += bytes;
-  if (k->used.disk > k->used.disk_peak) k->used.disk_peak = k->used.disk;
-}
-
-/* The most that a block may become under the quota, given what it was charged. */
-static uint32_t affordable(const k_kernel *k, uint32_t charged, uint32_t want) {
-  uint64_t room = k->limits.disk > k->used.disk ? k->limits.disk - k->used.disk : 0;
-  uint64_t most = charged + room;
-  return want <= most ? want : (uint32_t)most;
-}
-
-/* ---- one block of a file ---- */
-
-static uint32_t floor_part(const mem_contents *c, size_t index) {
-  uint64_t start = (uint64_t)index * MEM_BLOCK;
-  if (c->floor_len <= start) return 0;
-  uint64_t n = c->floor_len - start;
-  return n < MEM_BLOCK ? (uint32_t)n : MEM_BLOCK;
-}
-
-static bool is_ours(const mem_slot *s) {
-  return s->block != NULL && atomic_load_explicit(&s->block->refs, memory_order_acquire) == 1;
-}
-
-/* A block of `cap` bytes with what slot `index` shows now. */
-static mem_block *copy_of(const mem_contents *c, size_t index, uint32_t cap) {
-  const mem_slot *s = &c->slots[index];
-  mem_block *b = mem_alloc(sizeof *b + cap);
-  if (b == NULL) return NULL;
-  uint32_t len = s->block != NULL ? s->block->cap : floor_part(c, index);
-  const uint8_t *from = s->block != NULL ? s->block->data
-                        : len != 0       ? c->floor + (uint64_t)index * MEM_BLOCK
-                                         : NULL;
-  if (len > cap) len = cap;
-  atomic_init(&b->refs, 1);
-  b->cap = cap;
-  if (len != 0) memcpy(b->data, from, len);
-  memset(b->data + len, 0, cap - len);
-  return b;
-}
-
-/* Makes slot `index` a block of its own that holds its first `need` bytes, or as many as the quota allows:
- * the count, at least `least`. */
-static k_ret own_block(mem_contents *c, k_kernel *k, size_t index, uint32_t need, uint32_t least) {
-  mem_slot *s = &c->slots[index];
-  bool ours = is_ours(s) && s->charged;
-  if (ours && s->block->cap >= need) return need;
-  uint32_t shown = s->block != NULL ? s->block->cap : floor_part(c, index);
-  uint32_t charged = s->charged ? s->block->cap : 0;
-  uint32_t want = rounded(need > shown ? need : shown);
-  if (ours && want < 2 * s->block->cap) want = 2 * s->block->cap < MEM_BLOCK ? 2 * s->block->cap : MEM_BLOCK;
-  uint32_t cap = affordable(k, charged, want);
-  if (cap < shown || cap < least) return -K_ENOSPC;
-  mem_block *b = copy_of(c, index, cap);
-  if (b == NULL) return -K_ENOMEM;
-  drop(k, s);
-  *s = (mem_slot){ b, true };
-  charge(k, cap);
-  return cap < need ? cap : need;
-}
-
-static k_ret reserve_slots(mem_contents *c, size_t count) {
-  if (count <= c->count) return 0;
-  size_t cap = 1;
-  while (cap < count) cap *= 2;
-  mem_slot *slots = mem_realloc_array(c->slots, cap, sizeof *slots);
-  if (slots == NULL) return -K_ENOMEM;
-  memset(slots + c->count, 0, (cap - c->count) * sizeof *slots);
-  c->slots = slots;
-  c->count = cap;
-  return 0;
-}
-
-/* ---- the whole ---- */
 
 size_t mem_contents_read(const mem_contents *c, void *buf, size_t len, uint64_t pos) {
   if (pos >= c->size) return 0;
-  if (len > c->size - pos) len = (size_t)(c->size - pos);
+  len = (size_t)least(len, c->size - pos);
   uint8_t *to = buf;
   for (size_t left = len; left > 0;) {
-    size_t index = (size_t)(pos / MEM_BLOCK), at = (size_t)(pos % MEM_BLOCK),
-           n = MEM_BLOCK - at < left ? MEM_BLOCK - at : left;
-    const mem_block *b = index < c->count ? c->slots[index].block : NULL;
-    size_t have = b != NULL ? b->cap : floor_part(c, index);
-    const uint8_t *from = b != NULL ? b->data : have != 0 ? c->floor + (uint64_t)index * MEM_BLOCK : NULL;
-    size_t real = have > at ? (have - at < n ? have - at : n) : 0;
-    if (real != 0) memcpy(to, from + at, real);
+    uint32_t at = (uint32_t)(pos % MEM_BLOCK), n = (uint32_t)least(MEM_BLOCK - at, left);
+    view v = view_of(c, pos / MEM_BLOCK);
+    uint32_t real = v.len > at ? (uint32_t)least(v.len - at, n) : 0;
+    if (real != 0) memcpy(to, v.data + at, real);
     memset(to + real, 0, n - real);
     to += n;
     pos += n;
@@ -132,96 +55,240 @@ size_t mem_contents_read(const mem_contents *c, void *buf, size_t len, uint64_t 
   return len;
 }
 
+/* ---- quota ---- */
+
+static void charge(mem_contents *c, k_kernel *k, uint64_t bytes) {
+  c->charged += bytes;
+  k->used.disk += bytes;
+  if (k->used.disk > k->used.disk_peak) k->used.disk_peak = k->used.disk;
+}
+
+static void uncharge(mem_contents *c, k_kernel *k, uint64_t bytes) {
+  c->charged -= bytes;
+  k->used.disk -= bytes;
+}
+
+static uint64_t room(const k_kernel *k) {
+  return k->limits.disk > k->used.disk ? k->limits.disk - k->used.disk : 0;
+}
+
+/* ---- one block ---- */
+
+/* Small blocks double, so that a file written piece by piece is copied few times. */
+static uint32_t rounded(uint32_t need) {
+  uint32_t cap = 512;
+  while (cap < need) cap *= 2;
+  return cap;
+}
+
+/* A block of `cap` bytes for slot `index`, that shows what it shows now but for [from, to), which is about to
+ * be overwritten. */
+static mem_block *copy_of(const mem_contents *c, uint64_t index, uint32_t cap, uint32_t from, uint32_t to) {
+  mem_block *b = mem_block_new(cap);
+  if (b == NULL) return NULL;
+  view v = view_of(c, index);
+  uint32_t len = (uint32_t)least(v.len, cap);
+  if (len <= from || len > to) {
+    if (len != 0) memcpy(b->data, v.data, len);
+  } else if (from != 0) {
+    memcpy(b->data, v.data, from);
+  }
+  if (len < from) memset(b->data + len, 0, from - len);
+  uint32_t tail = len > to ? len : to;
+  memset(b->data + tail, 0, cap - tail);
+  return b;
+}
+
+static k_ret replace(mem_contents *c, k_kernel *k, uint64_t index, mem_block *b, uint32_t shown) {
+  const mem_block *old = mem_map_get(&c->own, index);
+  uint64_t old_cap = old != NULL ? old->cap : 0, knots = c->own.knots;
+  if (!mem_map_put(&c->own, index, b)) {
+    mem_block_unref(b);
+    return -K_ENOMEM;
+  }
+  charge(c, k, b->cap + (c->own.knots - knots) * sizeof(mem_knot));
+  uncharge(c, k, old_cap);
+  c->held += b->cap;
+  c->held -= shown;
+  return 0;
+}
+
+/* Makes slot `index` a block that may be written in [from, to), or in a first part of it when the quota does
+ * not reach further: where that ends. -K_ENOSPC: not one byte. */
+static k_ret own_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t from, uint32_t to) {
+  const mem_block *old = mem_map_get(&c->own, index);
+  if (old != NULL && old->cap >= to && !mem_block_is_shared(old)) return to;
+  uint32_t shown = view_of(c, index).len, cap = rounded(to > shown ? to : shown);
+  uint64_t knots = mem_map_need(&c->own, index) * sizeof(mem_knot);
+  uint64_t most = room(k) + (old != NULL ? old->cap : 0);
+  if (most < knots) return -K_ENOSPC;
+  cap = (uint32_t)least(cap, most - knots);
+  if (cap < shown || cap <= from) return -K_ENOSPC;
+  if (to > cap) to = cap;
+  mem_block *b = copy_of(c, index, cap, from, to);
+  if (b == NULL) return -K_ENOMEM;
+  K_TRY(replace(c, k, index, b, shown));
+  return to;
+}
+
+/* ---- the whole ---- */
+
 k_ret mem_contents_write(mem_contents *c, k_kernel *k, const void *buf, size_t len, uint64_t pos) {
   if (len == 0) return 0;
   if (pos >= SIZE_LIMIT) return -K_EFBIG;
-  if (len > SIZE_LIMIT - pos) len = (size_t)(SIZE_LIMIT - pos);
+  len = (size_t)least(len, SIZE_LIMIT - pos);
   const uint8_t *from = buf;
   size_t done = 0;
   while (done < len) {
-    size_t index = (size_t)(pos / MEM_BLOCK);
-    uint32_t at = (uint32_t)(pos % MEM_BLOCK), room = MEM_BLOCK - at;
-    uint32_t n = len - done < room ? (uint32_t)(len - done) : room;
-    k_ret r = reserve_slots(c, index + 1);
-    if (r >= 0) r = own_block(c, k, index, at + n, at + 1);
-    if (r < 0) return done != 0 ? (k_ret)done : r;
-    uint32_t got = (uint32_t)r - at;
-    memcpy(c->slots[index].block->data + at, from + done, got);
-    done += got;
-    pos += got;
+    uint64_t index = pos / MEM_BLOCK;
+    uint32_t at = (uint32_t)(pos % MEM_BLOCK), want = (uint32_t)least(MEM_BLOCK - at, len - done);
+    k_ret end = own_block(c, k, index, at, at + want);
+    if (end < 0) return done != 0 ? (k_ret)done : end;
+    uint32_t n = (uint32_t)end - at;
+    memcpy(mem_map_get(&c->own, index)->data + at, from + done, n);
+    done += n;
+    pos += n;
     if (pos > c->size) c->size = pos;
-    if (got < n) break;
+    if (n < want) break;
   }
   return (k_ret)done;
 }
 
-/* What lies beyond the new end must read as zeros if the file grows again. */
+/* The own block at the new end must read as zeros behind it if the file grows again. */
 static k_ret clear_tail(mem_contents *c, k_kernel *k, uint64_t size) {
-  size_t index = (size_t)(size / MEM_BLOCK);
+  uint64_t index = size / MEM_BLOCK;
   uint32_t keep = (uint32_t)(size % MEM_BLOCK);
-  if (keep == 0 || index >= c->count || c->slots[index].block == NULL || c->slots[index].block->cap <= keep)
-    return 0;
-  k_ret r = own_block(c, k, index, keep, keep);
-  if (r < 0) return r;
-  mem_block *b = c->slots[index].block;
+  mem_block *b = mem_map_get(&c->own, index);
+  if (keep == 0 || b == NULL || b->cap <= keep) return 0;
+  if (mem_block_is_shared(b)) {
+    mem_block *copy = copy_of(c, index, b->cap, b->cap, b->cap);
+    if (copy == NULL) return -K_ENOMEM;
+    K_TRY(replace(c, k, index, copy, b->cap));
+    b = copy;
+  }
   memset(b->data + keep, 0, b->cap - keep);
+  return 0;
+}
+
+/* What is held at or after block `index`. */
+static uint64_t held_from(const mem_contents *c, uint64_t index) {
+  uint64_t held = 0;
+  for (uint64_t i = index; mem_map_next(&c->own, &i) != NULL; i++) held += mem_map_get(&c->own, i)->cap;
+  if (c->base == NULL) return held;
+  for (uint64_t i = index; mem_map_next(&c->base->own, &i) != NULL; i++)
+    if (mem_map_get(&c->own, i) == NULL) held += view_below(c, i).len;
+  for (uint64_t i = index; i * MEM_BLOCK < least(c->base->floor_len, c->base_len); i++)
+    if (mem_map_get(&c->own, i) == NULL && mem_map_get(&c->base->own, i) == NULL)
+      held += view_below(c, i).len;
+  return held;
+}
+
+static k_ret shrink(mem_contents *c, k_kernel *k, uint64_t size) {
+  K_TRY(clear_tail(c, k, size));
+  uint64_t end = (size + MEM_BLOCK - 1) / MEM_BLOCK, first = size / MEM_BLOCK, knots = c->own.knots;
+  uint64_t held = held_from(c, first), own = 0;
+  for (uint64_t i = end; mem_map_next(&c->own, &i) != NULL; i++) own += mem_map_get(&c->own, i)->cap;
+  mem_map_cut(&c->own, end);
+  c->base_len = least(c->base_len, size);
+  uncharge(c, k, own + (knots - c->own.knots) * sizeof(mem_knot));
+  c->held -= held;
+  c->held += held_from(c, first);
   return 0;
 }
 
 k_ret mem_contents_resize(mem_contents *c, k_kernel *k, uint64_t size) {
   if (size > SIZE_LIMIT) return -K_EFBIG;
-  if (size < c->size) {
-    K_TRY(clear_tail(c, k, size));
-    for (size_t i = (size_t)((size + MEM_BLOCK - 1) / MEM_BLOCK); i < c->count; i++) drop(k, &c->slots[i]);
-    if (c->floor_len > size) c->floor_len = size;
-    if (size == 0) {
-      mem_free(c->slots);
-      c->slots = NULL;
-      c->count = 0;
-    }
-  }
+  if (size < c->size) K_TRY(shrink(c, k, size));
   c->size = size;
   return 0;
 }
 
-static bool is_hole(const mem_contents *c, size_t index) {
-  return (index >= c->count || c->slots[index].block == NULL) && floor_part(c, index) == 0;
+/* ---- holes ---- */
+
+/* The number of the first block at or after `index` with something in it; beyond the end: none. */
+static uint64_t next_held(const mem_contents *c, uint64_t index) {
+  uint64_t own = index, below = index, none = MEM_BLOCKS_MAX;
+  if (mem_map_next(&c->own, &own) == NULL) own = none;
+  if (c->base == NULL) return part(c->floor_len, index) != 0 ? index : own;
+  if (part(least(c->base->floor_len, c->base_len), index) != 0) return index;
+  if (mem_map_next(&c->base->own, &below) == NULL || view_below(c, below).len == 0) below = none;
+  return own < below ? own : below;
 }
 
 k_ret mem_contents_seek(const mem_contents *c, uint64_t pos, bool hole) {
   if (pos >= c->size) return -K_ENXIO;
-  size_t index = (size_t)(pos / MEM_BLOCK), end = (size_t)((c->size + MEM_BLOCK - 1) / MEM_BLOCK);
-  if (is_hole(c, index) == hole) return (k_ret)pos;
-  while (index < end && is_hole(c, index) != hole) index++;
-  if (index == end) return hole ? (k_ret)c->size : -K_ENXIO;
-  return (k_ret)((uint64_t)index * MEM_BLOCK);
+  uint64_t index = pos / MEM_BLOCK, found = next_held(c, index);
+  if (hole) {
+    while (found == index) found = next_held(c, ++index);
+  } else {
+    index = found;
+  }
+  if (index == pos / MEM_BLOCK) return (k_ret)pos;
+  if (index * MEM_BLOCK < c->size) return (k_ret)(index * MEM_BLOCK);
+  return hole ? (k_ret)c->size : -K_ENXIO;
 }
 
-uint64_t mem_contents_held(const mem_contents *c) {
-  uint64_t held = 0;
-  size_t floor_blocks = (size_t)((c->floor_len + MEM_BLOCK - 1) / MEM_BLOCK);
-  for (size_t i = 0; i < c->count || i < floor_blocks; i++)
-    held += i < c->count && c->slots[i].block != NULL ? c->slots[i].block->cap : floor_part(c, i);
-  return held;
+/* ---- frozen and live ---- */
+
+mem_contents mem_contents_of(const void *data, size_t len) {
+  return (mem_contents){ .size = len, .held = len, .floor = data, .floor_len = len };
 }
 
-k_ret mem_contents_share(mem_contents *to, const mem_contents *from) {
-  mem_contents c = { .size = from->size, .floor = from->floor, .floor_len = from->floor_len };
-  if (from->count != 0) {
-    c.slots = mem_zalloc_array(from->count, sizeof *c.slots);
-    if (c.slots == NULL) return -K_ENOMEM;
-    c.count = from->count;
+mem_contents mem_contents_over(const mem_contents *base) {
+  return (mem_contents){ .size = base->size, .held = base->held, .base = base, .base_len = base->size };
+}
+
+/* What shows of a block of the base, as a block: the same one, or a copy of what is left of it. */
+static mem_block *block_below(const mem_contents *live, uint64_t index, mem_block *b) {
+  uint32_t len = view_below(live, index).len;
+  return len == b->cap ? mem_block_ref(b) : copy_of(live, index, len, len, len);
+}
+
+static k_ret add_own(const mem_contents *live, mem_contents *out) {
+  mem_block *b;
+  for (uint64_t i = 0; (b = mem_map_next(&live->own, &i)) != NULL; i++) {
+    out->held += b->cap;
+    if (mem_map_put(&out->own, i, mem_block_ref(b))) continue;
+    mem_block_unref(b);
+    return -K_ENOMEM;
   }
-  for (size_t i = 0; i < c.count; i++) {
-    c.slots[i].block = from->slots[i].block;
-    if (c.slots[i].block != NULL) atomic_fetch_add_explicit(&c.slots[i].block->refs, 1, memory_order_relaxed);
+  return 0;
+}
+
+static k_ret add_below(const mem_contents *live, mem_contents *out) {
+  mem_block *b;
+  for (uint64_t i = 0; (b = mem_map_next(&live->base->own, &i)) != NULL; i++) {
+    if (mem_map_get(&live->own, i) != NULL) continue;
+    if (view_below(live, i).len == 0) break;
+    b = block_below(live, i, b);
+    if (b == NULL || !mem_map_put(&out->own, i, b)) {
+      mem_block_unref(b);
+      return -K_ENOMEM;
+    }
+    out->held += b->cap;
   }
-  *to = c;
+  return 0;
+}
+
+k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) {
+  mem_contents c = { .size = live->size };
+  k_ret r = add_own(live, &c);
+  if (r >= 0 && live->base != NULL) {
+    r = add_below(live, &c);
+    c.floor = live->base->floor;
+    c.floor_len = least(live->base->floor_len, live->base_len);
+  }
+  if (r < 0) {
+    mem_contents_free(&c, NULL);
+    return r;
+  }
+  c.held = live->held;
+  *out = c;
   return 0;
 }
 
 void mem_contents_free(mem_contents *c, k_kernel *k) {
-  for (size_t i = 0; i < c->count; i++) drop(k, &c->slots[i]);
-  mem_free(c->slots);
+  mem_map_cut(&c->own, 0);
+  if (k != NULL) uncharge(c, k, c->charged);
   *c = (mem_contents){ 0 };
 }

@@ -1,31 +1,28 @@
-/* contents.h - the bytes of a file in memory: blocks that several files may share until one writes.
+/* contents.h - the bytes of a file in memory.
  *
- * A file is a table of blocks over a floor of bytes that it does not own (a mapped file). Where the table has
- * a hole the floor shows through, and beyond the floor there are zeros. Blocks grow to what is needed, so a
- * small file is small.
+ * What was written here is in blocks of its own. Where it has none, the contents that it was made over show
+ * through (a file of a frozen tree); those are blocks too, over bytes that belong to somebody else (a mapped
+ * program). Beyond all of them there are zeros, so a hole costs nothing.
  *
- * Quota       what a file adds is charged to kernel.used.disk, in whole blocks as allocated; what it shares
- * with the tree it came from is not. Invariant   a block with more than one reference is never written. */
+ * Quota       own blocks, and the map that finds them, are charged to kernel.used.disk as allocated, in
+ * `charged`; what shows through is not.
+ * Locks       kernel.mu for those of live files; frozen ones never change. */
 #pragma once
 
+#include "kernel/fs/block_map.h"
 #include "kernel/kernel.h"
 
-enum { MEM_BLOCK = 65536 };
-
-typedef struct mem_block mem_block;
-
-typedef struct mem_slot {
-  mem_block *block; /* NULL: a hole */
-  bool charged;     /* to this file's kernel */
-} mem_slot;
-
-typedef struct mem_contents {
-  mem_slot *slots;
-  size_t count;
+typedef struct mem_contents mem_contents;
+struct mem_contents {
   uint64_t size;
-  const uint8_t *floor; /* borrowed: lives as long as the frozen tree */
+  mem_map own;
+  uint64_t charged;
+  uint64_t held;            /* bytes that are there, own or showing through: for st_blocks */
+  const mem_contents *base; /* a frozen file's; alive as long as the tree. Only live files have one */
+  uint64_t base_len;        /* how much of it shows */
+  const uint8_t *floor;     /* only frozen files have one */
   uint64_t floor_len;
-} mem_contents;
+};
 
 /* Bytes read, 0 at the end. */
 size_t mem_contents_read(const mem_contents *c, void *buf, size_t len, uint64_t pos);
@@ -34,17 +31,22 @@ size_t mem_contents_read(const mem_contents *c, void *buf, size_t len, uint64_t 
  * could be. */
 k_ret mem_contents_write(mem_contents *c, k_kernel *k, const void *buf, size_t len, uint64_t pos) CHECKED;
 
-/* Shorter frees blocks, longer is a hole. -K_ENOSPC, -K_ENOMEM (the block at the new end may have to be
+/* Shorter frees blocks, longer is a hole. -K_ENOMEM (the block at the new end is shared and cannot be
  * copied), -K_EFBIG. */
 k_ret mem_contents_resize(mem_contents *c, k_kernel *k, uint64_t size) CHECKED;
 
-/* Where the next data or hole begins at or after `pos` < size (lseek(2)); -K_ENXIO: no more data. */
+/* Where the next data or hole begins at or after `pos` (lseek(2)); -K_ENXIO: beyond the end, or no more data.
+ */
 k_ret mem_contents_seek(const mem_contents *c, uint64_t pos, bool hole) CHECKED;
 
-uint64_t mem_contents_held(const mem_contents *c); /* bytes in blocks and floor, for st_blocks */
+/* Bytes that are somebody else's, in a frozen file. */
+mem_contents mem_contents_of(const void *data, size_t len);
 
-/* `to` shows the same bytes, charged to nobody. -K_ENOMEM. */
-k_ret mem_contents_share(mem_contents *to, const mem_contents *from) CHECKED;
+/* A live file's that begin as those of a frozen one. */
+mem_contents mem_contents_over(const mem_contents *base);
 
-/* `k` NULL: nothing was charged. */
-void mem_contents_free(mem_contents *c, k_kernel *k);
+/* A frozen file's as those of a live one are now, sharing its blocks. The floor, if any, is the base's: keep
+ * that alive. -K_ENOMEM. */
+k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) CHECKED;
+
+void mem_contents_free(mem_contents *c, k_kernel *k); /* k NULL: a frozen file's */

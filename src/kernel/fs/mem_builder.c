@@ -106,7 +106,7 @@ k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t
   K_TRY(place(b, path, &dir, &name));
   mem_node *n = mem_node_new(K_S_IFREG | mode, uid, gid, b->tree->next_ino++);
   if (n == NULL) return -K_ENOMEM;
-  n->contents = (mem_contents){ .size = len, .floor = data, .floor_len = len };
+  n->contents = mem_contents_of(data, len);
   n->exe = exe;
   K_TRY(add(b, dir, name, n));
   n->drop = drop; /* only now: a file that was not added still belongs to the caller */

@@ -89,18 +89,20 @@ k_ret mem_dir_find(mem_inode *dir, k_name name, mem_entry **out) {
 
 /* ---- changing ---- */
 
+/* Closes the gaps once they are half of it; the order stays. */
+static void compact_fresh(mem_dir *d) {
+  if (d->fresh_gone <= d->fresh_len / 2) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < d->fresh_len; i++)
+    if (d->fresh[i].entry != NULL) d->fresh[kept++] = d->fresh[i];
+  d->fresh_len = kept;
+  d->fresh_gone = 0;
+}
+
 static bool reserve_fresh(mem_dir *d) {
   if (d->fresh_len < d->fresh_cap) return true;
-  if (d->fresh_gone > d->fresh_len / 2) { /* close the gaps; the order stays */
-    size_t kept = 0;
-    for (size_t i = 0; i < d->fresh_len; i++)
-      if (d->fresh[i] != NULL) d->fresh[kept++] = d->fresh[i];
-    d->fresh_len = kept;
-    d->fresh_gone = 0;
-    return true;
-  }
   size_t cap = d->fresh_cap != 0 ? 2 * d->fresh_cap : 8;
-  mem_entry **fresh = mem_realloc_array(d->fresh, cap, sizeof *fresh);
+  mem_fresh *fresh = mem_realloc_array(d->fresh, cap, sizeof *fresh);
   if (fresh == NULL) return false;
   d->fresh = fresh;
   d->fresh_cap = cap;
@@ -146,21 +148,18 @@ mem_inode *mem_dir_replace(mem_inode *dir, mem_entry *e, mem_inode *inode) {
 void mem_dir_set(mem_inode *dir, mem_entry *e, mem_inode *inode) {
   mem_dir *d = &dir->dir;
   e->pos = d->next_pos++;
-  d->fresh[d->fresh_len++] = e;
+  d->fresh[d->fresh_len++] = (mem_fresh){ e->pos, e };
   d->count++;
   put_in(dir, e, inode);
 }
 
-/* The first of `fresh` at or after this position. Gaps are passed by looking at their neighbours. */
-static size_t fresh_from(const mem_dir *d, int64_t pos) {
+/* The first of `fresh` after this position. */
+static size_t fresh_after(const mem_dir *d, int64_t pos) {
   size_t low = 0, high = d->fresh_len;
   while (low < high) {
-    size_t mid = low + (high - low) / 2, at = mid;
-    while (at < high && d->fresh[at] == NULL) at++;
-    if (at == high)
-      high = mid;
-    else if (d->fresh[at]->pos < pos)
-      low = at + 1;
+    size_t mid = low + (high - low) / 2;
+    if (d->fresh[mid].pos <= pos)
+      low = mid + 1;
     else
       high = mid;
   }
@@ -170,11 +169,11 @@ static size_t fresh_from(const mem_dir *d, int64_t pos) {
 mem_inode *mem_dir_clear(mem_inode *dir, mem_entry *e) {
   mem_dir *d = &dir->dir;
   mem_inode *inode = e->inode;
-  size_t at = fresh_from(d, e->pos);
-  while (at < d->fresh_len && d->fresh[at] == NULL) at++;
-  if (at < d->fresh_len && d->fresh[at] == e) {
-    d->fresh[at] = NULL;
+  size_t at = fresh_after(d, e->pos - 1);
+  if (at < d->fresh_len && d->fresh[at].entry == e) {
+    d->fresh[at].entry = NULL;
     d->fresh_gone++;
+    compact_fresh(d);
   }
   d->count--;
   dir->dirty = true;
@@ -185,17 +184,31 @@ mem_inode *mem_dir_clear(mem_inode *dir, mem_entry *e) {
   return inode;
 }
 
-void mem_dir_free(mem_inode *dir, void (*dropped)(mem_inode *)) {
+/* Only an unmounted tree loses names so: what is still open below must not find its way up any more. */
+static void cast_off(mem_inode *i, const mem_entry *e) {
+  if (k_is_dir(&i->base)) {
+    i->dir.parent = i;
+    i->nlink = 0;
+  }
+  lose_name(i, e);
+  k_inode_unref(&i->base);
+}
+
+void mem_dir_free(mem_inode *dir) {
   mem_dir *d = &dir->dir;
   for (size_t i = 0; i < d->bucket_count; i++) {
     for (mem_entry *e = d->buckets[i], *next; e != NULL; e = next) {
       next = e->next;
-      if (e->inode != NULL) dropped(e->inode);
+      if (e->inode != NULL) cast_off(e->inode, e);
       mem_free(e);
     }
   }
   mem_free(d->buckets);
   mem_free(d->fresh);
+}
+
+const mem_entry *mem_dir_own(const mem_inode *dir, const mem_child *c) {
+  return own(&dir->dir, (k_name){ c->name, c->len }, c->hash);
 }
 
 /* ---- listing ---- */
@@ -233,19 +246,19 @@ static bool list_inherited(const lister *l) {
   if (n == NULL) return true;
   for (size_t i = child_from(n, l->pos); i < n->count; i++) {
     const mem_child *c = &n->children[i];
-    k_name name = { c->name, c->len };
-    const mem_entry *e = own(&l->dir->dir, name, c->hash);
+    const mem_entry *e = mem_dir_own(l->dir, c);
     if (e != NULL && (e->inode == NULL || e->pos != c->pos)) continue;
     uint64_t ino = e != NULL ? e->inode->ino : c->node->ino;
-    if (!l->each(l->ctx, name, ino, e != NULL ? e->inode->base.mode : c->node->mode, c->pos)) return false;
+    uint32_t mode = e != NULL ? e->inode->base.mode : c->node->mode;
+    if (!l->each(l->ctx, (k_name){ c->name, c->len }, ino, mode, c->pos)) return false;
   }
   return true;
 }
 
 static void list_fresh(const lister *l) {
   const mem_dir *d = &l->dir->dir;
-  for (size_t i = fresh_from(d, l->pos + 1); i < d->fresh_len; i++) {
-    const mem_entry *e = d->fresh[i];
+  for (size_t i = fresh_after(d, l->pos); i < d->fresh_len; i++) {
+    const mem_entry *e = d->fresh[i].entry;
     if (e == NULL) continue;
     if (!l->each(l->ctx, (k_name){ e->name, e->len }, e->inode->ino, e->inode->base.mode, e->pos)) return;
   }
@@ -254,9 +267,7 @@ static void list_fresh(const lister *l) {
 static k_ret dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
   lister l = { mem_of(f->inode), pos, each, ctx };
   bool go_on = true;
-  if (l.dir->nlink == 0)
-    return 0; /* removed: nothing is listed, not even "." (getdents(2) says ENOENT; a listing that began ends)
-               */
+  if (l.dir->nlink == 0) return -K_ENOENT;
   if (list_dots(&l, &go_on) && list_inherited(&l)) list_fresh(&l);
   return 0;
 }

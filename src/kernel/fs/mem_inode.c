@@ -2,30 +2,93 @@
 #include "kernel/fs/mem_inode.h"
 
 #include "base/alloc.h"
-#include "kernel/vfs.h"
 
 #include <string.h>
 
 /* ---- quota ---- */
 
-static k_ret count_one(mem_inode *i) {
-  k_kernel *k = mem_kernel(i);
-  if (i->counted || k == NULL) return 0;
+static k_ret count_one(k_kernel *k) {
+  if (k == NULL) return 0;
   if (k->used.inodes >= k->limits.inodes) return -K_ENOSPC;
   k->used.inodes++;
-  i->counted = true;
   return 0;
 }
 
 k_ret mem_touch(mem_inode *i) {
-  K_TRY(count_one(i));
+  if (!i->counted && mem_kernel(i) != NULL) {
+    K_TRY(count_one(mem_kernel(i)));
+    i->counted = true;
+  }
   i->dirty = true;
+  return 0;
+}
+
+k_ret mem_count_link(mem_inode *i) {
+  K_TRY(count_one(mem_kernel(i)));
+  i->links_counted++;
   return 0;
 }
 
 void mem_stamp(mem_inode *i, bool contents) {
   i->ctime_ns = k_real_ns(mem_kernel(i));
   if (contents) i->mtime_ns = i->ctime_ns;
+}
+
+/* Whoever changes a program takes its set-id bits (chmod(2), write(2)) and the runner's note. */
+void mem_contents_changed(mem_inode *i) {
+  uint32_t set_gid = i->base.mode & 010 ? K_S_ISGID : 0;
+  i->base.mode &= ~(K_S_ISUID | set_gid);
+  i->base.exe = NULL;
+  i->base.version++;
+}
+
+/* ---- files of the frozen tree that have several names ---- */
+
+static size_t bucket_of(const memfs *fs, const mem_node *node) {
+  return (size_t)((uintptr_t)node / 64 * 0x9e3779b97f4a7c15U >> 32) & (fs->alias_buckets - 1);
+}
+
+static bool has_aliases(const mem_node *node) {
+  return (node->mode & K_S_IFMT) != K_S_IFDIR && node->nlink > 1;
+}
+
+mem_inode *mem_inode_of_node(const memfs *fs, const mem_node *node) {
+  if (fs->alias_buckets == 0 || !has_aliases(node)) return NULL;
+  mem_inode *i = fs->aliases[bucket_of(fs, node)];
+  while (i != NULL && i->origin != node) i = i->next_alias;
+  return i;
+}
+
+static void alias_put(memfs *fs, mem_inode *i) {
+  mem_inode **bucket = &fs->aliases[bucket_of(fs, i->origin)];
+  i->next_alias = *bucket;
+  *bucket = i;
+}
+
+static bool alias_grow(memfs *fs) {
+  if (fs->alias_count < fs->alias_buckets) return true;
+  size_t old_count = fs->alias_buckets, count = old_count != 0 ? 2 * old_count : 16;
+  mem_inode **old = fs->aliases, **aliases = mem_zalloc_array(count, sizeof *aliases);
+  if (aliases == NULL) return false;
+  fs->aliases = aliases;
+  fs->alias_buckets = count;
+  for (size_t b = 0; b < old_count; b++) {
+    for (mem_inode *i = old[b], *next; i != NULL; i = next) {
+      next = i->next_alias;
+      alias_put(fs, i);
+    }
+  }
+  mem_free(old);
+  return true;
+}
+
+static void alias_forget(mem_inode *i) {
+  memfs *fs = i->fs;
+  if (i->origin == NULL || mem_inode_of_node(fs, i->origin) != i) return;
+  mem_inode **at = &fs->aliases[bucket_of(fs, i->origin)];
+  while (*at != i) at = &(*at)->next_alias;
+  *at = i->next_alias;
+  fs->alias_count--;
 }
 
 /* ---- making ---- */
@@ -46,55 +109,21 @@ static mem_inode *alloc(memfs *fs, uint32_t mode) {
 k_ret mem_inode_new(memfs *fs, uint32_t mode, uint32_t uid, uint32_t gid, mem_inode **out) {
   mem_inode *i = alloc(fs, mode);
   if (i == NULL) return -K_ENOMEM;
-  i->ino = fs->next_ino++;
   i->uid = uid;
   i->gid = gid;
   i->dir.next_pos = MEM_POS_FIRST;
-  i->dirty = true;
-  if (fs->root != NULL) {
-    k_ret r = count_one(i);
-    if (r < 0) {
-      k_inode_unref(&i->base);
-      return r;
-    }
-    i->btime_ns = k_real_ns(mem_kernel(i));
-    i->atime_ns = i->mtime_ns = i->ctime_ns = i->btime_ns;
+  k_ret r = mem_touch(i);
+  if (r < 0) {
+    k_inode_unref(&i->base);
+    return r;
   }
+  i->ino = fs->next_ino++;
+  i->atime_ns = i->mtime_ns = i->ctime_ns = i->btime_ns = k_real_ns(mem_kernel(i));
   *out = i;
   return 0;
 }
 
-static mem_alias *alias_of(memfs *fs, const mem_node *node) {
-  for (size_t i = 0; i < fs->alias_count; i++)
-    if (fs->aliases[i].node == node) return &fs->aliases[i];
-  return NULL;
-}
-
-static bool alias_add(memfs *fs, const mem_node *node, mem_inode *inode) {
-  if (fs->alias_count == fs->alias_cap) {
-    size_t cap = fs->alias_cap != 0 ? 2 * fs->alias_cap : 8;
-    mem_alias *aliases = mem_realloc_array(fs->aliases, cap, sizeof *aliases);
-    if (aliases == NULL) return false;
-    fs->aliases = aliases;
-    fs->alias_cap = cap;
-  }
-  fs->aliases[fs->alias_count++] = (mem_alias){ node, inode };
-  return true;
-}
-
-static bool has_aliases(const mem_node *node) {
-  return (node->mode & K_S_IFMT) != K_S_IFDIR && node->nlink > 1;
-}
-
-k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
-  mem_alias *alias = has_aliases(node) ? alias_of(fs, node) : NULL;
-  if (alias != NULL) {
-    k_inode_ref(&alias->inode->base);
-    *out = alias->inode;
-    return 0;
-  }
-  mem_inode *i = alloc(fs, node->mode);
-  if (i == NULL) return -K_ENOMEM;
+static void inherit(mem_inode *i, mem_node *node) {
   i->origin = node;
   i->base.exe = node->exe;
   i->ino = node->ino;
@@ -108,11 +137,23 @@ k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
   i->btime_ns = node->btime_ns;
   i->dir.next_pos = node->next_pos;
   i->dir.count = node->count;
-  k_ret r = mem_contents_share(&i->contents, &node->contents);
-  if (r >= 0 && has_aliases(node) && !alias_add(fs, node, i)) r = -K_ENOMEM;
-  if (r < 0) {
-    k_inode_unref(&i->base);
-    return r;
+  if (k_is_reg(&i->base)) i->contents = mem_contents_over(&node->contents);
+}
+
+k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
+  mem_inode *i = mem_inode_of_node(fs, node);
+  if (i != NULL) {
+    k_inode_ref(&i->base);
+    *out = i;
+    return 0;
+  }
+  if (has_aliases(node) && !alias_grow(fs)) return -K_ENOMEM;
+  i = alloc(fs, node->mode);
+  if (i == NULL) return -K_ENOMEM;
+  inherit(i, node);
+  if (has_aliases(node)) {
+    alias_put(fs, i);
+    fs->alias_count++;
   }
   *out = i;
   return 0;
@@ -120,33 +161,34 @@ k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
 
 /* ---- ending ---- */
 
-static void forget_alias(mem_inode *i) {
-  if (i->origin == NULL || !has_aliases(i->origin)) return;
-  mem_alias *alias = alias_of(i->fs, i->origin);
-  if (alias != NULL && alias->inode == i) *alias = i->fs->aliases[--i->fs->alias_count];
-}
-
 void mem_inode_unlinked(mem_inode *i) {
   if (k_is_dir(&i->base)) {
     i->nlink = 0;
-    i->dir.entry = NULL;
     k_inode_ref(&i->dir.parent->base); /* ".." of a removed directory still leads up */
-  } else if (i->nlink > 0) {
-    i->nlink--;
+    return;
   }
+  assert(i->nlink > 0);
+  i->nlink--;
+  if (i->links_counted == 0) return;
+  i->links_counted--;
+  if (mem_kernel(i) != NULL) mem_kernel(i)->used.inodes--;
 }
 
-static void drop_ref(mem_inode *i) { k_inode_unref(&i->base); }
+static void give_back_quota(mem_inode *i, k_kernel *k) {
+  mem_contents_free(&i->contents, k);
+  if (k == NULL) return;
+  if (i->counted) k->used.inodes--;
+  k->used.inodes -= i->links_counted;
+  if (i->target != NULL) k->used.disk -= strlen(i->target);
+}
 
 static void free_one(mem_inode *i, k_kernel *k) {
-  if (k_is_dir(&i->base)) {
-    bool removed = i->nlink == 0 && i->dir.parent != NULL && i->dir.parent != i;
-    mem_dir_free(i, drop_ref);
-    if (removed) k_inode_unref(&i->dir.parent->base);
-  }
-  forget_alias(i);
-  mem_contents_free(&i->contents, k);
-  if (i->counted && k != NULL) k->used.inodes--;
+  mem_inode *parent = i->dir.parent;
+  bool removed = k_is_dir(&i->base) && i->nlink == 0 && parent != NULL && parent != i;
+  mem_dir_free(i);
+  if (removed) k_inode_unref(&parent->base);
+  alias_forget(i);
+  give_back_quota(i, k);
   mem_free(i->target);
   i->fs->inode_count--;
   mem_free(i);
@@ -159,7 +201,7 @@ static void fs_free(memfs *fs) {
 }
 
 /* The outermost release works off what the inner ones leave: a tree of any depth needs no stack. */
-static void mem_release(k_inode *inode) {
+static void release(k_inode *inode) {
   mem_inode *i = mem_of(inode);
   memfs *fs = i->fs;
   i->next_doomed = fs->doomed;
@@ -178,18 +220,20 @@ static void mem_release(k_inode *inode) {
 
 /* ---- attributes ---- */
 
+const char *mem_target(const mem_inode *i) { return i->target != NULL ? i->target : i->origin->target; }
+
 static uint64_t size_of(const mem_inode *i) {
-  if (k_is_link(&i->base)) return strlen(i->target != NULL ? i->target : i->origin->target);
+  if (k_is_link(&i->base)) return strlen(mem_target(i));
   if (k_is_dir(&i->base)) return 40 + 20 * i->dir.count; /* as tmpfs shows: so much for each name */
   return i->contents.size;
 }
 
-static k_ret mem_stat(k_inode *inode, k_stat *out) {
+static k_ret get_stat(k_inode *inode, k_stat *out) {
   const mem_inode *i = mem_of(inode);
   *out = (k_stat){
     .ino = i->ino,
     .size = size_of(i),
-    .blocks = (mem_contents_held(&i->contents) + 511) / 512,
+    .blocks = (i->contents.held + 511) / 512,
     .mode = inode->mode,
     .nlink = i->nlink,
     .uid = i->uid,
@@ -205,17 +249,12 @@ static k_ret mem_stat(k_inode *inode, k_stat *out) {
   return 0;
 }
 
-static void contents_changed(mem_inode *i) {
-  i->base.exe = NULL;
-  i->base.version++;
-}
-
-static k_ret mem_setattr(k_inode *inode, const k_attr *attr) {
+static k_ret setattr(k_inode *inode, const k_attr *attr) {
   mem_inode *i = mem_of(inode);
   K_TRY(mem_touch(i));
   if (attr->which & K_ATTR_SIZE) {
     K_TRY(mem_contents_resize(&i->contents, mem_kernel(i), attr->size));
-    contents_changed(i);
+    mem_contents_changed(i);
     mem_stamp(i, true);
   }
   if (attr->which & K_ATTR_MODE) inode->mode = (inode->mode & K_S_IFMT) | (attr->mode & 07777);
@@ -227,254 +266,56 @@ static k_ret mem_setattr(k_inode *inode, const k_attr *attr) {
   return 0;
 }
 
-static k_ret mem_readlink(k_inode *inode, char *buf, size_t cap) {
-  const mem_inode *i = mem_of(inode);
+static k_ret readlink_text(k_inode *inode, char *buf, size_t cap) {
   if (!k_is_link(inode)) return -K_EINVAL;
-  const char *target = i->target != NULL ? i->target : i->origin->target;
+  const char *target = mem_target(mem_of(inode));
   size_t len = strlen(target), n = len < cap ? len : cap;
   memcpy(buf, target, n);
   return (k_ret)n;
 }
 
-/* ---- open files ---- */
-
-static k_ret mem_open(k_inode *inode, uint32_t flags, k_file **out) {
-  const k_file_ops *ops = k_is_dir(inode) ? &mem_dir_file_ops : k_is_reg(inode) ? &mem_file_ops : NULL;
-  if (ops == NULL) return -K_ENXIO;
-  k_inode_ref(inode);
-  k_ret r = k_file_new(inode->kernel, ops, flags, inode, NULL, out);
-  if (r < 0) k_inode_unref(inode);
-  return r;
-}
-
-static k_ret file_read(k_file *f, void *buf, size_t len, int64_t pos) {
-  return (k_ret)mem_contents_read(&mem_of(f->inode)->contents, buf, len, (uint64_t)pos);
-}
-
-static k_ret file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
-  mem_inode *i = mem_of(f->inode);
-  uint64_t at = (f->flags & K_O_APPEND) ? i->contents.size : (uint64_t)pos;
-  if (len == 0) return 0;
-  K_TRY(mem_touch(i));
-  k_ret r = mem_contents_write(&i->contents, mem_kernel(i), buf, len, at);
-  if (r > 0) {
-    contents_changed(i);
-    mem_stamp(i, true);
-  }
-  return r;
-}
-
-static k_ret file_size(k_file *f) { return (k_ret)mem_of(f->inode)->contents.size; }
-
-static k_ret file_seek(k_file *f, int64_t pos, bool hole) {
-  return mem_contents_seek(&mem_of(f->inode)->contents, (uint64_t)pos, hole);
-}
-
-const k_file_ops mem_file_ops = {
-  .read = file_read, .write = file_write, .size = file_size, .seek_data = file_seek
-};
-
-/* ---- names ---- */
-
-static k_ret mem_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
-  (void)viewer;
-  if (!k_is_dir(dir)) return -K_ENOTDIR;
-  mem_entry *e;
-  K_TRY(mem_dir_find(mem_of(dir), name, &e));
-  *out = k_inode_ref(&e->inode->base);
-  return 0;
-}
-
-static k_ret mem_parent(k_inode *dir, k_inode **out) {
-  mem_inode *i = mem_of(dir);
-  if (!k_is_dir(dir) && i->dir.entry == NULL)
-    return -K_ENOENT; /* a file without a name: its directory may be gone */
-  *out = k_inode_ref(i->dir.parent != NULL ? &i->dir.parent->base : dir);
-  return 0;
-}
-
-static k_ret mem_name_of(k_inode *dir, char *buf, size_t cap) {
-  const mem_entry *e = mem_of(dir)->dir.entry;
-  if (e == NULL) return -K_ENOENT;
-  if (e->len > cap) return -K_ENAMETOOLONG;
-  memcpy(buf, e->name, e->len);
-  return (k_ret)e->len;
-}
-
-/* An entry for a new name in a directory that still exists. */
-static k_ret new_name(mem_inode *dir, k_name name, mem_entry **out) {
-  if (dir->nlink == 0) return -K_ENOENT;
-  mem_entry *e;
-  k_ret r = mem_dir_find(dir, name, &e);
-  if (r >= 0) return -K_EEXIST;
-  if (r != -K_ENOENT) return r;
-  K_TRY(mem_touch(dir));
-  return mem_dir_reserve(dir, name, out);
-}
-
-static void link_in(mem_inode *dir, mem_entry *e, mem_inode *i) {
-  mem_dir_set(dir, e, i);
-  mem_stamp(dir, true);
-}
-
-static k_ret mem_create(k_inode *base, k_name name, uint32_t mode, uint32_t uid, uint32_t gid, uint64_t rdev,
-                        k_inode **out) {
-  mem_inode *dir = mem_of(base), *i = NULL;
-  mem_entry *e;
-  K_TRY(new_name(dir, name, &e));
-  bool inherit_group = (base->mode & K_S_ISGID) != 0;
-  if (inherit_group && (mode & K_S_IFMT) == K_S_IFDIR) mode |= K_S_ISGID;
-  k_ret r = mem_inode_new(dir->fs, mode, uid, inherit_group ? dir->gid : gid, &i);
-  if (r < 0) {
-    mem_dir_abandon(dir, e);
-    return r;
-  }
-  i->rdev = rdev;
-  i->nlink = (mode & K_S_IFMT) == K_S_IFDIR ? 2 : 1;
-  link_in(dir, e, i);
-  *out = k_inode_ref(&i->base);
-  return 0;
-}
-
-static k_ret mem_symlink(k_inode *base, k_name name, const char *target, size_t len, uint32_t uid,
-                         uint32_t gid) {
-  mem_inode *dir = mem_of(base), *i = NULL;
-  mem_entry *e;
-  K_TRY(new_name(dir, name, &e));
-  k_ret r = mem_inode_new(dir->fs, K_S_IFLNK | 0777, uid, gid, &i);
-  if (r >= 0 && (i->target = mem_strndup(target, len)) == NULL) {
-    k_inode_unref(&i->base);
-    r = -K_ENOMEM;
-  }
-  if (r < 0) {
-    mem_dir_abandon(dir, e);
-    return r;
-  }
-  i->nlink = 1;
-  link_in(dir, e, i);
-  return 0;
-}
-
-static k_ret mem_link(k_inode *base, k_name name, k_inode *target) {
-  mem_inode *dir = mem_of(base), *i = mem_of(target);
-  if (i->nlink >= K_LINK_MAX) return -K_EMLINK;
-  if (i->nlink == 0) return -K_ENOENT;
-  mem_entry *e;
-  K_TRY(mem_touch(i));
-  K_TRY(new_name(dir, name, &e));
-  i->nlink++;
-  mem_stamp(i, false);
-  k_inode_ref(target);
-  link_in(dir, e, i);
-  return 0;
-}
-
-/* A name of it is gone, and the reference that the name held. */
-static void replaced(mem_inode *old) {
-  mem_inode_unlinked(old);
-  mem_stamp(old, false);
-  old->dirty = true;
-  k_inode_unref(&old->base);
-}
-
-static k_ret mem_unlink(k_inode *base, k_name name, bool directory) {
-  mem_inode *dir = mem_of(base);
-  mem_entry *e;
-  K_TRY(mem_dir_find(dir, name, &e));
-  mem_inode *i = e->inode;
-  if (directory != k_is_dir(&i->base)) return directory ? -K_ENOTDIR : -K_EISDIR;
-  if (directory && i->dir.count != 0) return -K_ENOTEMPTY;
-  /* Taking away must be possible when the quota is used up: what cannot be counted is changed all the same.
-   */
-  if (mem_touch(dir) < 0) dir->dirty = true;
-  mem_stamp(dir, true);
-  mem_dir_clear(dir, e);
-  replaced(i);
-  return 0;
-}
-
-/* ---- moving ---- */
-
-static void moved_in(mem_inode *dir, mem_inode *i) {
-  mem_stamp(dir, true);
-  mem_stamp(i, false);
-  i->dirty = true;
-}
-
-static k_ret exchange(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b) {
-  mem_inode *x = a->inode;
-  mem_inode *y = mem_dir_replace(to, b, x);
-  (void)mem_dir_replace(from, a, y);
-  moved_in(to, x);
-  moved_in(from, y);
-  return 0;
-}
-
-/* Over a name that is there: it keeps its place. Cannot fail. */
-static k_ret move_over(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b) {
-  mem_inode *moved = mem_dir_clear(from, a);
-  replaced(mem_dir_replace(to, b, moved));
-  mem_stamp(from, true);
-  moved_in(to, moved);
-  return 0;
-}
-
-static k_ret mem_rename(k_inode *from_base, k_name old_name, k_inode *to_base, k_name new_name,
-                        uint32_t flags) {
-  mem_inode *from = mem_of(from_base), *to = mem_of(to_base);
-  mem_entry *a, *b;
-  if (to->nlink == 0) return -K_ENOENT;
-  K_TRY(mem_touch(from));
-  K_TRY(mem_touch(to));
-  K_TRY(mem_dir_find(from, old_name, &a));
-  k_ret r = mem_dir_find(to, new_name, &b);
-  if (r >= 0) {
-    if (flags & VFS_RENAME_EXCHANGE) return exchange(from, a, to, b);
-    if (k_is_dir(&b->inode->base) && b->inode->dir.count != 0) return -K_ENOTEMPTY;
-    return move_over(from, a, to, b);
-  }
-  if (r != -K_ENOENT || (flags & VFS_RENAME_EXCHANGE)) return r;
-  K_TRY(mem_dir_reserve(to, new_name, &b));
-  mem_inode *moved = mem_dir_clear(from, a);
-  mem_dir_set(to, b, moved);
-  mem_stamp(from, true);
-  moved_in(to, moved);
-  return 0;
-}
-
 const k_inode_ops mem_inode_ops = {
-  .stat = mem_stat,
-  .setattr = mem_setattr,
+  .stat = get_stat,
+  .setattr = setattr,
   .open = mem_open,
-  .readlink = mem_readlink,
+  .readlink = readlink_text,
   .lookup = mem_lookup,
   .parent = mem_parent,
   .name_of = mem_name_of,
   .create = mem_create,
+  .create_unnamed = mem_create_unnamed,
   .symlink = mem_symlink,
   .link = mem_link,
   .unlink = mem_unlink,
   .rename = mem_rename,
-  .release = mem_release,
+  .release = release,
 };
+
+/* ---- the file system ---- */
+
+static k_ret make_root(memfs *fs, mem_tree *tree) {
+  mem_inode *root = NULL;
+  if (tree != NULL) {
+    K_TRY(mem_inode_inherit(fs, tree->root, &root));
+    fs->tree = mem_tree_ref(tree);
+  } else {
+    K_TRY(mem_inode_new(fs, K_S_IFDIR | 0755, 0, 0, &root));
+    root->nlink = 2;
+  }
+  root->dir.parent = root;
+  fs->root = root;
+  return 0;
+}
 
 k_ret memfs_new(mem_tree *tree, k_inode **out) {
   memfs *fs = mem_zalloc(sizeof *fs);
   if (fs == NULL) return -K_ENOMEM;
-  fs->next_ino = tree != NULL ? tree->next_ino : 2;
-  mem_inode *root = NULL;
-  k_ret r = tree != NULL ? mem_inode_inherit(fs, tree->root, &root)
-                         : mem_inode_new(fs, K_S_IFDIR | 0755, 0, 0, &root);
+  fs->next_ino = tree != NULL ? tree->next_ino : 1;
+  k_ret r = make_root(fs, tree);
   if (r < 0) {
-    if (fs->inode_count == 0) mem_free(fs);
+    fs_free(fs);
     return r;
   }
-  if (tree != NULL)
-    fs->tree = mem_tree_ref(tree);
-  else
-    root->nlink = 2, root->ino = 1;
-  root->dir.parent = root;
-  fs->root = root;
-  *out = &root->base;
+  *out = &fs->root->base;
   return 0;
 }

@@ -45,6 +45,7 @@ void mem_node_unref(mem_node *n) {
       doom(n->children[i].node, &doomed);
       mem_free(n->children[i].name);
     }
+    doom(n->below, &doomed);
     mem_contents_free(&n->contents, NULL);
     if (n->drop != NULL) n->drop(n->drop_ctx);
     mem_free(n->target);

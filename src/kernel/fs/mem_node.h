@@ -21,6 +21,7 @@ struct mem_node {
   int64_t atime_ns, mtime_ns, ctime_ns, btime_ns;
   void *exe;
   mem_contents contents;   /* files */
+  mem_node *below;         /* whose bytes are the floor of the contents: a reference, or NULL */
   void (*drop)(void *ctx); /* files over bytes of the embedder */
   void *drop_ctx;
   char *target;        /* symlinks */
@@ -45,7 +46,7 @@ uint32_t mem_hash(k_name name);
 /* refs 1, no name yet, times zero. NULL: out of memory. */
 mem_node *mem_node_new(uint32_t mode, uint32_t uid, uint32_t gid, uint64_t ino);
 mem_node *mem_node_ref(mem_node *n);
-void mem_node_unref(mem_node *n); /* without recursion, however deep */
+void mem_node_unref(mem_node *n); /* without recursion, however deep; NULL is fine */
 
 /* Adds a child (its reference is taken over on success). pos 0: the next one. The name must be free.
  * -K_ENOMEM. */

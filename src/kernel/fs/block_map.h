@@ -1,0 +1,49 @@
+/* block_map.h - which blocks a file in memory has: a radix tree from the number of a block to the block.
+ *
+ * A file of one block needs no tree at all, and a sparse file only the path to what it holds. A block is
+ * counted and may stand in the maps of several files, frozen ones included; with more than one reference it
+ * is never written. The map of a live file belongs to its kernel.mu; frozen ones never change.
+ *
+ * Invariant   without blocks there are no knots, and no knot is empty. */
+#pragma once
+
+#include "base/defs.h"
+
+enum { MEM_BLOCK = 65536, MEM_FAN_BITS = 6, MEM_FAN = 1 << MEM_FAN_BITS, MEM_MAP_HEIGHT = 5 };
+#define MEM_BLOCKS_MAX (UINT64_C(1) << (MEM_FAN_BITS * MEM_MAP_HEIGHT)) /* numbers stay below */
+
+typedef struct mem_block {
+  _Atomic uint32_t refs;
+  uint32_t cap;   /* of MEM_BLOCK; what lies beyond reads as zeros */
+  uint8_t data[]; /* zero beyond the end of the file */
+} mem_block;
+
+typedef struct mem_knot {
+  void *slots[MEM_FAN]; /* knots, or blocks in the lowest */
+} mem_knot;
+
+typedef struct mem_map {
+  void *top;       /* a knot, at height 0 a block, or NULL */
+  uint32_t height; /* knots on each way down */
+  uint32_t knots;  /* in all */
+} mem_map;
+
+mem_block *mem_block_new(uint32_t cap) CHECKED; /* refs 1, contents undefined; NULL: out of memory */
+mem_block *mem_block_ref(mem_block *b);
+void mem_block_unref(mem_block *b);
+bool mem_block_is_shared(const mem_block *b);
+
+mem_block *mem_map_get(const mem_map *m, uint64_t index); /* borrowed, or NULL */
+
+/* The knots that a block at `index` would add. */
+uint32_t mem_map_need(const mem_map *m, uint64_t index);
+
+/* Takes the reference over and gives up that to the block that was there. false, with nothing changed: out of
+ * memory, which cannot be when none is needed. */
+bool mem_map_put(mem_map *m, uint64_t index, mem_block *b) CHECKED;
+
+/* The first block at or after `index`, whose number goes to *index; NULL when there is none. Borrowed. */
+mem_block *mem_map_next(const mem_map *m, uint64_t *index);
+
+/* Gives up every block from `index` on. */
+void mem_map_cut(mem_map *m, uint64_t index);
