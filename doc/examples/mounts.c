@@ -23,12 +23,20 @@ static bool write_line(const char *path, const char *line) {
   return done;
 }
 
-/* read-only/text and read-only/escape, a link to the outside, and an empty folder `results`. */
+static char folder[] = "/tmp/cay-mounts-XXXXXX";
+
+/* read-only/text and read-only/escape, a link to `secret` outside of it, and an empty folder `results`. */
 static bool make_folders(void) {
-  char folder[] = "/tmp/cay-mounts-XXXXXX";
   return mkdtemp(folder) != NULL && chdir(folder) == 0 && mkdir("read-only", 0755) == 0 &&
-         mkdir("results", 0755) == 0 && write_line("read-only/text", "a line of the host\n") &&
-         symlink("/etc/hostname", "read-only/escape") == 0;
+         mkdir("results", 0755) == 0 && write_line("secret", "not for the guest\n") &&
+         write_line("read-only/text", "a line of the host\n") &&
+         symlink("../secret", "read-only/escape") == 0;
+}
+
+static void remove_folders(void) {
+  static const char *const all[] = { "read-only/text", "read-only/escape", "results/upper", "secret",
+                                     "read-only",      "results",          folder };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) (void)remove(all[i]);
 }
 
 static cay_status mount(cay_sandbox *box, const char *host, const char *guest, bool writable,
@@ -66,7 +74,7 @@ int main(void) {
   if (s == CAY_OK) s = cay_run(box, &CAY_INIT(cay_run_options, .command = script), &result, &err);
   if (s == CAY_OK) show_result(result);
 
-  /* A link inside a mount is resolved by the sandbox, in its own tree: /etc there is not /etc here. */
+  /* A link inside a mount is resolved by the sandbox, in its own tree, where there is no /secret. */
   const char *follow = "cat /data/escape 2>/dev/null || echo 'a link that leads out ends in nothing'";
   if (s == CAY_OK) s = cay_run(box, &CAY_INIT(cay_run_options, .command = follow), &escape, &err);
   if (s == CAY_OK) printf("%.*s", (int)escape->out.len, (const char *)escape->out.data);
@@ -76,5 +84,6 @@ int main(void) {
   cay_result_free(escape);
   cay_sandbox_free(box);
   cay_engine_free(engine);
+  remove_folders();
   return s == CAY_OK ? 0 : 1;
 }

@@ -23,8 +23,8 @@ static bool host_failed(const char *path) {
   return false;
 }
 
-static bool guest_failed(const char *path, const cay_error *err) {
-  say("--in: %s in the sandbox: %s", path, err->message);
+static bool guest_failed(const cay_error *err) {
+  say("--in: %s", err->message);
   if (err->status == CAY_LIMIT || err->os_errno == ENOSPC) say_hint("--disk 1G gives it more room");
   return false;
 }
@@ -54,7 +54,7 @@ static bool import_bytes(import *in, int fd, const char *host, const char *guest
       s = cay_file_write(in->box, guest, bytes, mode & 0777, &err);
     else if (n > 0)
       s = cay_file_write_at(in->box, guest, offset, bytes, &err);
-    if (s != CAY_OK) return guest_failed(guest, &err);
+    if (s != CAY_OK) return guest_failed(&err);
     if (n < CHUNK) return true;
     offset += (uint64_t)n;
   }
@@ -77,7 +77,7 @@ static bool import_link(import *in, int dir, const char *name, const char *host,
   target[len] = '\0';
   cay_error err = { 0 };
   if (cay_file_symlink(in->box, target, guest, &err) == CAY_OK) return true;
-  return err.status == CAY_EXISTS || err.os_errno == EEXIST ? true : guest_failed(guest, &err);
+  return err.status == CAY_EXISTS || err.os_errno == EEXIST ? true : guest_failed(&err);
 }
 
 static bool import_tree(import *in, int fd, const char *host, const char *guest, unsigned depth);
@@ -128,11 +128,11 @@ static bool import_tree(import *in, int fd, const char *host, const char *guest,
   }
   bool done = cay_file_mkdir(in->box, guest, true, &err) == CAY_OK
                   ? import_all(in, stream, host, guest, depth)
-                  : guest_failed(guest, &err);
+                  : guest_failed(&err);
   (void)closedir(stream);
   if (done && (st.st_mode & 0777) != 0755 &&
       cay_file_chmod(in->box, guest, st.st_mode & 0777, &err) != CAY_OK)
-    return guest_failed(guest, &err);
+    return guest_failed(&err);
   return done;
 }
 

@@ -220,7 +220,8 @@ static void export_entry(export *out, const place *at) {
 
 /* Where a copy goes on this machine: as named, or inside when that is meant. Yours; NULL: no memory. */
 static char *target_of(const request_pair *pair, const char *guest, cay_kind kind) {
-  const char *to = pair->to != NULL ? pair->to : "./";
+  const char *to = pair->to;
+  if (to == NULL) return path_name(guest);
   struct stat st;
   bool inside = path_is_inside(to) || (kind != CAY_DIR && stat(to, &st) == 0 && S_ISDIR(st.st_mode));
   if (!inside) return strdup(to);
@@ -267,7 +268,8 @@ bool copy_out(cay_sandbox *box, const request_pair *pair, const char *cwd, uint6
   if (guest == NULL || out.chunk == NULL) {
     miss(&out, pair->from, "out of memory");
   } else if (cay_file_stat(box, guest, &st, &err) != CAY_OK) {
-    miss(&out, guest, err.message);
+    say("--out: %s", err.message);
+    out.complete = false;
   } else if ((host = target_of(pair, guest, st.kind)) == NULL) {
     miss(&out, guest, "out of memory");
   } else {

@@ -57,12 +57,12 @@ static cay_sandbox *make_sandbox(cay_engine *engine, const request *r) {
 
 static bool mount_one(cay_sandbox *box, const request_pair *m, const char *cwd) {
   char *path = path_join(cwd, m->to);
-  cay_error err = { .message = "out of memory" };
+  cay_error err = { .message = "mount: out of memory" };
   cay_mount_options options = {
     .size = sizeof options, .host_path = m->from, .path = path, .writable = m->writable
   };
   bool mounted = path != NULL && cay_mount(box, &options, &err) == CAY_OK;
-  if (!mounted) say("--mount %s:%s: %s", m->from, m->to, err.message);
+  if (!mounted) say("--%s", err.message);
   free(path);
   return mounted;
 }
@@ -80,7 +80,8 @@ static bool prepare(cay_sandbox *box, const request *r) {
     if (!copy_in(box, &r->in.items[i], r->cwd)) return false;
   cay_stat st;
   if (cay_file_stat(box, r->cwd, &st, &err) == CAY_OK && st.kind == CAY_DIR) return true;
-  say("--cwd %s: %s", r->cwd, err.status != CAY_OK ? err.message : "not a directory");
+  say("--cwd: %s%s", err.status != CAY_OK ? err.message : r->cwd,
+      err.status != CAY_OK ? "" : " is not a directory");
   say_hint("it has to be in the sandbox: bring it with --in or --mount");
   return false;
 }
@@ -98,13 +99,6 @@ static int code_of(cay_status why) {
   }
 }
 
-static int failed_to_start(const request *r, const cay_error *err) {
-  int code = code_of(err->status);
-  say("%s: %s", r->words[0], err->message);
-  if (r->json) (void)report_json_error(err->status, err->message, code);
-  return code;
-}
-
 /* "./tool" exists here, but the sandbox has files of its own. */
 static void hint_host_file(cay_sandbox *box, const request *r, int code) {
   if (code != EXIT_NOT_FOUND && code != EXIT_CANNOT_RUN) return;
@@ -118,6 +112,21 @@ static void hint_host_file(cay_sandbox *box, const request *r, int code) {
   }
   free(guest);
   free(word);
+}
+
+static int failed_to_start(cay_sandbox *box, const request *r, const cay_error *err) {
+  int code = code_of(err->status);
+  if (code == EXIT_NOT_FOUND) {
+    say("%s: there is no such program in the sandbox", r->words[0]);
+    say_hint("`cay guests` lists what it has; --in brings a file of yours, --mount a directory");
+  } else {
+    say("%s", err->message);
+  }
+  if (r->json)
+    (void)report_json_error(err->status, err->message, code);
+  else
+    hint_host_file(box, r, code);
+  return code;
 }
 
 static cay_status spawn(cay_sandbox *box, const request *r, sink *out, cay_process **process,
@@ -179,7 +188,7 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, sink *
   cay_result *result = NULL;
   cay_error err = { 0 };
   cay_status s = spawn(box, r, out, &process, &err);
-  if (s != CAY_OK) return err.status == CAY_OK ? EXIT_CAY : failed_to_start(r, &err);
+  if (s != CAY_OK) return err.status == CAY_OK ? EXIT_CAY : failed_to_start(box, r, &err);
 
   stop_aim(stopper, box, process);
   input *in = input_start(STDIN_FILENO, process);

@@ -51,7 +51,8 @@ class T:
     def start(self, *words, env=None, **keywords):
         """cay with these words, running; its input and outputs are pipes unless said otherwise."""
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords}
-        return subprocess.Popen([CAY, *map(str, words)], cwd=self.dir, env={**os.environ, **(env or {})}, bufsize=0, **pipes)
+        environment = {**os.environ, **(env or {})}
+        return subprocess.Popen([CAY, *map(str, words)], cwd=self.dir, env=environment, bufsize=0, **pipes)
 
     def finish(self, process, input=None):
         try:

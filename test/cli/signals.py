@@ -51,7 +51,8 @@ def test_files_come_out_after_an_interrupt(t):
 
 
 def test_an_ignored_interrupt_stays_ignored(t):
-    p = t.start("run", "echo ready; sleep 0.5; echo end", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    p = t.start("run", "echo ready; sleep 0.5; echo end",
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     assert p.stdout.readline() == b"ready\n"
     p.send_signal(signal.SIGINT)
     r = t.finish(p)
