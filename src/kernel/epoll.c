@@ -30,7 +30,11 @@ static const uint32_t modes = K_EPOLLET | K_EPOLLONESHOT | 1u << 28 | 1u << 29;
 
 static epoll_set *of(const k_file *f) { return f->object; }
 
+/* More than that in one sandbox is an attack on the host's memory. */
+enum { MAX_INTERESTS = 65536 };
+
 static void drop(interest *i) {
+  i->file->kernel->interest_count--;
   list_remove(&i->in_set);
   list_remove(&i->in_kernel);
   i->set->count--;
@@ -121,13 +125,14 @@ static interest *find(epoll_set *s, const k_file *file, int32_t fd) {
 }
 
 static k_ret add(epoll_set *s, k_file *file, int32_t fd, const k_epoll_event *event) {
-  if (s->count >= K_SLEEP_MAX_QUEUES - 1) return -K_ENOSPC;
+  if (s->count >= K_SLEEP_MAX_QUEUES - 1 || file->kernel->interest_count >= MAX_INTERESTS) return -K_ENOSPC;
   interest *i = mem_zalloc(sizeof *i);
   if (i == NULL) return -K_ENOMEM;
   *i = (interest){ .file = file, .fd = fd, .events = event->events, .data = event->data, .set = s };
   list_push(&s->interests, &i->in_set);
   list_push(&file->kernel->interests, &i->in_kernel);
   s->count++;
+  file->kernel->interest_count++;
   return 0;
 }
 

@@ -197,7 +197,7 @@ static k_ret make_program(search *s, k_file *file, const char *given, const char
   k_kernel *k = s->process->kernel;
   k_program *program = NULL;
   K_TRY(k_program_new(real_path(s, given, path) >= 0 ? path : s->path, &program));
-  k_ret r = k_program_strings(program, s->argv != NULL ? s->argv : argv, envp);
+  k_ret r = k_program_strings(k, program, s->argv != NULL ? s->argv : argv, envp);
   if (r >= 0) r = load(s, file, &program->image);
   if (r < 0) {
     k_program_unref(k, program);

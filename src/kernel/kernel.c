@@ -50,7 +50,10 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
   seed(k, options->seed, &r);
   k_lock(k);
   if (r >= 0) r = set_up(k, options->root);
-  if (r >= 0) k_inode_unref(options->root);
+  if (r >= 0)
+    k_inode_unref(options->root);
+  else
+    options->root->kernel = NULL; /* mounting has set it */
   k_unlock(k);
   if (r < 0) {
     destroy(k);

@@ -76,10 +76,12 @@ struct k_kernel {
   bool shutting_down;   /* no new process starts */
   uint32_t threads;     /* of the runner, between k_process_start and the end of k_process_exit; and holds */
   list locked;          /* of k_lock_set (lock.c): files that somebody holds a lock on */
+  uint32_t lock_count;  /* records in all of them */
   uint64_t anonymous_ino; /* the last number given to a pipe or socket */
   k_waitq arrivals;       /* woken when any signal becomes pending anywhere: signalfd(2) */
   list interests;         /* of every epoll set (epoll.c) */
-  k_waitq positions;      /* woken when a file's position is free again (file.c) */
+  uint32_t interest_count;
+  k_waitq positions; /* woken when a file's position is free again (file.c) */
 };
 
 typedef struct k_options {

@@ -58,6 +58,9 @@ static void drop_set_if_empty(k_lock_set *s) {
   mem_free(s);
 }
 
+/* More locks than that in one sandbox are an attack on the host's memory. */
+enum { MAX_LOCKS = 8192 };
+
 /* ---- ranges ---- */
 
 static bool overlap(const record *a, const record *b) { return a->first <= b->last && b->first <= a->last; }
@@ -71,9 +74,10 @@ static const record *conflict_of(const k_lock_set *s, const record *wanted) {
   return NULL;
 }
 
-static record *record_new(const record *like, int64_t first, int64_t last) {
-  record *r = mem_alloc(sizeof *r);
+static record *record_new(k_kernel *k, const record *like, int64_t first, int64_t last) {
+  record *r = k->lock_count < MAX_LOCKS ? mem_alloc(sizeof *r) : NULL;
   if (r == NULL) return NULL;
+  k->lock_count++;
   *r = *like;
   r->first = first;
   r->last = last;
@@ -81,13 +85,15 @@ static record *record_new(const record *like, int64_t first, int64_t last) {
   return r;
 }
 
-static void record_free(record *r) {
+static void record_free(k_kernel *k, record *r) {
+  if (r == NULL) return;
   list_remove(&r->node);
+  k->lock_count--;
   mem_free(r);
 }
 
 /* Takes [first, last] away from what this owner has. `spare` is for the one record that may fall in two. */
-static void cut_out(k_lock_set *s, const record *range, record **spare) {
+static void cut_out(k_kernel *k, k_lock_set *s, const record *range, record **spare) {
   LIST_EACH_SAFE (r, &s->records, record, node) {
     if (r->owner != range->owner || r->whole != range->whole || !overlap(r, range)) continue;
     if (r->first < range->first && r->last > range->last) {
@@ -106,22 +112,22 @@ static void cut_out(k_lock_set *s, const record *range, record **spare) {
     } else if (r->last > range->last) {
       r->first = range->last + 1;
     } else {
-      record_free(r);
+      record_free(k, r);
     }
   }
 }
 
 /* All memory is taken first: a failure changes nothing. */
-static k_ret apply(k_lock_set *s, const record *wanted, bool unlock) {
-  record *spare = record_new(wanted, 0, 0), *added = NULL;
+static k_ret apply(k_kernel *k, k_lock_set *s, const record *wanted, bool unlock) {
+  record *spare = record_new(k, wanted, 0, 0), *added = NULL;
   if (spare == NULL) return -K_ENOLCK;
-  if (!unlock && (added = record_new(wanted, wanted->first, wanted->last)) == NULL) {
-    mem_free(spare);
+  if (!unlock && (added = record_new(k, wanted, wanted->first, wanted->last)) == NULL) {
+    record_free(k, spare);
     return -K_ENOLCK;
   }
-  cut_out(s, wanted, &spare);
+  cut_out(k, s, wanted, &spare);
   if (added != NULL) list_push(&s->records, &added->node);
-  mem_free(spare);
+  record_free(k, spare);
   k_wake(&s->freed);
   return 0;
 }
@@ -170,7 +176,7 @@ static k_ret set_lock(k_process *p, k_inode *inode, const record *wanted, bool u
   K_TRY(get_set(p->kernel, inode, &s));
   k_ret r = 0;
   if (!unlock && conflict_of(s, wanted) != NULL) r = wait ? wait_for(p, s, wanted) : -K_EAGAIN;
-  if (r >= 0) r = apply(s, wanted, unlock);
+  if (r >= 0) r = apply(p->kernel, s, wanted, unlock);
   drop_set_if_empty(s);
   return r;
 }
@@ -261,11 +267,11 @@ k_ret k_flock_set(k_process *p, int32_t fd, uint32_t operation) {
 
 /* ---- what goes with a descriptor ---- */
 
-static void drop_owner(k_lock_set *s, const void *owner) {
+static void drop_owner(k_kernel *k, k_lock_set *s, const void *owner) {
   bool any = false;
   LIST_EACH_SAFE (r, &s->records, record, node) {
     if (r->owner != owner) continue;
-    record_free(r);
+    record_free(k, r);
     any = true;
   }
   if (any) k_wake(&s->freed);
@@ -275,11 +281,11 @@ static void drop_owner(k_lock_set *s, const void *owner) {
 void k_locks_drop_table(k_kernel *k, const k_fdtable *table, const k_inode *inode) {
   if (list_empty(&k->locked)) return;
   k_lock_set *s = find_set(k, inode);
-  if (s != NULL) drop_owner(s, table);
+  if (s != NULL) drop_owner(k, s, table);
 }
 
 void k_locks_drop_file(k_file *f) {
   if (f->inode == NULL || list_empty(&f->kernel->locked)) return;
   k_lock_set *s = find_set(f->kernel, f->inode);
-  if (s != NULL) drop_owner(s, f);
+  if (s != NULL) drop_owner(f->kernel, s, f);
 }

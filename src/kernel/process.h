@@ -23,6 +23,7 @@ typedef struct k_program {
   char **argv, **envp; /* NULL ended, one allocation */
   uint32_t argc, envc;
   size_t strings_len; /* bytes of all strings with their NULs */
+  size_t charged;     /* to the kernel's memory, for them */
   char comm[16];      /* what the process is called after it; of a script its own name */
 } k_program;
 

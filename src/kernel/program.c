@@ -28,7 +28,7 @@ static char *copy_list(char **to, const char *const *from, uint32_t count, char 
   return text;
 }
 
-k_ret k_program_strings(k_program *program, const char *const *argv, const char *const *envp) {
+k_ret k_program_strings(k_kernel *k, k_program *program, const char *const *argv, const char *const *envp) {
   static const char *const nothing[] = { NULL };
   static const char *const one_empty[] = { "", NULL };
   if (envp == NULL) envp = nothing;
@@ -40,12 +40,17 @@ k_ret k_program_strings(k_program *program, const char *const *argv, const char 
   if (args_len + env_len + (argc + envc) * sizeof(uint32_t) > max_strings) return -K_E2BIG;
 
   size_t pointers = (argc + envc + 2) * sizeof(char *);
-  char **lists = mem_zalloc(pointers + args_len + env_len);
-  if (lists == NULL) return -K_ENOMEM;
+  size_t len = pointers + args_len + env_len;
+  K_TRY(k_memory_charge(k, len));
+  char **lists = mem_zalloc(len);
+  if (lists == NULL) {
+    k_memory_uncharge(k, len);
+    return -K_ENOMEM;
+  }
+  program->charged = len;
   char *text = (char *)lists + pointers;
   text = copy_list(lists, argv, argc, text);
   copy_list(lists + argc + 1, envp, envc, text);
-  mem_free(program->argv);
   program->argv = lists;
   program->envp = lists + argc + 1;
   program->argc = argc;
@@ -76,6 +81,7 @@ void k_program_unref(k_kernel *k, k_program *program) {
   if (program == NULL || --program->refs > 0) return;
   if (program->image != NULL) k->runner->image_unref(k->runner_ctx, program->image);
   k_inode_unref(program->exe);
+  k_memory_uncharge(k, program->charged);
   mem_free(program->argv);
   mem_free(program->path);
   mem_free(program);
@@ -85,7 +91,7 @@ k_ret k_program_from_image(k_kernel *k, k_image *image, const char *path, const 
                            const char *const *envp, k_program **out) {
   k_program *program = NULL;
   K_TRY(k_program_new(path, &program));
-  k_ret r = k_program_strings(program, argv, envp);
+  k_ret r = k_program_strings(k, program, argv, envp);
   if (r < 0) {
     k_program_unref(k, program);
     return r;

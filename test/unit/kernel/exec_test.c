@@ -224,6 +224,23 @@ static int by_descriptor(k_process *p, void *arg) {
 
 TEST(execveat_starts_at_a_descriptor) { EXPECT_EQ(native_run(by_descriptor, NULL), 0); }
 
+static int strings_cost(k_process *p, void *arg) {
+  (void)arg;
+  static char word[100001];
+  const char *argv[] = { word, word, NULL };
+  NEED_EQ(native_install(p, "/tmp/show", shows), 7);
+  memset(word, 'x', sizeof word - 1);
+  uint64_t left = p->kernel->limits.memory - (uint64_t)SYS((k_ret)p->kernel->used.memory);
+  NEED_EQ(SYS(k_memory_charge(p->kernel, left - 150000)), 0);
+  NEED_EQ(SYS(prepare_only(p, K_AT_FDCWD, "/tmp/show", argv, NULL, 0)), -K_ENOMEM);
+  argv[1] = NULL;
+  NEED_EQ(SYS(prepare_only(p, K_AT_FDCWD, "/tmp/show", argv, NULL, 0)), 1);
+  SYS((k_memory_uncharge(p->kernel, left - 150000), 0));
+  return 0;
+}
+
+TEST(strings_are_charged_to_the_memory_of_the_sandbox) { EXPECT_EQ(native_run(strings_cost, NULL), 0); }
+
 /* ---- what exec changes ---- */
 
 static int after(k_process *p, void *arg) {

@@ -189,6 +189,19 @@ static int refuses(k_process *p, void *arg) {
 
 TEST(locks_refuse_as_their_page_says) { EXPECT_EQ(native_run(refuses, NULL), 0); }
 
+static int hoards(k_process *p, void *arg) {
+  (void)arg;
+  k_ret r = 0;
+  NEED_EQ(open_it(p), 0);
+  for (int64_t i = 0; r == 0; i += 2) r = lock(p, 0, K_F_SETLK, K_F_RDLCK, i, 1);
+  NEED_EQ(r, -K_ENOLCK);
+  NEED_EQ(native_close(p, 0), 0);
+  NEED_EQ(SYS(p->kernel->lock_count), 0);
+  return 0;
+}
+
+TEST(the_locks_of_a_sandbox_are_bounded) { EXPECT_EQ(native_run(hoards, NULL), 0); }
+
 /* ---- of descriptions ---- */
 
 static int descriptions(k_process *p, void *arg) {

@@ -174,7 +174,7 @@ TEST(the_memory_of_a_process_is_given_back_when_it_ends) {
   native *n = native_new(NULL);
   EXPECT_EQ(native_run_with(n, eats, NULL), 0);
   EXPECT_EQ(native_kernel(n)->used.memory, 0);
-  EXPECT_EQ(native_kernel(n)->used.memory_peak, 1000);
+  EXPECT(native_kernel(n)->used.memory_peak >= 1000);
   native_free(n);
 }
 
