@@ -3,161 +3,40 @@
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
 #include "abi/linux/runner_inner.h"
+#include "abi/linux/trace_line.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 enum { TEXT_SHOWN = 32, STRINGS_SHOWN = 8, IOV_SHOWN = 4 };
 
-/* A line that is being written; what does not fit is dropped. */
-struct line {
-  char *text;
-  size_t len, cap;
-};
-
-static void PRINTF(2, 3) add(struct line *l, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  int n = vsnprintf(l->text + l->len, l->cap - l->len, format, args);
-  va_end(args);
-  if (n > 0) l->len += (size_t)n < l->cap - l->len ? (size_t)n : l->cap - l->len - 1;
-}
-
-/* ---- words for numbers ---- */
-
-struct word {
-  uint32_t bits;
-  const char *name;
-};
-
-/* All words whose bits are set, then what is left. */
-static void add_bits(struct line *l, uint32_t value, const struct word *words, size_t count) {
-  const char *between = "";
-  for (size_t i = 0; i < count; i++) {
-    if (words[i].bits == 0 || (value & words[i].bits) != words[i].bits) continue;
-    add(l, "%s%s", between, words[i].name);
-    value &= ~words[i].bits;
-    between = "|";
-  }
-  if (value != 0)
-    add(l, "%s%#x", between, value);
-  else if (*between == 0)
-    add(l, "0");
-}
-
-static void add_word(struct line *l, uint32_t value, const struct word *words, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (words[i].bits != value) continue;
-    add(l, "%s", words[i].name);
-    return;
-  }
-  add(l, "%#x", value);
-}
-
-static void add_open_flags(struct line *l, uint32_t flags) {
-  static const char *const access[] = { "O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE" };
-  static const struct word words[] = {
-    { K_O_CREAT, "O_CREAT" },         { K_O_EXCL, "O_EXCL" },           { K_O_NOCTTY, "O_NOCTTY" },
-    { K_O_TRUNC, "O_TRUNC" },         { K_O_APPEND, "O_APPEND" },       { K_O_NONBLOCK, "O_NONBLOCK" },
-    { K_O_SYNC, "O_SYNC" },           { K_O_DSYNC, "O_DSYNC" },         { K_O_DIRECT, "O_DIRECT" },
-    { K_O_TMPFILE, "O_TMPFILE" },     { K_O_DIRECTORY, "O_DIRECTORY" }, { K_O_NOFOLLOW, "O_NOFOLLOW" },
-    { K_O_LARGEFILE, "O_LARGEFILE" }, { K_O_NOATIME, "O_NOATIME" },     { K_O_CLOEXEC, "O_CLOEXEC" },
-    { K_O_PATH, "O_PATH" },
-  };
-  add(l, "%s", access[flags & K_O_ACCMODE]);
-  flags &= ~(uint32_t)K_O_ACCMODE;
-  if (flags == 0) return;
-  add(l, "|");
-  add_bits(l, flags, words, COUNT_OF(words));
-}
-
-static void add_at_flags(struct line *l, uint32_t flags) {
-  static const struct word words[] = {
-    { 0x100, "AT_SYMLINK_NOFOLLOW" }, { 0x200, "AT_REMOVEDIR" },   { 0x400, "AT_SYMLINK_FOLLOW" },
-    { 0x800, "AT_NO_AUTOMOUNT" },     { 0x1000, "AT_EMPTY_PATH" },
-  };
-  add_bits(l, flags, words, COUNT_OF(words));
-}
-
-static void add_signal(struct line *l, uint32_t sig) {
-  static const char *const names[] = {
-    "0",    "HUP",  "INT",  "QUIT", "ILL",    "TRAP",   "ABRT",  "BUS",  "FPE",  "KILL", "USR1",
-    "SEGV", "USR2", "PIPE", "ALRM", "TERM",   "STKFLT", "CHLD",  "CONT", "STOP", "TSTP", "TTIN",
-    "TTOU", "URG",  "XCPU", "XFSZ", "VTALRM", "PROF",   "WINCH", "IO",   "PWR",  "SYS",
-  };
-  if (sig == 0 || sig >= COUNT_OF(names))
-    add(l, "%d", (int32_t)sig);
-  else
-    add(l, "SIG%s", names[sig]);
-}
-
-static void add_fcntl(struct line *l, uint32_t command) {
-  static const struct word words[] = {
-    { 0, "F_DUPFD" },         { 1, "F_GETFD" },
-    { 2, "F_SETFD" },         { 3, "F_GETFL" },
-    { 4, "F_SETFL" },         { 12, "F_GETLK" },
-    { 13, "F_SETLK" },        { 14, "F_SETLKW" },
-    { 8, "F_SETOWN" },        { 9, "F_GETOWN" },
-    { 36, "F_OFD_GETLK" },    { 37, "F_OFD_SETLK" },
-    { 38, "F_OFD_SETLKW" },   { 1030, "F_DUPFD_CLOEXEC" },
-    { 1031, "F_SETPIPE_SZ" }, { 1032, "F_GETPIPE_SZ" },
-  };
-  add_word(l, command, words, COUNT_OF(words));
-}
-
-static void add_ioctl(struct line *l, uint32_t request) {
-  static const struct word words[] = {
-    { 0x5401, "TCGETS" },    { 0x5402, "TCSETS" },    { 0x5403, "TCSETSW" },    { 0x5404, "TCSETSF" },
-    { 0x540f, "TIOCGPGRP" }, { 0x5410, "TIOCSPGRP" }, { 0x5413, "TIOCGWINSZ" }, { 0x5414, "TIOCSWINSZ" },
-    { 0x541b, "FIONREAD" },  { 0x5421, "FIONBIO" },   { 0x5429, "TIOCGSID" },   { 0x5450, "FIONCLEX" },
-    { 0x5451, "FIOCLEX" },
-  };
-  add_word(l, request, words, COUNT_OF(words));
-}
-
-static void add_clock(struct line *l, uint32_t clock) {
-  static const struct word words[] = {
-    { 0, "CLOCK_REALTIME" },          { 1, "CLOCK_MONOTONIC" },     { 2, "CLOCK_PROCESS_CPUTIME_ID" },
-    { 3, "CLOCK_THREAD_CPUTIME_ID" }, { 4, "CLOCK_MONOTONIC_RAW" }, { 5, "CLOCK_REALTIME_COARSE" },
-    { 6, "CLOCK_MONOTONIC_COARSE" },  { 7, "CLOCK_BOOTTIME" },
-  };
-  add_word(l, clock, words, COUNT_OF(words));
-}
-
-static void add_whence(struct line *l, uint32_t whence) {
-  static const struct word words[] = {
-    { 0, "SEEK_SET" }, { 1, "SEEK_CUR" }, { 2, "SEEK_END" }, { 3, "SEEK_DATA" }, { 4, "SEEK_HOLE" },
-  };
-  add_word(l, whence, words, COUNT_OF(words));
-}
-
 /* ---- what pointers lead to ---- */
 
 static void add_quoted(struct line *l, const uint8_t *bytes, size_t len, bool more) {
-  add(l, "\"");
+  abi_line_add(l, "\"");
   for (size_t i = 0; i < len; i++) {
     uint8_t c = bytes[i];
     if (c == '"' || c == '\\')
-      add(l, "\\%c", c);
+      abi_line_add(l, "\\%c", c);
     else if (c == '\n')
-      add(l, "\\n");
+      abi_line_add(l, "\\n");
     else if (c == '\t')
-      add(l, "\\t");
+      abi_line_add(l, "\\t");
     else if (c == '\r')
-      add(l, "\\r");
+      abi_line_add(l, "\\r");
     else if (c < 32 || c > 126)
-      add(l, "\\x%02x", c);
+      abi_line_add(l, "\\x%02x", c);
     else
-      add(l, "%c", c);
+      abi_line_add(l, "%c", c);
   }
-  add(l, more ? "\"..." : "\"");
+  abi_line_add(l, more ? "\"..." : "\"");
 }
 
 static void add_pointer(struct line *l, uint32_t addr) {
   if (addr == 0)
-    add(l, "NULL");
+    abi_line_add(l, "NULL");
   else
-    add(l, "%#x", addr);
+    abi_line_add(l, "%#x", addr);
 }
 
 static void add_string(struct line *l, abi_machine *m, uint32_t addr) {
@@ -181,23 +60,23 @@ static void add_bytes(struct line *l, abi_machine *m, uint32_t addr, uint64_t le
 
 static void add_strings(struct line *l, abi_machine *m, uint32_t addr) {
   uint32_t text = 0;
-  add(l, "[");
+  abi_line_add(l, "[");
   for (uint32_t i = 0; addr != 0 && abi_get(m->instance, addr + 4 * i, &text) >= 0 && text != 0; i++) {
-    if (i > 0) add(l, ", ");
+    if (i > 0) abi_line_add(l, ", ");
     if (i == STRINGS_SHOWN) {
-      add(l, "...");
+      abi_line_add(l, "...");
       break;
     }
     add_string(l, m, text);
   }
-  add(l, "]");
+  abi_line_add(l, "]");
 }
 
 static void add_count(struct line *l, abi_machine *m, uint32_t addr) {
   uint32_t text = 0, count = 0;
   while (addr != 0 && count < 65536 && abi_get(m->instance, addr + 4 * count, &text) >= 0 && text != 0)
     count++;
-  add(l, "/* %u strings */", count);
+  abi_line_add(l, "/* %u strings */", count);
 }
 
 static void add_time(struct line *l, abi_machine *m, uint32_t addr) {
@@ -205,7 +84,7 @@ static void add_time(struct line *l, abi_machine *m, uint32_t addr) {
   if (addr == 0 || abi_get(m->instance, addr, &t) < 0)
     add_pointer(l, addr);
   else
-    add(l, "{%lld.%09u}", (long long)t.sec, (uint32_t)t.nsec);
+    abi_line_add(l, "{%lld.%09u}", (long long)t.sec, (uint32_t)t.nsec);
 }
 
 static void add_fds(struct line *l, abi_machine *m, uint32_t addr) {
@@ -213,7 +92,7 @@ static void add_fds(struct line *l, abi_machine *m, uint32_t addr) {
   if (abi_get(m->instance, addr, &fds) < 0)
     add_pointer(l, addr);
   else
-    add(l, "[%d, %d]", fds[0], fds[1]);
+    abi_line_add(l, "[%d, %d]", fds[0], fds[1]);
 }
 
 static void add_status(struct line *l, abi_machine *m, uint32_t addr) {
@@ -223,13 +102,13 @@ static void add_status(struct line *l, abi_machine *m, uint32_t addr) {
     return;
   }
   if ((status & 0x7f) == 0)
-    add(l, "[exit %d]", status >> 8 & 0xff);
+    abi_line_add(l, "[exit %d]", status >> 8 & 0xff);
   else if ((status & 0xff) == 0x7f)
-    add(l, "[stopped]");
+    abi_line_add(l, "[stopped]");
   else {
-    add(l, "[");
-    add_signal(l, (uint32_t)status & 0x7f);
-    add(l, "]");
+    abi_line_add(l, "[");
+    abi_line_signal(l, (uint32_t)status & 0x7f);
+    abi_line_add(l, "]");
   }
 }
 
@@ -241,43 +120,77 @@ static void add_mask(struct line *l, abi_machine *m, uint32_t addr) {
     return;
   }
   if (__builtin_popcountll(set) > 16) {
-    add(l, "~[%d others]", 64 - __builtin_popcountll(set));
+    abi_line_add(l, "~[%d others]", 64 - __builtin_popcountll(set));
     return;
   }
-  add(l, "[");
+  abi_line_add(l, "[");
   for (uint32_t sig = 1; sig <= K_NSIG; sig++) {
     if ((set >> (sig - 1) & 1) == 0) continue;
-    add(l, "%s", between);
-    add_signal(l, sig);
+    abi_line_add(l, "%s", between);
+    abi_line_signal(l, sig);
     between = " ";
   }
-  add(l, "]");
+  abi_line_add(l, "]");
+}
+
+static void add_action(struct line *l, abi_machine *m, uint32_t addr) {
+  static const struct word handlers[] = { { K_SIG_DFL, "SIG_DFL" }, { K_SIG_IGN, "SIG_IGN" } };
+  static const struct word flags[] = {
+    { K_SA_NOCLDSTOP, "SA_NOCLDSTOP" }, { K_SA_NOCLDWAIT, "SA_NOCLDWAIT" }, { K_SA_SIGINFO, "SA_SIGINFO" },
+    { K_SA_ONSTACK, "SA_ONSTACK" },     { K_SA_RESTART, "SA_RESTART" },     { K_SA_NODEFER, "SA_NODEFER" },
+    { K_SA_RESETHAND, "SA_RESETHAND" }, { 0x04000000, "SA_RESTORER" },
+  };
+  struct g_sigaction action;
+  if (addr == 0 || abi_get(m->instance, addr, &action) < 0) {
+    add_pointer(l, addr);
+    return;
+  }
+  abi_line_add(l, "{");
+  abi_line_word(l, action.handler, handlers, COUNT_OF(handlers));
+  abi_line_add(l, ", ");
+  abi_line_bits(l, action.flags, flags, COUNT_OF(flags));
+  abi_line_add(l, "}");
+}
+
+static void add_stat(struct line *l, abi_machine *m, uint32_t addr) {
+  static const struct word types[] = {
+    { K_S_IFREG, "S_IFREG" }, { K_S_IFDIR, "S_IFDIR" }, { K_S_IFLNK, "S_IFLNK" },   { K_S_IFCHR, "S_IFCHR" },
+    { K_S_IFBLK, "S_IFBLK" }, { K_S_IFIFO, "S_IFIFO" }, { K_S_IFSOCK, "S_IFSOCK" },
+  };
+  struct g_statx st;
+  if (abi_get(m->instance, addr, &st) < 0) {
+    add_pointer(l, addr);
+    return;
+  }
+  abi_line_add(l, "{");
+  abi_line_word(l, st.mode & K_S_IFMT, types, COUNT_OF(types));
+  abi_line_add(l, "|%#o, size %llu}", st.mode & 07777u, (unsigned long long)st.size);
 }
 
 /* Of what was read only as much as the call answered. */
 static void add_buffers(struct line *l, abi_machine *m, uint32_t addr, uint32_t count, uint64_t len) {
   uint32_t v[2];
-  add(l, "[");
+  abi_line_add(l, "[");
   for (uint32_t i = 0; i < count && abi_get(m->instance, addr + 8 * i, &v) >= 0; i++) {
-    if (i > 0) add(l, ", ");
+    if (i > 0) abi_line_add(l, ", ");
     if (i == IOV_SHOWN || len == 0) {
-      add(l, "...");
+      abi_line_add(l, "...");
       break;
     }
     uint64_t part = v[1] < len ? v[1] : len;
     add_bytes(l, m, v[0], part);
     len -= part;
   }
-  add(l, "]");
+  abi_line_add(l, "]");
 }
 
 /* ---- one line ---- */
 
 static void add_dirfd(struct line *l, uint32_t fd) {
   if ((int32_t)fd == ABI_AT_FDCWD)
-    add(l, "AT_FDCWD");
+    abi_line_add(l, "AT_FDCWD");
   else
-    add(l, "%d", (int32_t)fd);
+    abi_line_add(l, "%d", (int32_t)fd);
 }
 
 /* Argument a[i], shown as `how` says. How many of the six it took. */
@@ -286,9 +199,9 @@ static int add_argument(struct line *l, abi_machine *m, char how, const uint32_t
   uint64_t moved = result != NULL && *result > 0 ? (uint64_t)*result : 0;
   bool failed = result != NULL && *result < 0;
   switch (how) {
-  case 'u': add(l, "%u", a[i]); break;
-  case 'x': add(l, a[i] != 0 ? "%#x" : "%u", a[i]); break;
-  case 'o': add(l, "%#o", a[i]); break;
+  case 'u': abi_line_add(l, "%u", a[i]); break;
+  case 'x': abi_line_add(l, a[i] != 0 ? "%#x" : "%u", a[i]); break;
+  case 'o': abi_line_add(l, "%#o", a[i]); break;
   case 'p': add_pointer(l, a[i]); break;
   case 'D': add_dirfd(l, a[i]); break;
   case 's': add_string(l, m, a[i]); break;
@@ -299,10 +212,10 @@ static int add_argument(struct line *l, abi_machine *m, char how, const uint32_t
     else
       add_bytes(l, m, a[i], moved);
     break;
-  case 'q': add(l, "%lld", (long long)abi_pair(a + i)); return 2;
-  case 'O': add_open_flags(l, a[i]); break;
-  case 'S': add_signal(l, a[i]); break;
-  case 'a': add_at_flags(l, a[i]); break;
+  case 'q': abi_line_add(l, "%lld", (long long)abi_pair(a + i)); return 2;
+  case 'O': abi_line_open_flags(l, a[i]); break;
+  case 'S': abi_line_signal(l, a[i]); break;
+  case 'a': abi_line_at_flags(l, a[i]); break;
   case 'v': add_strings(l, m, a[i]); break;
   case 'n': add_count(l, m, a[i]); break;
   case 't': add_time(l, m, a[i]); break;
@@ -326,12 +239,29 @@ static int add_argument(struct line *l, abi_machine *m, char how, const uint32_t
     else
       add_status(l, m, a[i]);
     break;
-  case 'c': add_fcntl(l, a[i]); break;
-  case 'I': add_ioctl(l, a[i]); break;
-  case 'L': add_clock(l, a[i]); break;
-  case 'W': add_whence(l, a[i]); break;
+  case 'e': abi_line_fd_flags(l, a[i]); break;
+  case 'A': abi_line_access(l, a[i]); break;
+  case 'E': abi_line_access_flags(l, a[i]); break;
+  case 'h': abi_line_how(l, a[i]); break;
+  case 'k': add_action(l, m, a[i]); break;
+  case 'K':
+    if (failed)
+      add_pointer(l, a[i]);
+    else
+      add_action(l, m, a[i]);
+    break;
+  case 'X':
+    if (failed)
+      add_pointer(l, a[i]);
+    else
+      add_stat(l, m, a[i]);
+    break;
+  case 'c': abi_line_fcntl(l, a[i]); break;
+  case 'I': abi_line_ioctl(l, a[i]); break;
+  case 'L': abi_line_clock(l, a[i]); break;
+  case 'W': abi_line_whence(l, a[i]); break;
   case 'm': add_mask(l, m, a[i]); break;
-  default: add(l, "%d", (int32_t)a[i]); break;
+  default: abi_line_add(l, "%d", (int32_t)a[i]); break;
   }
   return 1;
 }
@@ -344,31 +274,31 @@ static bool is_idle_mode(const char *format, const uint32_t *a, int i) {
 
 static void add_result(struct line *l, const k_ret *result) {
   if (result == NULL)
-    add(l, " = ?");
+    abi_line_add(l, " = ?");
   else if (*result == -K_ERESTART)
-    add(l, " = ? ERESTARTSYS (to be repeated)");
+    abi_line_add(l, " = ? ERESTARTSYS (to be repeated)");
   else if (*result < 0) {
     int error = *result == -K_EKILLED ? K_EINTR : (int)-*result;
-    add(l, " = -1 %s (%s)", k_errno_name(error), k_errno_text(error));
+    abi_line_add(l, " = -1 %s (%s)", k_errno_name(error), k_errno_text(error));
   } else
-    add(l, " = %lld", (long long)*result);
+    abi_line_add(l, " = %lld", (long long)*result);
 }
 
 size_t abi_trace_format(abi_machine *m, int32_t pid, const abi_row *row, int32_t number, const uint32_t *a,
                         const k_ret *result, char *text, size_t cap) {
   struct line l = { .text = text, .cap = cap };
-  add(&l, "[%d] ", pid);
+  abi_line_add(&l, "[%d] ", pid);
   if (row == NULL)
-    add(&l, "syscall_%d(%#x, %#x, %#x", number, a[0], a[1], a[2]);
+    abi_line_add(&l, "syscall_%d(%#x, %#x, %#x", number, a[0], a[1], a[2]);
   else
-    add(&l, "%s(", row->name);
+    abi_line_add(&l, "%s(", row->name);
   int i = 0;
   for (const char *how = row != NULL ? row->format : ""; *how != 0 && i < 6; how++) {
     if (is_idle_mode(how, a, i)) break;
-    if (i > 0) add(&l, ", ");
+    if (i > 0) abi_line_add(&l, ", ");
     i += add_argument(&l, m, *how, a, i, result);
   }
-  add(&l, ")");
+  abi_line_add(&l, ")");
   add_result(&l, result);
   return l.len;
 }
@@ -386,7 +316,7 @@ void abi_trace_text(abi_runner *runner, int32_t pid, const char *format, ...) {
   struct line l = { .text = text, .cap = sizeof text };
   va_list args;
   if (runner->options.trace == NULL) return;
-  add(&l, "[%d] ", pid);
+  abi_line_add(&l, "[%d] ", pid);
   va_start(args, format);
   (void)vsnprintf(text + l.len, sizeof text - l.len, format, args);
   va_end(args);
