@@ -208,6 +208,7 @@ static k_ret seek_target(k_file *f, int64_t offset, int whence) {
 k_ret k_file_seek(k_file *f, int64_t offset, int whence) {
   if ((f->flags & K_O_PATH) != 0) return -K_EBADF;
   if (!k_file_seekable(f) && f->ops->readdir == NULL) return -K_ESPIPE;
+  if (f->inode != NULL && (f->inode->mode & K_S_IFMT) == K_S_IFCHR) return 0; /* as /dev/null of Linux */
   if (whence == K_SEEK_SET && offset < 0) return -K_EINVAL;
   k_ret target = seek_target(f, offset, whence);
   if (target >= 0) f->pos = target;
