@@ -36,6 +36,37 @@ TEST(calls_are_counted_at_the_end) {
   box_close(b);
 }
 
+TEST(no_memory_in_a_call_is_an_error_and_no_leak) {
+  box *b = box_open((box_options){ 0 });
+  still s = still_open(b);
+  uint32_t argv[] = { 2048, 0 };
+  still_text(&s, 2048, "/");
+  memcpy(still_memory(&s, 3000), argv, sizeof argv);
+  static const struct {
+    int32_t number, want;
+    uint32_t a[5];
+  } calls[] = {
+    { 56, 3, { (uint32_t)ABI_AT_FDCWD, 2048, 0, 0 } }, /* openat */
+    { 59, 0, { 4000, 0 } },                            /* pipe2 */
+    { 199, 0, { 1, K_SOCK_STREAM, 0, 4000 } },         /* socketpair */
+    { 414, 0, { 8192, 100, 4096, 0, 8 } },             /* ppoll of 100 entries, until now */
+    { 221, -K_EACCES, { 2048, 3000, 3000 } },          /* execve of a directory */
+    { 20, 3, { 0 } },                                  /* epoll_create1 */
+  };
+  for (size_t i = 0; i < COUNT_OF(calls); i++) {
+    AT_EVERY_FAULT {
+      const uint32_t *a = calls[i].a;
+      int32_t r = still_call(&s, calls[i].number, a[0], a[1], a[2], a[3], a[4], 0);
+      bool failed = mem_has_failed();
+      mem_fail_at(0);
+      EXPECT(failed ? r < 0 || r == calls[i].want : r == calls[i].want || (r >= 0 && calls[i].number == 414));
+      (void)still_call(&s, 436, 3, UINT32_MAX, 0, 0, 0, 0); /* close_range */
+    }
+  }
+  still_close(&s);
+  box_close(b);
+}
+
 /* ---- wild arguments ---- */
 
 enum { LEN = 2 * ENG_PAGE };
