@@ -1,6 +1,7 @@
 """What the words on the command line mean, and what is said when they mean nothing."""
 import json
 import re
+import subprocess
 
 import harness
 
@@ -85,6 +86,23 @@ def test_the_manual_and_the_completions_know_every_option(t):
     assert options <= set(re.findall(r"--[a-z]+", bash))
     zsh = (harness.ROOT / "src/cli/completion/cay.zsh").read_text()
     assert options <= set(re.findall(r"--[a-z]+", zsh))
+
+
+def completions(line):
+    """What bash offers behind this line."""
+    script = """source "$1"; compopt() { :; }; COMP_LINE=$2 COMP_POINT=${#2}; _cay; printf '%s\\n' "${COMPREPLY[@]}\""""
+    done = subprocess.run(["bash", "-c", script, "bash", harness.ROOT / "src/cli/completion/cay.bash", line],
+                          capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_and_values(t):
+    assert completions("cay r") == ["run"]
+    assert completions("cay run --m") == ["--mount", "--memory"]
+    assert completions("cay run --timeout n") == ["none"]
+    assert completions("cay help do") == ["doctor"]
+    assert str(t.path("some-file", "")) in completions(f"cay run --in {t.dir}/some")
+    assert completions("cay run --mount a:b") == []
 
 
 def test_guests_lists_what_is_in_the_sandbox(t):
