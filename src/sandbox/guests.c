@@ -31,12 +31,17 @@ static cay_status open_precompiled(cay_engine *e, const sb_guest *g, enum eng_st
   return status;
 }
 
+/* Compiling anew takes seconds: only for code that is missing or does not fit, not when the host is short of
+ * something. */
 static cay_status open_module(cay_engine *e, sb_guest *g, enum eng_stop stop, eng_module **out,
                               cay_error *err) {
   cay_error why;
-  if (open_precompiled(e, g, stop, out, &why) == CAY_OK) {
-    g->public.precompiled = true;
-    return CAY_OK;
+  cay_status status = open_precompiled(e, g, stop, out, &why);
+  g->public.precompiled = status == CAY_OK;
+  if (status == CAY_OK) return CAY_OK;
+  if (status != CAY_NOT_FOUND && status != CAY_UNSUPPORTED && status != CAY_CORRUPT) {
+    if (err != NULL) *err = why;
+    return status;
   }
   sb_log(e, CAY_LOG_WARN, "guests", "%s: %s; compiling it now", g->public.path, why.message);
   return eng_module_load(e->wasm, g->wasm.data, g->wasm.len, NULL, stop, &abi_linux_imports, out, err);
