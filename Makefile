@@ -64,7 +64,7 @@ guests: build
 # ---- using it ----
 
 test: setup-test guests build-asan build-tsan build-fuzz
-	@CAY=$(CURDIR)/cay scripts/run-tests
+	@scripts/run-tests
 
 bench: setup-bench guests
 	@bench/run
