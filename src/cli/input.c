@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { CHUNK = 64 * 1024 };
+enum { CHUNK = 64 * 1024, LOOK_AGAIN_MS = 200 };
 
 struct input {
   int fd, end; /* `end`: an eventfd that stops the thread */
@@ -15,6 +15,12 @@ struct input {
   pthread_t thread;
   char chunk[CHUNK];
 };
+
+/* Reading would stop us: the terminal belongs to another job. */
+static bool is_in_background(int fd) {
+  pid_t foreground = tcgetpgrp(fd); /* < 0: no terminal */
+  return foreground >= 0 && foreground != getpgrp();
+}
 
 /* False: there will be no more. */
 static bool carry_some(input *in) {
@@ -31,7 +37,11 @@ static void *carry(void *ctx) {
     struct pollfd fds[] = { { .fd = in->fd, .events = POLLIN }, { .fd = in->end, .events = POLLIN } };
     if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
     if (fds[1].revents != 0) return NULL;
-    if (fds[0].revents != 0) more = carry_some(in);
+    if (fds[0].revents == 0) continue;
+    if (is_in_background(in->fd))
+      (void)poll(&fds[1], 1, LOOK_AGAIN_MS);
+    else
+      more = carry_some(in);
   }
   cay_process_close_input(in->process);
   return NULL;
