@@ -140,7 +140,7 @@ INHERITED(an_inherited_file_that_is_replaced_keeps_its_place) {
 
 TEST(two_sandboxes_over_one_tree_do_not_see_each_other) {
   mem_tree *base = built(system_tree);
-  tree *one = tree_new(NULL, base), *two = tree_new(NULL, base);
+  tree *one = tree_new(NULL, base), *two = tree_beside(NULL, base);
   mem_tree_unref(base);
   put(one, "/home/a", "changed");
   EXPECT_EQ(vfs_unlink(&one->v, NULL, "/home/b"), 0);
