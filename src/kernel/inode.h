@@ -81,6 +81,7 @@ typedef struct k_inode_ops {
                   uint32_t flags);                /* [host] [EPERM] rename(2); same file system */
   k_ret (*statfs)(k_inode *inode, k_statfs *out); /* [host] [as the sandbox's own memory] */
   void (*release)(k_inode *inode);                /* last reference gone: free it */
+  bool has_fifos; /* its FIFOs are the sandbox's own (pipe.h); else `open` is asked */
 } k_inode_ops;
 
 struct k_inode {

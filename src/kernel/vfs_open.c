@@ -38,7 +38,7 @@ static k_ret check_type(const k_inode *inode, uint32_t flags) {
 }
 
 static k_ret open_checked(const vfs_view *v, k_inode *inode, uint32_t flags, k_file **out) {
-  if ((inode->mode & K_S_IFMT) == K_S_IFIFO)
+  if ((inode->mode & K_S_IFMT) == K_S_IFIFO && inode->ops->has_fifos)
     return k_fifo_open(v->process, inode, &inode->fifo, flags & STATUS_FLAGS, out);
   if ((flags & K_O_TRUNC) && k_is_reg(inode)) K_TRY(vfs_truncate(v, inode, 0));
   return inode->ops->open != NULL ? inode->ops->open(inode, flags & STATUS_FLAGS, out) : -K_ENXIO;
@@ -67,7 +67,10 @@ static k_ret open_or_create(const vfs_view *v, const vfs_last *last, uint32_t fl
                             char target[K_PATH_MAX], bool *again, k_file **out) {
   OWNED(k_inode_unref) k_inode *found = NULL;
   k_ret r = vfs_lookup(v, last->dir, last->name, last->len, &found);
-  if (r == -K_ENOENT) return last->slash ? -K_EISDIR : create(v, last, flags, mode, out);
+  if (r == -K_ENOENT) {
+    r = last->slash ? -K_EISDIR : create(v, last, flags, mode, out);
+    return r == -K_EEXIST && !(flags & K_O_EXCL) ? -K_ESTALE : r; /* made by the host meanwhile */
+  }
   if (r < 0) return r;
   if (flags & K_O_EXCL) return -K_EEXIST;
   if (k_is_dir(found)) return -K_EISDIR;
@@ -128,8 +131,8 @@ static k_ret open_unnamed(const vfs_view *v, k_inode *at, const char *path, uint
   return open_checked(v, made, flags & ~(uint32_t)(K_O_TRUNC | K_O_DIRECTORY), out);
 }
 
-k_ret vfs_open(const vfs_view *v, k_inode *at, const char *path, uint32_t flags, uint32_t mode,
-               k_file **out) {
+static k_ret open_once(const vfs_view *v, k_inode *at, const char *path, uint32_t flags, uint32_t mode,
+                       k_file **out) {
   if ((flags & K_O_TMPFILE) == K_O_TMPFILE) return open_unnamed(v, at, path, flags, mode, out);
   if ((flags & K_O_CREAT) && !(flags & K_O_PATH)) {
     if (flags & K_O_DIRECTORY) return -K_EINVAL;
@@ -139,4 +142,13 @@ k_ret vfs_open(const vfs_view *v, k_inode *at, const char *path, uint32_t flags,
   uint32_t how = ((flags & K_O_NOFOLLOW) ? VFS_NOFOLLOW : 0) | ((flags & K_O_DIRECTORY) ? VFS_DIRECTORY : 0);
   K_TRY(vfs_resolve(v, at, path, how, &inode));
   return vfs_open_inode(v, inode, flags, out);
+}
+
+/* What a name of the host leads to may change between looking and opening: -K_ESTALE says look again. */
+k_ret vfs_open(const vfs_view *v, k_inode *at, const char *path, uint32_t flags, uint32_t mode,
+               k_file **out) {
+  enum { TRIES = 10 };
+  k_ret r = -K_ESTALE;
+  for (int i = 0; i < TRIES && r == -K_ESTALE; i++) r = open_once(v, at, path, flags, mode, out);
+  return r;
 }

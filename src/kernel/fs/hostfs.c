@@ -1,375 +1,284 @@
-/* hostfs.c - a directory of the host inside the tree.
- *
- * A node is an O_PATH descriptor of the host, found one name at a time from the descriptor of its directory;
- * ".." goes by our own pointers. So whatever happens to names on the host meanwhile, a node is what it was
- * when it was found, and nothing above the root is ever asked for. */
+/* hostfs.c - a directory of the host inside the tree: its inodes. */
 #include "kernel/fs/hostfs.h"
 
 #include "base/alloc.h"
-#include "kernel/file.h"
-#include "kernel/fs/host.h"
+#include "kernel/fs/hostfs_inner.h"
+#include "kernel/vfs.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
 
-/* Descriptors of the host that one mount may hold: a guest must not use up those of the process. */
-enum { DESCRIPTORS_MAX = 512 };
-
-typedef struct host_fs {
-  uint32_t nodes;       /* live ones; the last frees this */
-  uint32_t descriptors; /* held by nodes and open files */
-  bool writable;
-} host_fs;
-
-typedef struct host_node {
-  k_inode base;
-  host_fs *fs;
-  struct host_node *parent; /* a reference; NULL for the root */
-  int fd;                   /* O_PATH */
-  size_t name_len;
-  char name[];
-} host_node;
-
-static host_node *node_of(k_inode *i) { return CONTAINER_OF(i, host_node, base); }
-
-/* Host calls go between these two. */
-static void leave(k_kernel *k) {
-  if (k != NULL) k_unlock(k);
-}
-static void back(k_kernel *k) {
-  if (k != NULL) k_lock(k);
+void host_leave(const hostfs *fs) {
+  if (fs->root != NULL && fs->root->base.kernel != NULL) k_unlock(fs->root->base.kernel);
 }
 
-static k_ret host_result(int64_t r) { return r < 0 ? r == -1 ? -k_errno_from_host(errno) : r : r; }
+void host_return(const hostfs *fs) {
+  if (fs->root != NULL && fs->root->base.kernel != NULL) k_lock(fs->root->base.kernel);
+}
 
-/* ---- nodes ---- */
+void host_text_of(k_name name, host_text out) {
+  memcpy(out, name.data, name.len);
+  out[name.len] = '\0';
+}
 
-static const k_inode_ops host_inode_ops;
+/* ---- looking ---- */
 
-/* Takes `fd` over, also on failure. */
-static k_ret node_new(host_fs *fs, host_node *parent, int fd, uint32_t mode, k_name name, k_inode **out) {
-  host_node *n = mem_zalloc(sizeof *n + name.len);
-  if (n == NULL) {
-    close(fd);
-    return -K_ENOMEM;
-  }
-  n->base = (k_inode){ .ops = &host_inode_ops,
-                       .fs = fs,
-                       .refs = 1,
-                       .mode = mode,
-                       .kernel = parent != NULL ? parent->base.kernel : NULL };
-  n->fs = fs;
-  n->fd = fd;
-  n->name_len = name.len;
-  if (name.len != 0) memcpy(n->name, name.data, name.len);
-  if (parent != NULL) {
-    k_inode_ref(&parent->base);
-    n->parent = parent;
-  }
-  fs->nodes++;
-  fs->descriptors++;
+k_ret host_look(host_node *dir, const char *name, host_node **out) {
+  hostfs *fs = dir->fs;
+  struct statx st;
+  K_TRY(host_count(fs));
+  host_leave(fs);
+  k_ret fd = host_open(dir->fd, name, O_PATH, 0, fs->highest);
+  k_ret r = fd < 0 ? fd : host_stat((int)fd, &st);
+  if (r < 0 && fd >= 0) host_close((int)fd);
+  host_return(fs);
+  if (r >= 0) return host_adopt(fs, dir, name, (int)fd, &st, out);
+  host_uncount(fs);
+  return r;
+}
+
+static k_ret lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
+  (void)viewer;
+  host_text text;
+  host_node *n = NULL;
+  if (!k_is_dir(dir)) return -K_ENOTDIR;
+  host_text_of(name, text);
+  K_TRY(host_look(host_of(dir), text, &n));
   *out = &n->base;
   return 0;
 }
 
-static void host_release(k_inode *i) {
-  host_node *n = node_of(i);
-  while (n != NULL) { /* up the chain without recursion */
-    host_node *parent = n->parent;
-    host_fs *fs = n->fs;
-    close(n->fd);
-    mem_free(n);
-    fs->descriptors--;
-    if (--fs->nodes == 0) mem_free(fs);
-    n = parent != NULL && --parent->base.refs == 0 ? parent : NULL;
-  }
-}
-
-static k_ret room_for_descriptor(const host_fs *fs) {
-  return fs->descriptors < DESCRIPTORS_MAX ? 0 : -K_ENFILE;
-}
-
-/* What of a host mode is shown: no set-id bits. */
-static uint32_t shown_mode(uint32_t mode) { return mode & ~(uint32_t)(S_ISUID | S_ISGID); }
-
-static k_ret host_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
-  (void)viewer;
-  host_node *d = node_of(dir);
-  if (!k_is_dir(dir)) return -K_ENOTDIR;
-  K_TRY(room_for_descriptor(d->fs));
-  char text[K_NAME_MAX + 1];
-  host_name(name, text);
-  struct stat st;
-  leave(dir->kernel);
-  int fd = host_open_node(d->fd, text);
-  int64_t r = fd < 0 ? -1 : fstat(fd, &st);
-  k_ret result = host_result(r);
-  if (r < 0 && fd >= 0) close(fd);
-  back(dir->kernel);
-  if (result < 0) return result;
-  return node_new(d->fs, d, fd, shown_mode(st.st_mode), name, out);
-}
-
-static k_ret host_parent(k_inode *dir, k_inode **out) {
-  host_node *n = node_of(dir);
+static k_ret parent(k_inode *dir, k_inode **out) {
+  host_node *n = host_of(dir);
   *out = k_inode_ref(n->parent != NULL ? &n->parent->base : dir);
   return 0;
 }
 
-static k_ret host_name_of(k_inode *dir, char *buf, size_t cap) {
-  const host_node *n = node_of(dir);
-  if (n->parent == NULL) return -K_ENOENT;
-  if (n->name_len > cap) return -K_ENAMETOOLONG;
-  memcpy(buf, n->name, n->name_len);
-  return (k_ret)n->name_len;
+static k_ret name_of(k_inode *dir, char *buf, size_t cap) {
+  const host_node *n = host_of(dir);
+  if (n->gone || n->name == NULL) return -K_ENOENT;
+  size_t len = strlen(n->name);
+  if (len > cap) return -K_ENAMETOOLONG;
+  memcpy(buf, n->name, len);
+  return (k_ret)len;
+}
+
+static k_ret read_link(k_inode *i, char *buf, size_t cap) {
+  const host_node *n = host_of(i);
+  if (!k_is_link(i)) return -K_EINVAL;
+  host_leave(n->fs);
+  k_ret r = host_readlink(n->fd, buf, cap);
+  host_return(n->fs);
+  return r;
 }
 
 /* ---- attributes ---- */
 
-static void show(const struct stat *st, k_stat *out) {
+static int64_t ns_of(const struct statx_timestamp *t) { return t->tv_sec * NS_PER_SEC + t->tv_nsec; }
+
+/* Device numbers are shifted: no file system of our own has such. */
+static void show(const struct statx *st, k_stat *out) {
+  enum { MAJOR_SHIFT = 512 };
   *out = (k_stat){
-    .ino = st->st_ino,
-    .size = (uint64_t)st->st_size,
-    .blocks = (uint64_t)st->st_blocks,
-    .mode = shown_mode(st->st_mode),
-    .nlink = (uint32_t)st->st_nlink,
+    .ino = st->stx_ino,
+    .size = st->stx_size,
+    .blocks = st->stx_blocks,
+    .mode = st->stx_mode & ~(uint32_t)(K_S_ISUID | K_S_ISGID),
+    .nlink = st->stx_nlink,
     .uid = K_UID,
     .gid = K_GID,
-    .dev_minor = 7,
-    .atime_ns = host_time(&st->st_atim),
-    .mtime_ns = host_time(&st->st_mtim),
-    .ctime_ns = host_time(&st->st_ctim),
-    .btime_ns = host_time(&st->st_ctim),
+    .dev_major = st->stx_dev_major + MAJOR_SHIFT,
+    .dev_minor = st->stx_dev_minor,
+    .rdev_major = st->stx_rdev_major,
+    .rdev_minor = st->stx_rdev_minor,
+    .atime_ns = ns_of(&st->stx_atime),
+    .mtime_ns = ns_of(&st->stx_mtime),
+    .ctime_ns = ns_of(&st->stx_ctime),
+    .btime_ns = ns_of(st->stx_mask & STATX_BTIME ? &st->stx_btime : &st->stx_ctime),
   };
 }
 
-static k_ret host_stat(k_inode *i, k_stat *out) {
-  struct stat st;
-  leave(i->kernel);
-  k_ret r = host_result(fstat(node_of(i)->fd, &st));
-  back(i->kernel);
-  if (r >= 0) show(&st, out);
-  return r;
-}
-
-static k_ret host_setattr(k_inode *i, const k_attr *attr) {
-  host_node *n = node_of(i);
-  if (!n->fs->writable) return -K_EROFS;
-  leave(i->kernel);
-  k_ret r = host_result(host_change(n->fd, i->mode, attr));
-  back(i->kernel);
-  return r;
-}
-
-static k_ret host_readlink(k_inode *i, char *buf, size_t cap) {
-  leave(i->kernel);
-  k_ret r = host_result(readlinkat(node_of(i)->fd, "", buf, cap));
-  back(i->kernel);
-  return r;
-}
-
-/* ---- names ---- */
-
-static k_ret host_create(k_inode *dir, k_name name, uint32_t mode, uint32_t uid, uint32_t gid, uint64_t rdev,
-                         k_inode **out) {
-  (void)uid, (void)gid, (void)rdev;
-  host_node *d = node_of(dir);
-  if (!d->fs->writable) return -K_EROFS;
-  K_TRY(room_for_descriptor(d->fs));
-  uint32_t type = mode & K_S_IFMT;
-  if (type != K_S_IFREG && type != K_S_IFDIR) return -K_EPERM;
-  char text[K_NAME_MAX + 1];
-  host_name(name, text);
-  leave(dir->kernel);
-  k_ret r = host_result(type == K_S_IFDIR ? mkdirat(d->fd, text, mode & 01777)
-                                          : host_make_file(d->fd, text, mode & 0777));
-  back(dir->kernel);
-  return r < 0 ? r : host_lookup(dir, name, NULL, out);
-}
-
-static k_ret host_symlink(k_inode *dir, k_name name, const char *target, size_t len, uint32_t uid,
-                          uint32_t gid) {
-  (void)uid, (void)gid;
-  host_node *d = node_of(dir);
-  if (!d->fs->writable) return -K_EROFS;
-  char text[K_NAME_MAX + 1], to[K_PATH_MAX];
-  if (len >= sizeof to) return -K_ENAMETOOLONG;
-  host_name(name, text);
-  memcpy(to, target, len);
-  to[len] = '\0';
-  leave(dir->kernel);
-  k_ret r = host_result(symlinkat(to, d->fd, text));
-  back(dir->kernel);
-  return r;
-}
-
-static k_ret host_link(k_inode *dir, k_name name, k_inode *target) {
-  host_node *d = node_of(dir);
-  if (!d->fs->writable) return -K_EROFS;
-  char text[K_NAME_MAX + 1];
-  host_name(name, text);
-  leave(dir->kernel);
-  k_ret r = host_result(host_link_node(node_of(target)->fd, d->fd, text));
-  back(dir->kernel);
-  return r;
-}
-
-static k_ret host_unlink(k_inode *dir, k_name name, bool directory) {
-  host_node *d = node_of(dir);
-  if (!d->fs->writable) return -K_EROFS;
-  char text[K_NAME_MAX + 1];
-  host_name(name, text);
-  leave(dir->kernel);
-  k_ret r = host_result(unlinkat(d->fd, text, directory ? AT_REMOVEDIR : 0));
-  back(dir->kernel);
-  return r;
-}
-
-static k_ret host_rename(k_inode *from, k_name old_name, k_inode *to, k_name new_name, uint32_t flags) {
-  if (!node_of(from)->fs->writable) return -K_EROFS;
-  char a[K_NAME_MAX + 1], b[K_NAME_MAX + 1];
-  host_name(old_name, a);
-  host_name(new_name, b);
-  leave(from->kernel);
-  k_ret r = host_result(renameat2(node_of(from)->fd, a, node_of(to)->fd, b, flags));
-  back(from->kernel);
-  return r;
-}
-
-/* ---- open files ---- */
-
-static int fd_of(const k_file *f) { return (int)(intptr_t)f->object; }
-
-static k_ret file_read(k_file *f, void *buf, size_t len, int64_t pos) {
-  leave(f->kernel);
-  k_ret r = host_result(host_pread(fd_of(f), buf, len, pos));
-  back(f->kernel);
-  return r;
-}
-
-static k_ret file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
-  leave(f->kernel);
-  k_ret r = host_result(host_pwrite(fd_of(f), buf, len, pos, (f->flags & K_O_APPEND) != 0));
-  back(f->kernel);
-  return r;
-}
-
-static k_ret file_size(k_file *f) {
-  struct stat st;
-  leave(f->kernel);
-  k_ret r = host_result(fstat(fd_of(f), &st));
-  back(f->kernel);
-  return r < 0 ? r : (k_ret)st.st_size;
-}
-
-static k_ret file_seek(k_file *f, int64_t pos, bool hole) {
-  leave(f->kernel);
-  k_ret r = host_result(lseek(fd_of(f), pos, hole ? SEEK_HOLE : SEEK_DATA));
-  back(f->kernel);
-  return r;
-}
-
-static k_ret file_sync(k_file *f) {
-  leave(f->kernel);
-  k_ret r = host_result(fsync(fd_of(f)));
-  back(f->kernel);
-  return r;
-}
-
-static void file_release(k_file *f) {
-  node_of(f->inode)->fs->descriptors--;
-  leave(f->kernel);
-  close(fd_of(f));
-  back(f->kernel);
-}
-
-static const k_file_ops host_file_ops = { .read = file_read,
-                                          .write = file_write,
-                                          .size = file_size,
-                                          .seek_data = file_seek,
-                                          .fsync = file_sync,
-                                          .release = file_release };
-
-/* What was read of a directory in one piece, to be given out when kernel.mu is held again. */
-static k_ret dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
-  uint64_t up;
-  k_stat st;
-  char piece[16384];
-  host_node *n = node_of(f->inode);
-  up = n->parent != NULL ? 2 : 1;
-  if (n->parent != NULL && host_stat(&n->parent->base, &st) >= 0) up = st.ino;
-  leave(f->kernel);
-  k_ret got = host_result(host_list(fd_of(f), pos, piece, sizeof piece));
-  back(f->kernel);
-  for (k_ret at = 0; at < got;) {
-    host_dirent d = host_dirent_at(piece + at);
-    if (strcmp(d.name, "..") == 0) d.ino = up;
-    if (!each(ctx, (k_name){ d.name, strlen(d.name) }, d.ino, d.mode, d.next)) return 0;
-    at += d.len;
-  }
-  return got < 0 ? got : 0;
-}
-
-static const k_file_ops host_dir_ops = {
-  .readdir = dir_readdir, .size = file_size, .fsync = file_sync, .release = file_release
-};
-
-static k_ret host_open(k_inode *i, uint32_t flags, k_file **out) {
-  host_node *n = node_of(i);
-  if (!k_is_reg(i) && !k_is_dir(i)) return -K_EACCES;
-  if (!n->fs->writable && (flags & K_O_ACCMODE) != K_O_RDONLY) return -K_EROFS;
-  K_TRY(room_for_descriptor(n->fs));
-  leave(i->kernel);
-  k_ret fd = host_result(host_reopen(n->fd, (int)(flags & K_O_ACCMODE) | (k_is_dir(i) ? O_DIRECTORY : 0)));
-  back(i->kernel);
-  if (fd < 0) return fd;
-  k_inode_ref(i);
-  k_ret r = k_file_new(i->kernel, k_is_dir(i) ? &host_dir_ops : &host_file_ops, flags, i,
-                       (void *)(intptr_t)fd, out);
-  if (r < 0) {
-    close((int)fd);
-    k_inode_unref(i);
-    return r;
-  }
-  n->fs->descriptors++;
+static k_ret get_stat(k_inode *i, k_stat *out) {
+  host_node *n = host_of(i);
+  struct statx st;
+  host_leave(n->fs);
+  k_ret r = host_stat(n->fd, &st);
+  host_return(n->fs);
+  if (r < 0) return r;
+  host_node_seen(n, &st);
+  i->mode = (i->mode & K_S_IFMT) | (st.stx_mode & 01777);
+  show(&st, out);
   return 0;
 }
 
-static const k_inode_ops host_inode_ops = {
-  .stat = host_stat,
-  .setattr = host_setattr,
-  .open = host_open,
-  .readlink = host_readlink,
-  .lookup = host_lookup,
-  .parent = host_parent,
-  .name_of = host_name_of,
+static k_ret get_statfs(k_inode *i, k_statfs *out) {
+  const host_node *n = host_of(i);
+  struct statfs st;
+  host_leave(n->fs);
+  k_ret r = host_statfs(n->fd, &st);
+  host_return(n->fs);
+  if (r < 0) return r;
+  *out = (k_statfs){
+    .type = (uint64_t)st.f_type,
+    .block_size = (uint64_t)st.f_bsize,
+    .blocks = st.f_blocks,
+    .blocks_free = st.f_bavail,
+    .files = st.f_files,
+    .files_free = st.f_ffree,
+    .name_max = (uint64_t)st.f_namelen,
+  };
+  return 0;
+}
+
+/* ---- the file itself, for reading or writing ---- */
+
+static k_ret reopen_dir(host_node *n, uint64_t flags) {
+  host_leave(n->fs);
+  k_ret fd = host_open(n->fd, ".", flags | O_DIRECTORY, 0, n->fs->highest);
+  host_return(n->fs);
+  return fd;
+}
+
+/* Must be the file that `n` is; gives back what else it finds there. */
+static k_ret open_same(const host_node *n, int dir, const char *name, uint64_t flags) {
+  struct statx st;
+  k_ret fd = host_open(dir, name, flags, 0, n->fs->highest);
+  if (fd < 0) return fd == -K_ELOOP ? -K_ESTALE : fd;
+  k_ret r = host_stat((int)fd, &st);
+  if (r >= 0) r = host_node_is(n, &st) ? fd : -K_ESTALE;
+  if (r < 0) host_close((int)fd);
+  return r;
+}
+
+static k_ret reopen_file(host_node *n, uint64_t flags) {
+  if (n->gone) return -K_ENOENT;
+  host_text name;
+  host_node *dir = n->parent;
+  host_text_of((k_name){ n->name, strlen(n->name) }, name);
+  k_inode_ref(&dir->base);
+  host_leave(n->fs);
+  k_ret fd = open_same(n, dir->fd, name, flags);
+  host_return(n->fs);
+  k_inode_unref(&dir->base);
+  return fd;
+}
+
+k_ret host_reopen(host_node *n, uint64_t flags) {
+  if (!k_is_dir(&n->base) && !k_is_reg(&n->base)) return -K_EACCES;
+  K_TRY(host_count(n->fs));
+  k_ret fd = k_is_dir(&n->base) ? reopen_dir(n, flags) : reopen_file(n, flags);
+  if (fd < 0) host_uncount(n->fs);
+  return fd;
+}
+
+/* ---- changing attributes ---- */
+
+static k_ret set_size(host_node *n, uint64_t size) {
+  k_ret fd = host_reopen(n, O_WRONLY);
+  if (fd < 0) return fd;
+  host_leave(n->fs);
+  k_ret r = host_truncate((int)fd, size);
+  host_return(n->fs);
+  host_close_counted(n->fs, (int)fd);
+  host_node_changed(n);
+  return r;
+}
+
+/* Hosts before Linux 6.6 change the mode of an open file only. */
+static k_ret set_mode_open(host_node *n, uint32_t mode) {
+  k_ret fd = host_reopen(n, O_RDONLY);
+  if (fd < 0) return fd;
+  host_leave(n->fs);
+  k_ret r = host_chmod_open((int)fd, mode);
+  host_return(n->fs);
+  host_close_counted(n->fs, (int)fd);
+  return r;
+}
+
+static k_ret set_mode(host_node *n, uint32_t mode) {
+  mode &= 01777;
+  host_leave(n->fs);
+  k_ret r = host_chmod(n->fd, mode);
+  host_return(n->fs);
+  return r == -K_EOPNOTSUPP ? set_mode_open(n, mode) : r;
+}
+
+static struct timespec timespec_of(bool wanted, int64_t ns) {
+  if (!wanted) return (struct timespec){ .tv_nsec = UTIME_OMIT };
+  int64_t sec = ns / NS_PER_SEC, rest = ns % NS_PER_SEC;
+  if (rest < 0) sec--, rest += NS_PER_SEC;
+  return (struct timespec){ .tv_sec = sec, .tv_nsec = rest };
+}
+
+static k_ret set_times(host_node *n, const k_attr *attr) {
+  const struct timespec times[2] = { timespec_of(attr->which & K_ATTR_ATIME, attr->atime_ns),
+                                     timespec_of(attr->which & K_ATTR_MTIME, attr->mtime_ns) };
+  host_leave(n->fs);
+  k_ret r = host_utimens(n->fd, times);
+  host_return(n->fs);
+  return r;
+}
+
+static k_ret setattr(k_inode *i, const k_attr *attr) {
+  host_node *n = host_of(i);
+  if (!n->fs->writable) return -K_EROFS;
+  if ((attr->which & K_ATTR_UID) && attr->uid != K_UID) return -K_EPERM;
+  if ((attr->which & K_ATTR_GID) && attr->gid != K_GID) return -K_EPERM;
+  if (attr->which & K_ATTR_SIZE) K_TRY(set_size(n, attr->size));
+  if (attr->which & K_ATTR_MODE) K_TRY(set_mode(n, attr->mode));
+  if (attr->which & (K_ATTR_ATIME | K_ATTR_MTIME)) K_TRY(set_times(n, attr));
+  return 0;
+}
+
+const k_inode_ops host_inode_ops = {
+  .stat = get_stat,
+  .setattr = setattr,
+  .open = host_open_file,
+  .readlink = read_link,
+  .lookup = lookup,
+  .parent = parent,
+  .name_of = name_of,
   .create = host_create,
-  .symlink = host_symlink,
-  .link = host_link,
-  .unlink = host_unlink,
-  .rename = host_rename,
-  .release = host_release,
+  .symlink = host_make_symlink,
+  .link = host_make_link,
+  .unlink = host_remove,
+  .rename = host_move,
+  .statfs = get_statfs,
+  .release = host_node_release,
 };
 
-k_ret hostfs_new(int dirfd, bool writable, k_inode **out) {
-  struct stat st;
-  int fd = mem_fault_here() ? -1 : host_open_root(dirfd);
-  if (fd < 0) return host_result(-1);
-  if (fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode)) {
-    close(fd);
-    return -K_ENOTDIR;
-  }
-  host_fs *fs = mem_zalloc(sizeof *fs);
-  if (fs == NULL) {
-    close(fd);
-    return -K_ENOMEM;
-  }
-  fs->writable = writable;
-  k_ret r = node_new(fs, NULL, fd, shown_mode(st.st_mode), (k_name){ "", 0 }, out);
-  if (r < 0) mem_free(fs);
+/* ---- the file system ---- */
+
+/* The last quarter of the descriptors that the process may have is not for guests. */
+static int highest_descriptor(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX) return INT32_MAX;
+  return (int)(limit.rlim_cur - limit.rlim_cur / 4) - 1;
+}
+
+static k_ret open_root(hostfs *fs, int dirfd) {
+  struct statx st;
+  K_TRY(host_count(fs));
+  k_ret fd = host_open(dirfd, ".", O_PATH | O_DIRECTORY, 0, fs->highest);
+  if (fd < 0) return fd;
+  k_ret r = host_stat((int)fd, &st);
+  if (r >= 0) return host_adopt(fs, NULL, NULL, (int)fd, &st, &fs->root);
+  host_close((int)fd);
   return r;
+}
+
+k_ret hostfs_new(int dirfd, bool writable, k_inode **out) {
+  hostfs *fs = mem_zalloc(sizeof *fs);
+  if (fs == NULL) return -K_ENOMEM;
+  *fs = (hostfs){ .writable = writable, .highest = highest_descriptor() };
+  for (size_t b = 0; b < HOST_BUCKETS; b++) list_init(&fs->nodes[b]);
+  k_ret r = open_root(fs, dirfd);
+  if (r < 0) {
+    mem_free(fs);
+    return r;
+  }
+  *out = &fs->root->base;
+  return 0;
 }

@@ -289,6 +289,7 @@ const k_inode_ops mem_inode_ops = {
   .unlink = mem_unlink,
   .rename = mem_rename,
   .release = release,
+  .has_fifos = true,
 };
 
 /* ---- the file system ---- */

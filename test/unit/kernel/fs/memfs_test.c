@@ -268,7 +268,7 @@ TREE(a_listing_begins_with_the_dots) {
 
 TREE(removing_each_name_as_it_is_listed_misses_none) {
   make_dir(t, "/d");
-  char path[32];
+  char path[K_NAME_MAX + 8];
   for (int i = 0; i < 1000; i++) {
     snprintf(path, sizeof path, "/d/f%d", i);
     put(t, path, "");
