@@ -153,3 +153,30 @@ static int refuses(k_process *p, void *arg) {
 }
 
 TEST(epoll_refuses_as_its_page_says) { EXPECT_EQ(native_run(refuses, NULL), 0); }
+
+TEST(no_memory_for_a_set_leaks_nothing) {
+  native *n = native_new(NULL);
+  k_kernel *k = native_kernel(n);
+  k_process *p = NULL;
+  k_lock(k);
+  EXPECT_EQ(k_process_new(k, NULL, &p), 0);
+  AT_EVERY_FAULT {
+    k_file *set = NULL, *in = NULL, *out = NULL;
+    k_epoll_event event = { .events = K_POLLIN };
+    k_ret r = k_epoll_new(k, &set);
+    if (r >= 0) r = k_pipe_new(k, 0, &in, &out);
+    if (r >= 0) r = k_fd_put(&p->fds, k_file_ref(in), 0, false);
+    if (r < 0 && in != NULL) k_file_unref(in);
+    if (r >= 0) r = k_epoll_ctl(p, set, K_EPOLL_CTL_ADD, 0, &event);
+    if (r >= 0) r = k_epoll_wait(p, set, &event, 1, clock_mono_ns() + 1, NULL);
+    EXPECT(r == 0 || r == -K_ENOMEM);
+    k_file_unref(set);
+    k_file_unref(in);
+    k_file_unref(out);
+    k_fdtable_clear(&p->fds);
+    EXPECT_EQ(k->interest_count, 0);
+  }
+  k_process_discard(p);
+  k_unlock(k);
+  native_free(n);
+}

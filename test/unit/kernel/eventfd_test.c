@@ -59,3 +59,20 @@ TEST(an_eventfd_moves_eight_bytes_or_none) {
   EXPECT_EQ(k_file_write(NULL, at.file, &value, 7), -K_EINVAL);
   place_free(&at);
 }
+
+TEST(no_memory_makes_no_event_descriptor_and_leaks_nothing) {
+  native *n = native_new(NULL);
+  k_kernel *k = native_kernel(n);
+  k_lock(k);
+  AT_EVERY_FAULT {
+    k_file *event = NULL, *timer = NULL;
+    k_ret r = k_eventfd(k, 0, false, 0, &event);
+    if (r >= 0) r = k_timerfd(k, false, 0, &timer);
+    if (r >= 0) r = k_timerfd_set(timer, false, 3600 * NS_PER_SEC, 0, NULL, NULL);
+    EXPECT(r == 0 || r == -K_ENOMEM);
+    k_file_unref(event);
+    k_file_unref(timer);
+  }
+  k_unlock(k);
+  native_free(n);
+}

@@ -3,6 +3,8 @@
 #include "kernel/vfs.h"
 #include "native_runner.h"
 
+#include <time.h>
+
 static char contents[64];
 static size_t size;
 
@@ -180,3 +182,48 @@ TEST(the_embedder_never_sleeps_in_a_read) {
   EXPECT_EQ(k_file_read(NULL, at.file, &c, 1), 0);
   place_free(&at);
 }
+
+/* ---- a file of the host: its operations let go of the mutex ---- */
+
+static _Atomic int in_host, at_once;
+
+static k_ret slow_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+  k_unlock(f->kernel);
+  if (in_host++ != 0) at_once++;
+  struct timespec pause = { .tv_nsec = 100000 };
+  nanosleep(&pause, NULL);
+  in_host--;
+  k_lock(f->kernel);
+  return mem_write(f, buf, len, pos);
+}
+
+static const k_file_ops slow_ops = { .write = slow_write, .size = mem_size };
+
+static int writes_slowly(k_process *p, void *arg) {
+  (void)arg;
+  for (int i = 0; i < 5; i++) NEED_EQ(native_write(p, 0, "ab", 2), 2);
+  return 0;
+}
+
+static k_ret open_slow(k_process *p) {
+  k_file *f = NULL;
+  K_TRY(k_file_new(p->kernel, &slow_ops, K_O_RDWR, NULL, NULL, &f));
+  return k_fd_add(&p->fds, f, 0, false);
+}
+
+static int shares_slowly(k_process *p, void *arg) {
+  (void)arg;
+  k_wait_result got;
+  size = 0;
+  at_once = 0;
+  memset(contents, 0, sizeof contents);
+  NEED_EQ(SYS(open_slow(p)), 0);
+  for (int i = 0; i < 3; i++) NEED(native_fork(p, writes_slowly, NULL) > 0);
+  for (int i = 0; i < 3; i++) NEED(SYS(k_wait(p, -1, K_WEXITED, &got)) > 0);
+  NEED_EQ(size, 30);
+  NEED_EQ(at_once, 0);
+  for (size_t i = 0; i < 30; i++) NEED_EQ(contents[i], i % 2 == 0 ? 'a' : 'b');
+  return 0;
+}
+
+TEST(a_shared_position_is_used_by_one_at_a_time) { EXPECT_EQ(native_run(shares_slowly, NULL), 0); }

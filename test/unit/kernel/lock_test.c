@@ -255,3 +255,28 @@ static int forks_with_flock(k_process *p, void *arg) {
 }
 
 TEST(flock_is_shared_over_fork) { EXPECT_EQ(native_run(forks_with_flock, NULL), 0); }
+
+TEST(no_memory_for_a_lock_changes_nothing) {
+  native *n = native_new(NULL);
+  k_kernel *k = native_kernel(n);
+  k_process *p = NULL;
+  k_file *f = NULL;
+  k_lock(k);
+  EXPECT_EQ(k_process_new(k, NULL, &p), 0);
+  EXPECT_EQ(vfs_open(&p->view, NULL, "/tmp/locked", K_O_CREAT | K_O_RDWR, 0644, &f), 0);
+  EXPECT_EQ(k_fd_add(&p->fds, f, 0, false), 0);
+  k_flock whole = { .type = K_F_WRLCK }, hole = { .type = K_F_UNLCK, .start = 5, .len = 5 };
+  AT_EVERY_FAULT {
+    k_ret r = k_fcntl_lock(p, 0, K_F_SETLK, &whole);
+    EXPECT(r == 0 ? k->lock_count == 1 : r == -K_ENOLCK && k->lock_count == 0);
+    if (r == 0) {
+      r = k_fcntl_lock(p, 0, K_F_SETLK, &hole);
+      EXPECT(r == 0 ? k->lock_count == 2 : r == -K_ENOLCK && k->lock_count == 1);
+    }
+    k_locks_drop_table(k, &p->fds, f->inode);
+    EXPECT(list_empty(&k->locked));
+  }
+  k_process_discard(p);
+  k_unlock(k);
+  native_free(n);
+}
