@@ -6,8 +6,9 @@
  *
  * Streams     an input stream is a pipe whose writing end the embedder holds; an output stream hands each
  * write of the guest to a function of the embedder, in order, never two at once for one job, with kernel.mu
- * released; the writer sleeps meanwhile, so a slow embedder slows the guest and no buffer grows. Locks all
- * require kernel.mu unless said otherwise. */
+ * released; the writer sleeps meanwhile, so a slow embedder slows the guest and no buffer grows.
+ *
+ * Locks       all require kernel.mu unless said otherwise. */
 #pragma once
 
 #include "kernel/process.h"
@@ -38,7 +39,7 @@ struct k_job {
 };
 
 k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED;
-void k_job_unref(k_job *job);
+void k_job_unref(k_job *job); /* NULL is fine; the last one may release and retake kernel.mu */
 
 /* Standard descriptors 0, 1, 2 of a process of this job. With `input_open` descriptor 0 reads what
  * k_job_write sends; else it is at end of file (/dev/null). */

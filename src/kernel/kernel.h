@@ -7,6 +7,7 @@
  *             queues. Order: kernel.mu, then nothing: a callback of the embedder, a host file operation, the
  *             loading of a program are all made with kernel.mu released (k_unlock ... k_lock), and what was
  *             learnt before is looked at again afterwards. Only kernel/wait.c sleeps with it.
+ *
  * Threads     a process runs on one thread of its own; threads of the embedder come in through vfs.h,
  * process.h and job.h. */
 #pragma once

@@ -1,7 +1,11 @@
 /* pipe.h - pipes, FIFOs and local socket pairs (pipe(2), pipe(7), fifo(7), socketpair(2), unix(7)).
  *
- * Invariant   a write of up to K_PIPE_ATOMIC bytes never splits. Queues hold at most their capacity: nothing
- * here grows. Not here    named unix sockets (bind, listen), descriptor passing, splice, packet mode. */
+ * Invariant   a write of up to K_PIPE_ATOMIC bytes never splits. Queues hold at most their capacity, and the
+ *             bytes in them are charged to the memory of the sandbox.
+ *
+ * Locks       all require kernel.mu.
+ *
+ * Not here    named unix sockets (bind, listen), descriptor passing, splice, packet mode. */
 #pragma once
 
 #include "kernel/file.h"

@@ -3,9 +3,13 @@
  * Life        k_process_fork makes a copy that nobody runs yet; k_process_start hands it to the runner. A
  * child of vfork(2) is not started: it lives on its parent's thread until it execs (then it is started) or
  * exits. k_process_exit makes a zombie; the parent's wait frees it. Orphans go to init, which reaps at once.
- * Threads     only the thread that runs a process changes its descriptors, mask, actions and directory.
- * Others send signals. Locks       all require kernel.mu. Not here    threads (clone(2) with CLONE_VM),
- * ptrace, capabilities, other users. */
+ *
+ * Threads     only the thread that runs a process changes its descriptors, mask, actions and directory;
+ *             others send signals.
+ *
+ * Locks       all require kernel.mu.
+ *
+ * Not here    threads (clone(2) with CLONE_VM), ptrace, capabilities, other users. */
 #pragma once
 
 #include "kernel/file.h"
@@ -66,11 +70,10 @@ struct k_process {
   bool dying;             /* its thread must leave; exit_status is set */
   bool zombie, stopped, has_execed;
   bool stop_reported, continue_pending; /* for WUNTRACED and WCONTINUED */
-  int32_t
-      exit_status; /* as wait(2) gives it: code << 8, or the signal (| 0x80: with the text in `end_detail`) */
+  int32_t exit_status; /* as wait(2) gives it: code << 8, or the signal; core files are never written */
   int32_t stop_signal;
-  uint64_t memory;                              /* linear memory charged to the kernel for it */
-  int64_t start_ns;                             /* k_mono_ns */
+  uint64_t memory;  /* linear memory charged to the kernel for it; k_process_exit gives back what is left */
+  int64_t start_ns; /* k_mono_ns */
   int64_t user_ns, system_ns;                   /* kept by the runner */
   int64_t children_user_ns, children_system_ns; /* of those waited for */
   bool started;                                 /* the runner has it; counted in kernel.threads */
