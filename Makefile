@@ -11,7 +11,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch build guests build-asan build-tsan build-fuzz test bench install clean
+.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test bench install clean
 
 all: guests
 
@@ -49,11 +49,16 @@ build: build/build.ninja fetch
 	@scripts/quietly build -j $(JOBS)
 	@ln -sfn build/src/cli/cay cay
 
+build-asan: TARGET = all tests
 build-tsan: TARGET = units
 build-fuzz: TARGET = fuzzers
 build-asan build-tsan build-fuzz: %: %/build.ninja fetch
 	@scripts/quietly $@ -j $(JOBS) $(TARGET)
 	@ln -sfn ../../../build/guest $@/src/cay/guest
+
+# For scripts/unit without sanitizers.
+units: build
+	@scripts/quietly build -j $(JOBS) units
 
 # ---- what runs inside ----
 
