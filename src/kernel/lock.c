@@ -99,6 +99,7 @@ static void cut_out(k_kernel *k, k_lock_set *s, const record *range, record **sp
     if (r->first < range->first && r->last > range->last) {
       record *tail = *spare;
       *spare = NULL;
+      assert(tail != NULL); /* a second one would overlap the first */
       *tail = (record){ .owner = r->owner,
                         .first = range->last + 1,
                         .last = r->last,
