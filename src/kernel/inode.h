@@ -69,6 +69,8 @@ typedef struct k_inode_ops {
                   k_inode **out);               /* [host] [ENOTDIR] viewer: who asks (procfs), or NULL */
   k_ret (*parent)(k_inode *dir, k_inode **out); /* of a root: itself */
   k_ret (*name_of)(k_inode *dir, char *buf, size_t cap); /* name in its parent, length; ENOENT when removed */
+  k_ret (*was)(k_inode *inode, char *buf,
+               size_t cap); /* [ENOENT] "/a/b": where it was in its file system while it had a name; length */
   k_ret (*create)(k_inode *dir, k_name name, uint32_t mode, uint32_t uid, uint32_t gid, uint64_t rdev,
                   k_inode **out); /* [host] [EPERM]; any type but a symlink by mode; EEXIST */
   k_ret (*create_unnamed)(k_inode *dir, uint32_t mode, uint32_t uid, uint32_t gid, bool linkable,

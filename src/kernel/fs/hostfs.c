@@ -65,6 +65,19 @@ static k_ret name_of(k_inode *dir, char *buf, size_t cap) {
   return (k_ret)len;
 }
 
+static k_ret was(k_inode *i, char *buf, size_t cap) {
+  size_t at = cap;
+  for (const host_node *n = host_of(i); n->parent != NULL; n = n->parent) {
+    size_t len = strlen(n->name);
+    if (len + 1 > at) return -K_ENAMETOOLONG;
+    at -= len;
+    memcpy(buf + at, n->name, len);
+    buf[--at] = '/';
+  }
+  memmove(buf, buf + at, cap - at);
+  return (k_ret)(cap - at);
+}
+
 static k_ret read_link(k_inode *i, char *buf, size_t cap) {
   const host_node *n = host_of(i);
   if (!k_is_link(i)) return -K_EINVAL;
@@ -240,6 +253,7 @@ const k_inode_ops host_inode_ops = {
   .lookup = lookup,
   .parent = parent,
   .name_of = name_of,
+  .was = was,
   .create = host_create,
   .symlink = host_make_symlink,
   .link = host_make_link,

@@ -189,6 +189,7 @@ static void free_one(mem_inode *i, k_kernel *k) {
   if (removed) k_inode_unref(&parent->base);
   alias_forget(i);
   give_back_quota(i, k);
+  mem_free(i->was);
   mem_free(i->target);
   i->fs->inode_count--;
   mem_free(i);
@@ -282,6 +283,7 @@ const k_inode_ops mem_inode_ops = {
   .lookup = mem_lookup,
   .parent = mem_parent,
   .name_of = mem_name_of,
+  .was = mem_was,
   .create = mem_create,
   .create_unnamed = mem_create_unnamed,
   .symlink = mem_symlink,

@@ -51,6 +51,7 @@ struct mem_inode {
   bool linkable; /* without a name, and may be given one (O_TMPFILE) */
   mem_dir dir;
   mem_contents contents;
+  char *was;    /* the path it had when its last name went, if somebody still uses it */
   char *target; /* of a symlink made here, charged to the quota; inherited ones have origin->target */
 };
 
@@ -118,6 +119,7 @@ const mem_entry *mem_dir_own(const mem_inode *dir, const mem_child *c);
 k_ret mem_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) CHECKED;
 k_ret mem_parent(k_inode *dir, k_inode **out) CHECKED;
 k_ret mem_name_of(k_inode *dir, char *buf, size_t cap) CHECKED;
+k_ret mem_was(k_inode *inode, char *buf, size_t cap) CHECKED;
 k_ret mem_create(k_inode *dir, k_name name, uint32_t mode, uint32_t uid, uint32_t gid, uint64_t rdev,
                  k_inode **out) CHECKED;
 k_ret mem_create_unnamed(k_inode *dir, uint32_t mode, uint32_t uid, uint32_t gid, bool linkable,

@@ -35,6 +35,41 @@ k_ret mem_name_of(k_inode *dir, char *buf, size_t cap) {
   return (k_ret)e->len;
 }
 
+/* The path of `dir` and a name in it, from the end of `buf` backwards; NULL when it does not fit. */
+static char *path_in(const mem_inode *dir, const char *name, size_t len, char *buf, size_t cap) {
+  char *at = buf + cap - 1;
+  *at = '\0';
+  for (;;) {
+    if (len + 1 > (size_t)(at - buf)) return NULL;
+    at -= len;
+    memcpy(at, name, len);
+    *--at = '/';
+    const mem_entry *e = dir->dir.entry;
+    if (e == NULL) return at;
+    name = e->name;
+    len = e->len;
+    dir = dir->dir.parent;
+  }
+}
+
+/* Whoever has it open may ask for its name (/proc/self/fd): only then is it worth the memory. */
+static void remember(mem_inode *i, const mem_inode *dir, const mem_entry *e) {
+  char buf[K_PATH_MAX];
+  if (i->base.refs == 1 || (!k_is_dir(&i->base) && i->nlink > 1)) return;
+  const char *path = path_in(dir, e->name, e->len, buf, sizeof buf);
+  mem_free(i->was);
+  i->was = path != NULL ? mem_strdup(path) : NULL;
+}
+
+k_ret mem_was(k_inode *inode, char *buf, size_t cap) {
+  const mem_inode *i = mem_of(inode);
+  if (i->was == NULL) return -K_ENOENT;
+  size_t len = strlen(i->was);
+  if (len > cap) return -K_ENAMETOOLONG;
+  memcpy(buf, i->was, len);
+  return (k_ret)len;
+}
+
 /* ---- making ---- */
 
 /* An entry for a new name in a directory that still exists. */
@@ -174,6 +209,7 @@ k_ret mem_unlink(k_inode *base, k_name name, bool directory) {
   if (directory && i->dir.count != 0) return -K_ENOTEMPTY;
   touch_anyway(dir);
   mem_stamp(dir, true);
+  remember(i, dir, e);
   mem_dir_clear(dir, e);
   lost_name(i);
   return 0;
@@ -201,6 +237,7 @@ static k_ret exchange(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b
 
 /* Over a name that is there: it keeps its place. Cannot fail. */
 static k_ret move_over(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b) {
+  remember(b->inode, to, b);
   mem_inode *moved = mem_dir_clear(from, a);
   mem_inode *old = mem_dir_replace(to, b, moved);
   moved_in(from, to, moved);

@@ -21,7 +21,7 @@ static k_ret put_strings(char *const *list, uint32_t count, buf *out) {
 }
 
 k_ret proc_cmdline(k_kernel *k, k_process *p, buf *out) {
-  (void)k;
+  if (p == k->init) return result(buf_append(out, p->comm, strlen(p->comm) + 1));
   return p->program != NULL && !p->zombie ? put_strings(p->program->argv, p->program->argc, out) : 0;
 }
 
@@ -149,11 +149,27 @@ static const char *object_name(uint32_t mode) {
   }
 }
 
+/* Without a name any more: the one it had. */
+static k_ret former_name(k_kernel *k, k_inode *inode, char *text, size_t cap) {
+  const char *mount = vfs_mount_of(k, inode)->path;
+  size_t len = strcmp(mount, "/") != 0 ? strlen(mount) : 0;
+  if (len >= cap) return -K_ENAMETOOLONG;
+  memcpy(text, mount, len);
+  k_ret n = inode->ops->was != NULL ? inode->ops->was(inode, text + len, cap - len) : 0;
+  if (n < 0) n = 0;
+  len += (size_t)n;
+  if (len == 0) text[len++] = '/';
+  if (len >= cap) return -K_ENAMETOOLONG;
+  return (k_ret)len + snprintf(text + len, cap - len, " (deleted)");
+}
+
+k_ret proc_inode_name(k_process *p, k_inode *inode, char *text, size_t cap) {
+  k_ret r = vfs_path_of(&p->view, inode, text, cap);
+  return r == -K_ENOENT ? former_name(p->kernel, inode, text, cap) : r;
+}
+
 k_ret proc_file_name(k_process *p, k_file *f, char *text, size_t cap) {
-  if (f->inode != NULL) {
-    k_ret r = vfs_path_of(&p->view, f->inode, text, cap);
-    return r == -K_ENOENT ? snprintf(text, cap, "/ (deleted)") : r;
-  }
+  if (f->inode != NULL) return proc_inode_name(p, f->inode, text, cap);
   k_stat st = { 0 };
   K_TRY(k_file_stat(f, &st));
   return snprintf(text, cap, "%s:[%" PRIu64 "]", object_name(st.mode), st.ino);

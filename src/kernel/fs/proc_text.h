@@ -14,4 +14,6 @@ proc_text_fn proc_cpuinfo, proc_filesystems, proc_loadavg, proc_meminfo, proc_sy
 proc_text_fn proc_hostname, proc_osrelease, proc_ostype, proc_pid_max, proc_uuid;
 
 /* Where /proc/pid/fd/N says it leads: length. */
-k_ret proc_file_name(k_process *p, k_file *f, char *text, size_t cap);
+k_ret proc_file_name(k_process *p, k_file *f, char *text, size_t cap) CHECKED;
+/* The same for an inode: "/a/b", or "/a/b (deleted)". */
+k_ret proc_inode_name(k_process *p, k_inode *inode, char *text, size_t cap) CHECKED;

@@ -109,6 +109,7 @@ typedef struct proc_node {
   const struct row *row;
   struct proc_node *parent; /* a reference; NULL for the root */
   int32_t pid, fd;          /* 0, -1: none */
+  uint64_t ino;
 } proc_node;
 
 static proc_node *node_of(k_inode *i) { return CONTAINER_OF(i, proc_node, base); }
@@ -126,8 +127,22 @@ static uint32_t type_of(enum kind kind) {
 
 static const k_inode_ops proc_inode_ops;
 
+/* A name below a directory always has the same number, without a table of them (FNV-1a). */
+static uint64_t ino_below(const proc_node *dir, const char *name) {
+  uint64_t h = dir->ino ^ 0xcbf29ce484222325U;
+  for (; *name != '\0'; name++) h = (h ^ (uint8_t)*name) * 0x100000001b3U;
+  return h >> 16 | 2;
+}
+
+static const char *name_in(const struct row *row, int32_t number, char text[static 16]) {
+  if (row->name[0] != '\0') return row->name;
+  snprintf(text, 16, "%d", number);
+  return text;
+}
+
 static k_ret node_new(proc_fs *fs, proc_node *parent, const struct row *row, int32_t pid, int32_t fd,
                       k_inode **out) {
+  char text[16];
   proc_node *n = mem_zalloc(sizeof *n);
   if (n == NULL) return -K_ENOMEM;
   n->base = (k_inode){ .ops = &proc_inode_ops, .fs = fs, .refs = 1, .mode = type_of(row->kind) | row->mode };
@@ -135,9 +150,11 @@ static k_ret node_new(proc_fs *fs, proc_node *parent, const struct row *row, int
   n->row = row;
   n->pid = pid;
   n->fd = fd;
+  n->ino = 1;
   if (parent != NULL) {
     n->parent = parent;
     n->base.kernel = parent->base.kernel;
+    n->ino = ino_below(parent, name_in(row, fd >= 0 ? fd : pid, text));
     k_inode_ref(&parent->base);
   }
   fs->nodes++;
@@ -162,13 +179,6 @@ static k_ret alive(const proc_node *n, k_process **out) {
   return *out != NULL ? 0 : -K_ESRCH;
 }
 
-/* Numbers of inodes: a row's place, the process and the descriptor, so that they stay while the thing does.
- */
-static uint64_t ino_of(const proc_node *n) {
-  uint64_t place = (uint64_t)((uintptr_t)n->row & 0xffffff);
-  return 1 + (place | (uint64_t)(uint32_t)n->pid << 24 | (uint64_t)(uint32_t)(n->fd + 1) << 44);
-}
-
 static k_ret proc_stat_inode(k_inode *i, k_stat *out) {
   proc_node *n = node_of(i);
   k_process *p = process_of(n);
@@ -176,7 +186,7 @@ static k_ret proc_stat_inode(k_inode *i, k_stat *out) {
   int64_t when = i->kernel != NULL ? k_real_ns(i->kernel) : 0;
   if (p != NULL) when -= k_mono_ns(i->kernel) - p->start_ns;
   *out = (k_stat){
-    .ino = ino_of(n),
+    .ino = n->ino,
     .mode = i->mode,
     .nlink = k_is_dir(i) ? 2 : 1,
     .dev_minor = 4,
@@ -184,8 +194,8 @@ static k_ret proc_stat_inode(k_inode *i, k_stat *out) {
     .mtime_ns = when,
     .ctime_ns = when,
     .btime_ns = when,
-    .uid = p != NULL ? K_UID : 0,
-    .gid = p != NULL ? K_GID : 0,
+    .uid = p != NULL && p != i->kernel->init ? K_UID : 0,
+    .gid = p != NULL && p != i->kernel->init ? K_GID : 0,
   };
   return 0;
 }
@@ -254,11 +264,7 @@ static k_ret proc_name_of(k_inode *dir, char *buf, size_t cap) {
   proc_node *n = node_of(dir);
   char text[16];
   if (n->parent == NULL) return -K_ENOENT;
-  const char *name = n->row->name;
-  if (n->row->kind == DIR_PID) {
-    snprintf(text, sizeof text, "%d", n->pid);
-    name = text;
-  }
+  const char *name = name_in(n->row, n->fd >= 0 ? n->fd : n->pid, text);
   size_t len = strlen(name);
   if (len > cap) return -K_ENAMETOOLONG;
   memcpy(buf, name, len);
@@ -284,7 +290,7 @@ static k_ret describe_process(const proc_node *n, char *text, size_t cap) {
   }
   OWNED(k_inode_unref) k_inode *to = NULL;
   K_TRY(n->row->find(p, &to));
-  return vfs_path_of(&p->view, to, text, cap);
+  return proc_inode_name(p, to, text, cap);
 }
 
 static k_ret proc_readlink(k_inode *i, char *buf, size_t cap) {
@@ -299,6 +305,7 @@ static k_ret proc_readlink(k_inode *i, char *buf, size_t cap) {
   default: return -K_EINVAL;
   }
   if (len < 0) return len;
+  if (len >= (k_ret)sizeof text) return -K_ENAMETOOLONG;
   size_t take = (size_t)len < cap ? (size_t)len : cap;
   memcpy(buf, text, take);
   return (k_ret)take;
@@ -306,47 +313,64 @@ static k_ret proc_readlink(k_inode *i, char *buf, size_t cap) {
 
 /* ---- listing ---- */
 
-static k_ret list_rows(const struct row *rows, int64_t first, int64_t pos, k_dirent_fn *each, void *ctx) {
-  for (size_t i = pos > first ? (size_t)(pos - first) : 0; rows != NULL && rows[i].name != NULL; i++) {
-    k_name name = { rows[i].name, strlen(rows[i].name) };
-    if (!each(ctx, name, 2 + i, type_of(rows[i].kind), first + (int64_t)i + 1)) return 1;
-  }
-  return 0;
+typedef struct lister {
+  const proc_node *dir;
+  int64_t pos;
+  k_dirent_fn *each;
+  void *ctx;
+} lister;
+
+static bool list_one(const lister *l, const char *name, uint32_t mode, int64_t next) {
+  return l->each(l->ctx, (k_name){ name, strlen(name) }, ino_below(l->dir, name), mode, next);
+}
+
+static bool list_dots(const lister *l) {
+  const proc_node *n = l->dir, *up = n->parent != NULL ? n->parent : n;
+  if (l->pos < 1 && !l->each(l->ctx, (k_name){ ".", 1 }, n->ino, K_S_IFDIR, 1)) return false;
+  return l->pos >= 2 || l->each(l->ctx, (k_name){ "..", 2 }, up->ino, K_S_IFDIR, 2);
 }
 
 enum { POS_ROWS = 2, POS_NUMBERS = 100 };
 
-static bool give_number(int32_t n, uint32_t mode, k_dirent_fn *each, void *ctx) {
-  char text[16];
-  int len = snprintf(text, sizeof text, "%d", n);
-  return each(ctx, (k_name){ text, (size_t)len }, 1000 + (uint64_t)(uint32_t)n, mode, POS_NUMBERS + n + 1);
+static bool list_rows(const lister *l) {
+  const struct row *rows = l->dir->row->below;
+  if (rows == NULL || l->pos >= POS_NUMBERS) return true;
+  for (size_t i = l->pos > POS_ROWS ? (size_t)(l->pos - POS_ROWS) : 0; rows[i].name != NULL; i++)
+    if (!list_one(l, rows[i].name, type_of(rows[i].kind), POS_ROWS + (int64_t)i + 1)) return false;
+  return true;
 }
 
-static void list_processes(k_kernel *k, int64_t pos, k_dirent_fn *each, void *ctx) {
-  for (;;) { /* by number, so that a listing goes on rightly whoever came and went */
+static bool list_number(const lister *l, int32_t n, uint32_t mode) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", n);
+  return list_one(l, text, mode, POS_NUMBERS + (int64_t)n + 1);
+}
+
+/* By number, so that a listing goes on rightly whoever came and went. */
+static void list_processes(k_kernel *k, const lister *l) {
+  for (int64_t pos = l->pos;;) {
     int32_t next = INT32_MAX;
     if (k->init != NULL && POS_NUMBERS + k->init->pid + 1 > pos) next = k->init->pid;
     LIST_EACH (p, &k->processes, k_process, in_kernel) {
       if (POS_NUMBERS + p->pid + 1 > pos && p->pid < next) next = p->pid;
     }
-    if (next == INT32_MAX || !give_number(next, K_S_IFDIR, each, ctx)) return;
+    if (next == INT32_MAX || !list_number(l, next, K_S_IFDIR)) return;
     pos = POS_NUMBERS + next + 1;
   }
 }
 
-static void list_fds(const k_process *p, int64_t pos, k_dirent_fn *each, void *ctx) {
-  for (int64_t fd = pos > POS_NUMBERS ? pos - POS_NUMBERS : 0; p != NULL && fd < p->fds.cap; fd++)
-    if (p->fds.slots[fd].file != NULL && !give_number((int32_t)fd, K_S_IFLNK, each, ctx)) return;
+static void list_fds(const k_process *p, const lister *l) {
+  for (int64_t fd = l->pos > POS_NUMBERS ? l->pos - POS_NUMBERS : 0; p != NULL && fd < p->fds.cap; fd++)
+    if (p->fds.slots[fd].file != NULL && !list_number(l, (int32_t)fd, K_S_IFLNK)) return;
 }
 
 static k_ret dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
   proc_node *n = node_of(f->inode);
-  if (pos < 1 && !each(ctx, (k_name){ ".", 1 }, ino_of(n), K_S_IFDIR, 1)) return 0;
-  if (pos < 2 && !each(ctx, (k_name){ "..", 2 }, n->parent != NULL ? ino_of(n->parent) : 1, K_S_IFDIR, 2))
-    return 0;
-  if (pos < POS_NUMBERS && list_rows(n->row->below, POS_ROWS, pos, each, ctx) != 0) return 0;
-  if (n->row->kind == DIR_ROOT) list_processes(f->kernel, pos, each, ctx);
-  if (n->row->kind == DIR_FD) list_fds(process_of(n), pos, each, ctx);
+  const lister l = { n, pos, each, ctx };
+  if (n->pid != 0 && process_of(n) == NULL) return -K_ENOENT;
+  if (!list_dots(&l) || !list_rows(&l)) return 0;
+  if (n->row->kind == DIR_ROOT) list_processes(f->kernel, &l);
+  if (n->row->kind == DIR_FD) list_fds(process_of(n), &l);
   return 0;
 }
 
@@ -440,9 +464,7 @@ static k_ret fd_node_new(k_file *f, void *fs, k_inode **out) {
   K_TRY(k_file_stat(f, &st));
   fd_node *n = mem_zalloc(sizeof *n);
   if (n == NULL) return -K_ENOMEM;
-  uint32_t type = st.mode & K_S_IFMT;
-  if (type == K_S_IFIFO || type == 0)
-    type = K_S_IFCHR; /* a FIFO would be opened by its inode, and this one has a file already */
+  uint32_t type = (st.mode & K_S_IFMT) != 0 ? st.mode & K_S_IFMT : K_S_IFCHR;
   n->base = (k_inode){ .ops = &fd_inode_ops, .kernel = f->kernel, .fs = fs, .refs = 1, .mode = type | 0666 };
   n->file = k_file_ref(f);
   *out = &n->base;
