@@ -12,11 +12,12 @@ static const char cay_help[] =
     "The sandbox sees nothing of this machine but what you give it.\n"
     "\n"
     "usage: cay run [OPTION]... COMMAND...\n"
-    "       cay guests | doctor | help [COMMAND] | --version\n"
+    "       cay guests | doctor | serve | help [COMMAND] | --version\n"
     "\n"
     "  run       run a command in a new sandbox (`cay help run`)\n"
     "  guests    list the programs that a sandbox has\n"
     "  doctor    say what works on this machine, and what to do about what does not\n"
+    "  serve     answer programs: JSON-RPC over standard input and output\n"
     "  help      explain a command\n"
     "\n"
     "First steps\n"
@@ -67,6 +68,23 @@ static const char doctor_help[] =
     "Looks at everything cay needs of this machine, runs a command in a sandbox, and says what to do about what\n"
     "does not work. \"note\" is for what cay can do without. Exits with 1 when something fails.\n";
 
+static const char serve_help[] =
+    "usage: cay serve --stdio [OPTION]...\n"
+    "\n"
+    "Answers JSON-RPC 2.0: one request a line on standard input, one reply a line on standard output, and the\n"
+    "log on standard error. Ends at the end of input, at the call `kill`, and with the process that started it,\n"
+    "and with it all that runs in its sandboxes.\n"
+    "\n"
+    "      --log-level LEVEL  error, warn, info or debug; the default is $CAY_LOG, else warn\n"
+    "      --line-max SIZE    the longest request, such as 64M (the default)\n"
+    "  -h, --help             show this\n"
+    "\n"
+    "Example\n"
+    "  printf '%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"create\"}' \\\n"
+    "    '{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"files.list\",\"params\":{\"path\":\"/\"}}' | cay serve --stdio\n"
+    "\n"
+    "The methods are in doc/reference/json-rpc.md; the Python and Node packages `cay` speak it for you.\n";
+
 bool help_show(const char *command) {
   if (strcmp(command, "cay") == 0 || strcmp(command, "help") == 0) {
     (void)fputs(cay_help, stdout);
@@ -78,6 +96,8 @@ bool help_show(const char *command) {
     (void)fputs(guests_help, stdout);
   } else if (strcmp(command, "doctor") == 0) {
     (void)fputs(doctor_help, stdout);
+  } else if (strcmp(command, "serve") == 0) {
+    (void)fputs(serve_help, stdout);
   } else {
     return false;
   }

@@ -51,6 +51,7 @@ static enum line_kind fill(line_reader *r) {
   return LINE_READY;
 }
 
+/* Bytes [start, end), which are not none: an empty buffer has no address. */
 static void give(line_reader *r, size_t end, char **data, size_t *len) {
   *data = (char *)r->bytes.data + r->start;
   *len = end - r->start;
@@ -60,9 +61,8 @@ static void give(line_reader *r, size_t end, char **data, size_t *len) {
 
 enum line_kind line_next(line_reader *r, char **data, size_t *len) {
   for (;;) {
-    uint8_t *from = r->bytes.data + r->searched;
     size_t left = r->bytes.len - r->searched;
-    uint8_t *newline = left != 0 ? memchr(from, '\n', left) : NULL;
+    uint8_t *newline = left != 0 ? memchr(r->bytes.data + r->searched, '\n', left) : NULL;
     if (newline != NULL) {
       give(r, (size_t)(newline - r->bytes.data), data, len);
       bool too_long = r->skipping || *len > r->max;

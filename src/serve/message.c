@@ -1,26 +1,50 @@
 #include "serve/message.h"
 
+#include "base/alloc.h"
+#include "serve/text.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const rpc_id NULL_ID = { "null" };
+const rpc_id RPC_ID_NULL = { "null" };
+
+/* ---- memory ---- */
+
+static void *alloc(void *ctx, size_t len) {
+  (void)ctx;
+  return mem_alloc(len);
+}
+
+static void *grow(void *ctx, void *old, size_t old_len, size_t len) {
+  (void)ctx, (void)old_len;
+  return mem_realloc(old, len);
+}
+
+static void release(void *ctx, void *old) {
+  (void)ctx;
+  mem_free(old);
+}
+
+const yyjson_alc RPC_ALLOC = { alloc, grow, release, NULL };
+
+/* ---- reading ---- */
 
 bool rpc_id_from(yyjson_val *value, rpc_id *out) {
   if (!yyjson_is_str(value) && !yyjson_is_num(value) && !yyjson_is_raw(value) && !yyjson_is_null(value))
     return false;
+  if (yyjson_get_len(value) >= sizeof out->text) return false;
   size_t len;
-  char *text = yyjson_val_write(value, 0, &len);
+  char *text = yyjson_val_write_opts(value, 0, &RPC_ALLOC, &len, NULL);
   bool fits = text != NULL && len < sizeof out->text;
   if (fits) memcpy(out->text, text, len + 1);
-  free(text);
+  mem_free(text);
   return fits;
 }
 
 static void bad(rpc_message *m, int code, const char *why) {
   m->kind = RPC_BAD;
   m->code = code;
-  snprintf(m->why, sizeof m->why, "%s", why);
+  (void)snprintf(m->why, sizeof m->why, "%s", why);
 }
 
 /* Two members of one name would let two readers see two requests. */
@@ -49,6 +73,10 @@ static void read_params(rpc_message *m, yyjson_val *root) {
     m->params = params;
 }
 
+static bool is_response(yyjson_val *root) {
+  return yyjson_obj_get(root, "result") != NULL || yyjson_obj_get(root, "error") != NULL;
+}
+
 static void read_request(rpc_message *m, yyjson_val *root) {
   const char *fault = fault_of_object(root);
   if (fault != NULL) {
@@ -57,16 +85,12 @@ static void read_request(rpc_message *m, yyjson_val *root) {
   }
   yyjson_val *id = yyjson_obj_get(root, "id"), *method = yyjson_obj_get(root, "method");
   if (id != NULL && !rpc_id_from(id, &m->id)) {
-    m->id = NULL_ID;
+    m->id = RPC_ID_NULL;
     bad(m, RPC_INVALID_REQUEST, "id must be a string, a number or null, of at most 255 bytes");
-    return;
-  }
-  if (method == NULL && (yyjson_obj_get(root, "result") != NULL || yyjson_obj_get(root, "error") != NULL)) {
-    m->kind = RPC_RESPONSE;
-    return;
-  }
-  if (!yyjson_equals_str(yyjson_obj_get(root, "jsonrpc"), "2.0")) {
+  } else if (!yyjson_equals_str(yyjson_obj_get(root, "jsonrpc"), "2.0")) {
     bad(m, RPC_INVALID_REQUEST, "jsonrpc must be \"2.0\"");
+  } else if (method == NULL && id != NULL && is_response(root)) {
+    m->kind = RPC_RESPONSE;
   } else if (!yyjson_is_str(method) || strlen(yyjson_get_str(method)) != yyjson_get_len(method)) {
     bad(m, RPC_INVALID_REQUEST, "method must be a string");
   } else {
@@ -76,14 +100,15 @@ static void read_request(rpc_message *m, yyjson_val *root) {
   }
 }
 
-void rpc_parse(char *data, size_t len, rpc_message *out) {
-  *out = (rpc_message){ .id = NULL_ID };
+void rpc_parse(const char *data, size_t len, rpc_message *out) {
+  *out = (rpc_message){ .id = RPC_ID_NULL };
   yyjson_read_err error;
-  out->doc = yyjson_read_opts(data, len, YYJSON_READ_BIGNUM_AS_RAW, NULL, &error);
+  /* Without YYJSON_READ_INSITU the text is not written to. */
+  out->doc = yyjson_read_opts((char *)(uintptr_t)data, len, YYJSON_READ_BIGNUM_AS_RAW, &RPC_ALLOC, &error);
   if (out->doc == NULL) {
     out->kind = RPC_BAD;
     out->code = error.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? RPC_INTERNAL : RPC_PARSE_ERROR;
-    snprintf(out->why, sizeof out->why, "not JSON: %.80s at byte %zu", error.msg, error.pos);
+    (void)snprintf(out->why, sizeof out->why, "not JSON: %.80s at byte %zu", error.msg, error.pos);
     return;
   }
   yyjson_val *root = yyjson_doc_get_root(out->doc);
@@ -100,36 +125,47 @@ void rpc_message_free(rpc_message *m) {
   m->doc = NULL;
 }
 
-static bool put_doc(buf *out, yyjson_mut_doc *doc) {
-  size_t len;
-  yyjson_write_err error;
-  char *text = yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, NULL, &len, &error);
-  bool fine = text != NULL && buf_append(out, text, len) == CAY_OK;
-  free(text);
-  return fine;
+/* ---- writing ---- */
+
+static char *line_of(yyjson_mut_doc *doc, yyjson_mut_val *root, size_t *len) {
+  yyjson_mut_doc_set_root(doc, root);
+  return yyjson_mut_write_opts(doc, YYJSON_WRITE_NEWLINE_AT_END, &RPC_ALLOC, len, NULL);
 }
 
-bool rpc_put_error(buf *out, const rpc_id *id, int code, const char *message) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-  if (doc == NULL) return false;
-  yyjson_mut_doc_set_root(doc, yyjson_mut_strcpy(doc, message));
-  bool fine = buf_appendf(out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":", id->text,
-                          code) == CAY_OK;
-  size_t before = out->len;
-  if (fine && !put_doc(out, doc)) { /* the message is not UTF-8 */
-    out->len = before;
-    fine = buf_append_text(out, "\"error\"") == CAY_OK;
-  }
+static yyjson_mut_val *envelope(yyjson_mut_doc *doc, const rpc_id *id) {
+  yyjson_mut_val *root = yyjson_mut_obj(doc);
+  if (!yyjson_mut_obj_add_str(doc, root, "jsonrpc", "2.0")) return NULL;
+  if (id != NULL && !yyjson_mut_obj_add_val(doc, root, "id", yyjson_mut_raw(doc, id->text))) return NULL;
+  return root;
+}
+
+char *rpc_result_line(yyjson_mut_doc *doc, const rpc_id *id, yyjson_mut_val *result, size_t *len) {
+  yyjson_mut_val *root = envelope(doc, id);
+  return yyjson_mut_obj_add_val(doc, root, "result", result) ? line_of(doc, root, len) : NULL;
+}
+
+char *rpc_notification_line(yyjson_mut_doc *doc, const char *method, yyjson_mut_val *params, size_t *len) {
+  yyjson_mut_val *root = envelope(doc, NULL);
+  bool fine = yyjson_mut_obj_add_str(doc, root, "method", method) &&
+              yyjson_mut_obj_add_val(doc, root, "params", params);
+  return fine ? line_of(doc, root, len) : NULL;
+}
+
+static char *error_line(yyjson_mut_doc *doc, const rpc_id *id, int code, const char *message, size_t *len) {
+  yyjson_mut_val *root = envelope(doc, id), *error = yyjson_mut_obj(doc);
+  bool fine = yyjson_mut_obj_add_int(doc, error, "code", code) &&
+              yyjson_mut_obj_add_str(doc, error, "message", message) &&
+              yyjson_mut_obj_add_val(doc, root, "error", error);
+  return fine ? line_of(doc, root, len) : NULL;
+}
+
+char *rpc_error_line(const rpc_id *id, int code, const char *message, size_t *len) {
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  buf text = BUF_INIT(BUF_UNLIMITED); /* names of files are bytes, and may be cut in a character */
+  char *line = NULL;
+  if (doc != NULL && text_put_utf8(&text, message, strlen(message)))
+    line = error_line(doc, id, code, buf_text(&text), len);
+  buf_free(&text);
   yyjson_mut_doc_free(doc);
-  return fine && buf_append_text(out, "}}\n") == CAY_OK;
-}
-
-bool rpc_put_result(buf *out, const rpc_id *id, yyjson_mut_doc *result) {
-  return buf_appendf(out, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":", id->text) == CAY_OK &&
-         put_doc(out, result) && buf_append_text(out, "}\n") == CAY_OK;
-}
-
-bool rpc_put_notification(buf *out, const char *method, yyjson_mut_doc *params) {
-  return buf_appendf(out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method) == CAY_OK &&
-         put_doc(out, params) && buf_append_text(out, "}\n") == CAY_OK;
+  return line;
 }

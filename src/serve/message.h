@@ -1,10 +1,11 @@
 /* message.h - JSON-RPC 2.0 messages: what a line asks for, and the lines that answer.
  *
  * Foreign bytes are parsed by yyjson; what is not a request by name with an id is refused here, so methods
- * see only well-formed ones. */
+ * see only well-formed ones. Requests of our own to the client would need nothing but a writer beside these:
+ * their answers are told apart already (RPC_RESPONSE). */
 #pragma once
 
-#include "base/buf.h"
+#include "base/defs.h"
 
 #include <yyjson.h>
 
@@ -24,6 +25,8 @@ typedef struct rpc_id {
   char text[RPC_ID_MAX];
 } rpc_id;
 
+extern const rpc_id RPC_ID_NULL;
+
 enum rpc_kind {
   RPC_REQUEST,
   RPC_NOTIFICATION, /* not to be answered (specification, section 4.1); we act on none */
@@ -42,13 +45,17 @@ typedef struct rpc_message {
 } rpc_message;
 
 /* Always fills *out; rpc_message_free frees it. `data` is not kept. */
-void rpc_parse(char *data, size_t len, rpc_message *out);
+void rpc_parse(const char *data, size_t len, rpc_message *out);
 void rpc_message_free(rpc_message *m);
 
-/* Appends a whole line, newline included. `result` is JSON text, or a value. False: out of memory. */
-bool rpc_put_error(buf *out, const rpc_id *id, int code, const char *message);
-bool rpc_put_result(buf *out, const rpc_id *id, yyjson_mut_doc *result);
-bool rpc_put_notification(buf *out, const char *method, yyjson_mut_doc *params);
-
-/* `id` of another message as it would be said again; false when it is no id. */
+/* `value` as an id; false when it is none. */
 bool rpc_id_from(yyjson_val *value, rpc_id *out);
+
+/* For documents, so that they can be made to fail like every other allocation. */
+extern const yyjson_alc RPC_ALLOC;
+
+/* Whole lines, newline included, made in `doc`, whose root they become. The caller's (mem_free); NULL: out of
+ * memory. */
+char *rpc_result_line(yyjson_mut_doc *doc, const rpc_id *id, yyjson_mut_val *result, size_t *len);
+char *rpc_notification_line(yyjson_mut_doc *doc, const char *method, yyjson_mut_val *params, size_t *len);
+char *rpc_error_line(const rpc_id *id, int code, const char *message, size_t *len);

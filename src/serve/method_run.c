@@ -1,245 +1,268 @@
-/* method_run.c - run and run.cancel: a command, its output as it appears or at the end, and its result. */
+/* method_run.c - run, run.cancel and run.ack: a command, its end, and its answer. */
 #include "base/alloc.h"
-#include "base/thread.h"
-#include "serve/server.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "serve/run.h"
 #include "serve/text.h"
 
+#include <errno.h>
 #include <string.h>
 
-method_fn rpc_run, rpc_run_cancel;
+method_fn rpc_run, rpc_run_cancel, rpc_run_ack;
 
-enum { WAITER_STACK = 256 * 1024 };
+/* ---- the answer ---- */
 
-typedef struct run {
-  list in_server;
-  server *server;
-  serve_box *box;
-  rpc_id id;
-  cay_process *process; /* set before the run is in the list */
-  bool base64, stream, cancelled;
-  buf held[2]; /* of a stream: bytes of a character that is not whole yet */
-} run;
-
-/* ---- output ---- */
-
-static const char *const STREAMS[] = { "stdout", "stderr" };
-
-static bool put_bytes(buf *text, const void *data, size_t len, bool base64, bool more, size_t *used) {
-  *used = len;
-  return base64 ? text_put_base64(text, data, len) : text_put_utf8(text, data, len, more, used);
+static bool put_output(const run *r, yyjson_mut_doc *doc, yyjson_mut_val *to, const char *name,
+                       cay_slice bytes, buf *kept) {
+  return r->base64 ? put_base64(doc, to, name, kept, bytes.data, bytes.len)
+                   : put_text(doc, to, name, bytes.data, bytes.len);
 }
 
-static bool add_bytes(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, cay_slice bytes,
-                      bool base64) {
-  buf text = BUF_INIT(BUF_UNLIMITED);
-  size_t used;
-  bool fine = put_bytes(&text, bytes.data, bytes.len, base64, false, &used) &&
-              yyjson_mut_obj_add_strncpy(doc, object, name, buf_text(&text), text.len);
-  buf_free(&text);
-  return fine;
+static bool put_end(yyjson_mut_doc *doc, yyjson_mut_val *to, const cay_result *result) {
+  return (!result->out_cut || yyjson_mut_obj_add_bool(doc, to, "stdoutTruncated", true)) &&
+         (!result->err_cut || yyjson_mut_obj_add_bool(doc, to, "stderrTruncated", true)) &&
+         (result->end == CAY_END_EXIT || yyjson_mut_obj_add_str(doc, to, "end", cay_end_name(result->end))) &&
+         (result->end != CAY_END_TRAP ||
+          put_text(doc, to, "detail", result->detail.data, result->detail.len));
 }
 
-/* One notification; `text` is the data as it goes out. */
-static void notify(run *r, int which, const buf *text) {
-  if (text->len == 0) return;
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-  yyjson_mut_val *params = doc != NULL ? yyjson_mut_obj(doc) : NULL;
-  buf line = BUF_INIT(BUF_UNLIMITED);
-  if (params != NULL) {
-    yyjson_mut_doc_set_root(doc, params);
-    yyjson_mut_obj_add_val(doc, params, "id", yyjson_mut_raw(doc, r->id.text));
-    yyjson_mut_obj_add_str(doc, params, "stream", STREAMS[which]);
-    if (yyjson_mut_obj_add_strn(doc, params, "data", buf_text(text), text->len) &&
-        rpc_put_notification(&line, "run.output", doc))
-      line_write(&r->server->out, buf_text(&line), line.len);
-  }
-  buf_free(&line);
+static char *result_line(const run *r, const cay_result *result, size_t *len) {
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_val *to = yyjson_mut_obj(doc);
+  buf out = BUF_INIT(BUF_UNLIMITED), err = BUF_INIT(BUF_UNLIMITED);
+  double ms = (double)(result->wall_ns / 1000) / 1000.0;
+  bool fine = yyjson_mut_obj_add_int(doc, to, "exitCode", cay_result_exit_code(result)) &&
+              put_output(r, doc, to, "stdout", result->out, &out) &&
+              put_output(r, doc, to, "stderr", result->err, &err) &&
+              yyjson_mut_obj_add_real(doc, to, "executionTimeMs", ms) && put_end(doc, to, result);
+  char *line = fine ? rpc_result_line(doc, &r->id, to, len) : NULL;
+  buf_free(&out);
+  buf_free(&err);
   yyjson_mut_doc_free(doc);
+  return line;
 }
 
-/* On the guest's thread. */
-static void on_output(void *ctx, int fd, cay_slice bytes) {
-  run *r = ctx;
-  buf *held = &r->held[fd - 1], text = BUF_INIT(BUF_UNLIMITED);
-  size_t used = 0;
-  if (buf_append(held, bytes.data, bytes.len) != CAY_OK) return;
-  if (put_bytes(&text, held->data, held->len, r->base64, true, &used)) notify(r, fd - 1, &text);
-  memmove(held->data, held->data + used, held->len - used);
-  held->len -= used;
-  buf_free(&text);
-}
-
-static void flush_held(run *r) {
-  for (int i = 0; i < 2; i++) {
-    buf text = BUF_INIT(BUF_UNLIMITED);
-    size_t used;
-    if (put_bytes(&text, r->held[i].data, r->held[i].len, r->base64, false, &used)) notify(r, i, &text);
-    buf_free(&text);
-  }
+static void answer(const run *r, cay_status status, const cay_result *result, const cay_error *err) {
+  size_t len = 0;
+  char *line = status == CAY_OK ? result_line(r, result, &len) : NULL;
+  if (line != NULL)
+    server_send(r->server, line, len);
+  else
+    server_send_error(r->server, &r->id, RPC_INTERNAL, status == CAY_OK ? "out of memory" : err->message);
 }
 
 /* ---- the end ---- */
 
-static bool put_result(run *r, const cay_result *result, buf *line) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-  if (doc == NULL) return false;
-  yyjson_mut_val *root = yyjson_mut_obj(doc);
-  yyjson_mut_doc_set_root(doc, root);
-  bool fine =
-      yyjson_mut_obj_add_int(doc, root, "exitCode", cay_result_exit_code(result)) &&
-      add_bytes(doc, root, "stdout", result->out, r->base64) &&
-      add_bytes(doc, root, "stderr", result->err, r->base64) &&
-      yyjson_mut_obj_add_real(doc, root, "executionTimeMs", (double)(result->wall_ns / 1000) / 1000.0);
-  if (result->out_cut) yyjson_mut_obj_add_bool(doc, root, "stdoutTruncated", true);
-  if (result->err_cut) yyjson_mut_obj_add_bool(doc, root, "stderrTruncated", true);
-  if (result->end != CAY_END_EXIT) yyjson_mut_obj_add_str(doc, root, "end", cay_end_name(result->end));
-  if (result->end == CAY_END_TRAP) fine = fine && add_bytes(doc, root, "detail", result->detail, false);
-  fine = fine && rpc_put_result(line, &r->id, doc);
-  yyjson_mut_doc_free(doc);
-  return fine;
-}
-
 static void run_free(run *r) {
-  cay_process_free(r->process);
   buf_free(&r->held[0]);
   buf_free(&r->held[1]);
   mem_free(r);
 }
 
+/* Its process is nobody's any more. From the end of this on, the box may go away at any moment. */
 static void leave(run *r) {
   server *s = r->server;
   pthread_mutex_lock(&s->mu);
+  cay_process *process = r->process;
+  r->process = NULL; /* run.cancel must not find it */
+  pthread_mutex_unlock(&s->mu);
+  cay_process_free(process);
+
+  pthread_mutex_lock(&s->mu);
   list_remove(&r->in_server);
   r->box->runs--;
-  pthread_cond_broadcast(&s->run_ended);
+  pthread_cond_broadcast(&s->changed);
   pthread_mutex_unlock(&s->mu);
 }
 
 /* The thread of one run. */
-static void await(void *ctx) {
+static void await_end(void *ctx) {
   run *r = ctx;
   cay_result *result = NULL;
   cay_error err;
-  buf line = BUF_INIT(BUF_UNLIMITED);
   cay_status status = cay_process_wait(r->process, -1, &result, &err);
-  /* A process that it left behind may still write: its output has no run to belong to. */
-  cay_process_kill(r->process);
-  if (r->stream) flush_held(r);
-  bool fine = status == CAY_OK ? put_result(r, result, &line)
-                               : rpc_put_error(&line, &r->id, RPC_INTERNAL, err.message);
-  if (!fine) {
-    line.len = 0;
-    fine = rpc_put_error(&line, &r->id, RPC_INTERNAL, "out of memory");
-  }
-  if (fine) line_write(&r->server->out, buf_text(&line), line.len);
-  buf_free(&line);
+  cay_process_kill(r->process); /* what it left in the background has no run to belong to */
+  if (r->sink != NULL) sink_close(r);
+  answer(r, status, result, &err);
   cay_result_free(result);
   leave(r);
   run_free(r);
 }
 
-/* ---- the calls ---- */
+/* With server.mu. */
+static void stop(run *r) {
+  r->ended = true;
+  if (r->process != NULL) cay_process_kill(r->process);
+  pthread_cond_broadcast(&r->server->changed);
+}
+
+void runs_end(server *s, serve_box *box, int wait_ms) {
+  struct timespec until = clock_timespec(clock_mono_ns() + wait_ms * NS_PER_MS);
+  int waited = 0;
+  pthread_mutex_lock(&s->mu);
+  LIST_EACH (r, &s->runs, run, in_server) {
+    if (box == NULL || r->box == box) stop(r);
+  }
+  while ((box != NULL ? box->runs != 0 : !list_empty(&s->runs)) && waited == 0)
+    waited = wait_ms < 0 ? pthread_cond_wait(&s->changed, &s->mu)
+                         : pthread_cond_timedwait(&s->changed, &s->mu, &until);
+  pthread_mutex_unlock(&s->mu);
+}
+
+/* ---- the beginning ---- */
 
 struct wanted {
   const char *command, *cwd, *input, *encoding;
   size_t input_len;
-  uint64_t timeout;
-  bool stream;
+  uint64_t timeout, window;
+  bool stream, base64;
   char **env;
+  cay_buf decoded;
+  char cwd_room[SERVE_PATH_MAX];
 };
 
-static bool read_params(call *c, struct wanted *w) {
+static void wanted_clear(struct wanted *w) {
+  mem_free(w->decoded.data);
+  param_env_free(w->env);
+}
+
+static bool read_input(call *c, struct wanted *w) {
+  if (!param_text_len(c, "stdin", false, &w->input, &w->input_len)) return false;
+  if (!w->base64) return true;
+  cay_status status = text_from_base64(w->input, w->input_len, &w->decoded);
+  if (status == CAY_OK) {
+    w->input = w->decoded.data;
+    w->input_len = w->decoded.len;
+  } else if (status == CAY_NO_MEMORY) {
+    fail_memory(c);
+  } else {
+    fail(c, RPC_INVALID_PARAMS, "stdin: is not base64");
+  }
+  return status == CAY_OK;
+}
+
+static bool read_cwd(call *c, struct wanted *w) {
+  yyjson_val *value = yyjson_obj_get(c->params, "cwd");
+  if (value == NULL || yyjson_is_null(value)) return true;
+  w->cwd = w->cwd_room;
+  return param_path(c, "cwd", w->cwd_room);
+}
+
+static bool read_wanted(call *c, struct wanted *w) {
   w->encoding = "utf8";
   w->input = "";
-  if (!param_text(c, "command", true, &w->command) || !param_text(c, "cwd", false, &w->cwd) ||
-      !param_text_len(c, "stdin", false, &w->input, &w->input_len) ||
+  w->timeout = c->box->timeout_ms;
+  if (!param_text(c, "command", true, &w->command) || !read_cwd(c, w) ||
       !param_text(c, "encoding", false, &w->encoding) ||
-      !param_number(c, "timeoutMs", 1, UINT32_MAX - 1, &w->timeout) || !param_bool(c, "stream", &w->stream))
+      !param_number(c, "timeoutMs", 1, UINT32_MAX - 1, &w->timeout) || !param_bool(c, "stream", &w->stream) ||
+      !param_number(c, "window", 0, UINT32_MAX, &w->window))
     return false;
-  if (strcmp(w->encoding, "utf8") != 0 && strcmp(w->encoding, "base64") != 0) {
+  w->base64 = strcmp(w->encoding, "base64") == 0;
+  if (!w->base64 && strcmp(w->encoding, "utf8") != 0) {
     fail(c, RPC_INVALID_PARAMS, "encoding: must be \"utf8\" or \"base64\"");
     return false;
   }
-  return param_env(c, "env", &w->env);
+  return read_input(c, w) && param_env(c, "env", &w->env);
 }
 
-static enum answer start(call *c, run *r, const struct wanted *w, cay_slice input) {
-  cay_run_options options =
-      CAY_INIT(cay_run_options, .command = w->command, .cwd = w->cwd, .env = (const char *const *)w->env,
-               .input = input, .wall_ms = (uint32_t)w->timeout, .no_capture = r->stream,
-               .output = r->stream ? on_output : NULL, .output_ctx = r);
-  cay_error err;
-  if (cay_spawn(c->box->sandbox, &options, &r->process, &err) != CAY_OK) {
+static cay_status run_new(call *c, const struct wanted *w, run **out, cay_error *err) {
+  run *r = mem_zalloc(sizeof *r);
+  if (r == NULL) return err_no_memory(err);
+  *r = (run){ .server = c->server,
+              .box = c->box,
+              .id = *c->id,
+              .base64 = w->base64,
+              .window = w->window,
+              .deadline_ns = clock_mono_ns() + (int64_t)w->timeout * NS_PER_MS,
+              .held = { BUF_INIT(BUF_UNLIMITED), BUF_INIT(BUF_UNLIMITED) } };
+  if (w->stream && sink_new(r, err) != CAY_OK) {
     mem_free(r);
-    return fail_status(c, &err);
+    return CAY_NO_MEMORY;
   }
   pthread_mutex_lock(&c->server->mu);
   list_push(&c->server->runs, &r->in_server);
   r->box->runs++;
   pthread_mutex_unlock(&c->server->mu);
-  pthread_t thread;
-  if (thread_start("cay-run", WAITER_STACK, await, r, &thread, &err) != CAY_OK) {
-    leave(r);
-    cay_process_kill(r->process);
-    run_free(r);
-    return fail_status(c, &err);
+  *out = r;
+  return CAY_OK;
+}
+
+/* It never had a thread to wait for it. */
+static void give_up(run *r) {
+  if (r->process != NULL) cay_process_kill(r->process);
+  if (r->sink != NULL) sink_close(r);
+  leave(r);
+  run_free(r);
+}
+
+static cay_status start(run *r, const struct wanted *w, cay_error *err) {
+  cay_run_options options =
+      CAY_INIT(cay_run_options, .command = w->command, .cwd = w->cwd, .env = (const char *const *)w->env,
+               .input = { w->input, w->input_len }, .wall_ms = (uint32_t)w->timeout, .no_capture = w->stream);
+  if (w->stream) {
+    options.output = sink_write;
+    options.output_ctx = r->sink;
   }
-  pthread_detach(thread);
-  return ANSWER_LATER;
+  cay_process *process = NULL;
+  S_TRY(cay_spawn(r->box->sandbox, &options, &process, err));
+  pthread_mutex_lock(&r->server->mu);
+  r->process = process;
+  pthread_mutex_unlock(&r->server->mu);
+  return thread_pool_run(r->server->waiters, await_end, r, err);
 }
 
 enum answer rpc_run(call *c) {
   struct wanted w = { 0 };
-  if (!read_params(c, &w)) return ANSWER_ERROR;
-  bool base64 = strcmp(w.encoding, "base64") == 0;
-  cay_buf decoded = { 0 };
-  cay_slice input = { w.input, w.input_len };
+  run *r = NULL;
+  cay_error err;
   enum answer a = ANSWER_ERROR;
-  if (base64 && text_from_base64(w.input, w.input_len, &decoded) != CAY_OK) {
-    fail(c, RPC_INVALID_PARAMS, "stdin: is not base64");
-  } else {
-    if (base64) input = (cay_slice){ decoded.data, decoded.len };
-    run *r = mem_alloc(sizeof *r);
-    if (r == NULL) {
-      fail(c, RPC_INTERNAL, "out of memory");
-    } else {
-      *r = (run){ .server = c->server,
-                  .box = c->box,
-                  .id = *c->id,
-                  .base64 = base64,
-                  .stream = w.stream,
-                  .held = { BUF_INIT(BUF_UNLIMITED), BUF_INIT(BUF_UNLIMITED) } };
-      list_init(&r->in_server);
-      a = start(c, r, &w, input);
-    }
+  if (read_wanted(c, &w)) {
+    cay_status status = run_new(c, &w, &r, &err);
+    if (status == CAY_OK) status = start(r, &w, &err);
+    a = status == CAY_OK ? ANSWER_LATER : fail_status(c, &err);
+    if (status != CAY_OK && r != NULL) give_up(r);
   }
-  mem_free(decoded.data);
-  param_env_free(w.env);
+  wanted_clear(&w);
   return a;
+}
+
+/* ---- while it runs ---- */
+
+static bool param_run_id(call *c, rpc_id *out) {
+  if (rpc_id_from(yyjson_obj_get(c->params, "id"), out)) return true;
+  fail(c, RPC_INVALID_PARAMS, "id: must be the id of a run");
+  return false;
+}
+
+static bool is_meant(const call *c, const run *r, const rpc_id *id) {
+  return r->box == c->box && strcmp(r->id.text, id->text) == 0;
 }
 
 enum answer rpc_run_cancel(call *c) {
   rpc_id id;
-  if (!rpc_id_from(yyjson_obj_get(c->params, "id"), &id))
-    return fail(c, RPC_INVALID_PARAMS, "id: must be the id of a run");
+  if (!param_run_id(c, &id)) return ANSWER_ERROR;
   bool found = false;
   pthread_mutex_lock(&c->server->mu);
   LIST_EACH (r, &c->server->runs, run, in_server) {
-    if (r->box != c->box || strcmp(r->id.text, id.text) != 0) continue;
-    cay_process_kill(r->process);
+    if (!is_meant(c, r, &id)) continue;
+    stop(r);
     found = true;
   }
   pthread_mutex_unlock(&c->server->mu);
-  yyjson_mut_obj_add_bool(c->result, result_root(c), "ok", true);
-  yyjson_mut_obj_add_bool(c->result, result_root(c), "cancelled", found);
-  return ANSWER_RESULT;
+  if (!yyjson_mut_obj_add_bool(c->doc, c->result, "ok", true)) return fail_memory(c);
+  return yyjson_mut_obj_add_bool(c->doc, c->result, "cancelled", found) ? ANSWER_RESULT : fail_memory(c);
 }
 
-void runs_end(server *s, serve_box *box) {
-  pthread_mutex_lock(&s->mu);
-  LIST_EACH (r, &s->runs, run, in_server) {
-    if (box == NULL || r->box == box) cay_process_kill(r->process);
+enum answer rpc_run_ack(call *c) {
+  rpc_id id;
+  uint64_t bytes = UINT64_MAX;
+  if (!param_run_id(c, &id) || !param_number(c, "bytes", 0, INT64_MAX, &bytes)) return ANSWER_ERROR;
+  if (bytes == UINT64_MAX) return fail(c, RPC_INVALID_PARAMS, "bytes: is required");
+  pthread_mutex_lock(&c->server->mu);
+  LIST_EACH (r, &c->server->runs, run, in_server) {
+    if (is_meant(c, r, &id)) r->unacked -= bytes < r->unacked ? bytes : r->unacked;
   }
-  while (box != NULL ? box->runs != 0 : !list_empty(&s->runs)) pthread_cond_wait(&s->run_ended, &s->mu);
-  pthread_mutex_unlock(&s->mu);
+  pthread_cond_broadcast(&c->server->changed);
+  pthread_mutex_unlock(&c->server->mu);
+  return answer_ok(c);
 }

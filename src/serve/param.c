@@ -1,47 +1,10 @@
+/* param.c - members of params, as a method wants them. */
 #include "base/alloc.h"
 #include "serve/server.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-enum answer fail(call *c, int code, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(c->why, sizeof c->why, format, args);
-  va_end(args);
-  c->code = code;
-  return ANSWER_ERROR;
-}
-
-/* What a message that has no errno of its own begins with. */
-static const char *errno_of(cay_status status) {
-  switch (status) {
-  case CAY_NO_MEMORY: return "ENOMEM";
-  case CAY_NOT_FOUND: return "ENOENT";
-  case CAY_EXISTS: return "EEXIST";
-  case CAY_DENIED: return "EACCES";
-  case CAY_LIMIT: return "EAGAIN";
-  case CAY_TIMEOUT: return "ETIMEDOUT";
-  case CAY_CANCELLED: return "ECANCELED";
-  case CAY_BUSY: return "EBUSY";
-  case CAY_UNSUPPORTED: return "ENOTSUP";
-  case CAY_IO:
-  case CAY_INTERNAL: return "EIO";
-  default: return "EINVAL";
-  }
-}
-
-static bool begins_with_errno(const char *message) {
-  size_t n = strspn(message, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
-  return message[0] == 'E' && n > 1 && message[n] == ':';
-}
-
-enum answer fail_status(call *c, const cay_error *err) {
-  if (begins_with_errno(err->message)) return fail(c, RPC_SANDBOX_ERROR, "%s", err->message);
-  return fail(c, RPC_SANDBOX_ERROR, "%s: %s", errno_of(err->status), err->message);
-}
 
 static bool wrong(call *c, const char *name, const char *what) {
   fail(c, RPC_INVALID_PARAMS, "%s: %s", name, what);
@@ -66,6 +29,20 @@ bool param_text(call *c, const char *name, bool required, const char **out) {
   if (strlen(text) != len) return wrong(c, name, "must not contain a NUL character");
   *out = text;
   return true;
+}
+
+bool param_path(call *c, const char *name, char out[static SERVE_PATH_MAX]) {
+  const char *path = NULL;
+  if (!param_text(c, name, true, &path)) return false;
+  int len =
+      snprintf(out, SERVE_PATH_MAX, "%s%s", path[0] != '/' && path[0] != '\0' ? "/home/agent/" : "", path);
+  if (len == 0)
+    fail(c, RPC_SANDBOX_ERROR, "ENOENT: %s: the path is empty", name);
+  else if (len >= SERVE_PATH_MAX)
+    fail(c, RPC_SANDBOX_ERROR, "ENAMETOOLONG: %s: the path is longer than 4096 bytes", name);
+  else
+    return true;
+  return false;
 }
 
 bool param_number(call *c, const char *name, uint64_t min, uint64_t max, uint64_t *out) {
@@ -105,7 +82,7 @@ static bool env_entry(call *c, const char *name, yyjson_val *key, yyjson_val *va
     return wrong(c, name, "a name is empty or has '=', or something contains a NUL character");
   char *entry = mem_alloc(klen + vlen + 2);
   if (entry == NULL) {
-    fail(c, RPC_INTERNAL, "out of memory");
+    fail_memory(c);
     return false;
   }
   memcpy(entry, k, klen);
@@ -121,7 +98,7 @@ bool param_env(call *c, const char *name, char ***out) {
   if (!yyjson_is_obj(object)) return wrong(c, name, "must be an object of strings");
   char **env = mem_zalloc_array(yyjson_obj_size(object) + 1, sizeof *env);
   if (env == NULL) {
-    fail(c, RPC_INTERNAL, "out of memory");
+    fail_memory(c);
     return false;
   }
   yyjson_obj_iter it = yyjson_obj_iter_with(object);
@@ -141,5 +118,3 @@ void param_env_free(char **env) {
   for (char **e = env; *e != NULL; e++) mem_free(*e);
   mem_free(env);
 }
-
-yyjson_mut_val *result_root(call *c) { return yyjson_mut_doc_get_root(c->result); }

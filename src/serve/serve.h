@@ -2,7 +2,7 @@
  *
  * serve_stdio answers JSON-RPC 2.0 requests, one JSON object a line (doc/reference/json-rpc.md), until end of
  * file, the call `kill`, or the end of the process that started it. Nothing but replies and notifications is
- * ever written to `out`. */
+ * ever written to `out`. SIGPIPE is ignored from then on. */
 #pragma once
 
 #include <cay/cay.h>
@@ -11,10 +11,12 @@ typedef struct serve_options {
   int in, out;           /* descriptors; not closed */
   const char *guest_dir; /* NULL: the installed guests */
   const char *cache_dir; /* NULL: none */
-  size_t line_max;       /* bytes of one request; 0: 64 MiB */
+  size_t line_max;       /* bytes of one request; 0: SERVE_LINE_MAX */
   cay_log_fn *log;
   void *log_ctx;
 } serve_options;
+
+enum { SERVE_LINE_MAX = 64 << 20 };
 
 /* CAY_OK when it ended as it should; CAY_NO_MEMORY, CAY_IO when it could not begin or go on. */
 CAY_CHECK cay_status serve_stdio(const serve_options *options, cay_error *err);

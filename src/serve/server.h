@@ -1,12 +1,15 @@
 /* server.h - the state of one JSON-RPC server: its sandboxes, and the runs that are under way.
  *
  * Threads     the thread of serve_stdio reads requests and answers all but `run` itself. Each run has a
- * thread that waits for its end and answers; output of a streamed run is written by the guest's thread, so a
- * client that does not read makes the guest sleep. Locks       server.mu protects the lists. It is never held
- * during a call of the library that waits, nor while writing. */
+ *             thread that waits for its end and answers; output of a streamed run is written by the guest's
+ *             thread, so a client that does not read makes the guest sleep.
+ * Locks       server.mu protects the lists, the runs in them and `ending`. It is never held during a call of
+ *             the library that waits, nor while writing. Only the reading thread adds and removes sandboxes
+ * and engines, so it looks at these two lists without it. */
 #pragma once
 
 #include "base/list.h"
+#include "base/thread.h"
 #include "serve/message.h"
 #include "serve/output.h"
 #include "serve/serve.h"
@@ -21,16 +24,31 @@ typedef struct serve_box {
   list in_server;
   char *name; /* "" for the one of the plain form */
   cay_sandbox *sandbox;
-  uint32_t runs; /* under way */
+  uint32_t timeout_ms; /* of a run that names none */
+  uint32_t runs;       /* under way */
+  list sinks;          /* method_run.c */
 } serve_box;
 
 typedef struct server {
   serve_options options;
   line_writer out;
+  thread_pool *waiters;
   pthread_mutex_t mu;
-  pthread_cond_t run_ended;
+  pthread_cond_t changed; /* a run ended, its client took output, or the server ends */
   list engines, boxes, runs;
 } server;
+
+CAY_CHECK cay_status server_open(server *s, const serve_options *options, cay_error *err);
+
+/* Answers one line, or has it answered. False: the server is to end. */
+bool server_line(server *s, const char *data, size_t len);
+
+/* For a line that was thrown away. */
+void server_line_too_long(server *s);
+
+/* Ends everything, and waits for that. A client that reads gets the answers of the runs that were under way.
+ */
+void server_close(server *s);
 
 /* One request being answered. */
 typedef struct call {
@@ -38,7 +56,9 @@ typedef struct call {
   serve_box *box; /* NULL for methods that need none */
   const rpc_id *id;
   yyjson_val *params;     /* may be NULL */
-  yyjson_mut_doc *result; /* its root is what is answered; {} at first */
+  yyjson_mut_doc *doc;    /* of the answer */
+  yyjson_mut_val *result; /* what is answered; {} at first */
+  buf kept;               /* text that `doc` refers to; freed after it */
   int code;               /* of a failure */
   char why[320];
 } call;
@@ -63,8 +83,10 @@ const method *method_table(size_t *count);
 /* ---- for the methods ---- */
 
 enum answer fail(call *c, int code, const char *format, ...) PRINTF(3, 4);
-enum answer fail_status(call *c,
-                        const cay_error *err); /* code 1, the message beginning with an errno's name */
+enum answer fail_memory(call *c);
+enum answer fail_status(call *c, const cay_error *err);                    /* code 1, an errno's name first */
+enum answer answer_ok(call *c);                                            /* {"ok":true} */
+enum answer answer_done(call *c, cay_status status, const cay_error *err); /* one of the two */
 
 /* Members of params. False: it is missing, or of another type; the failure is written. Optional ones leave
  * *out as it was. */
@@ -72,13 +94,40 @@ bool param_text(call *c, const char *name, bool required, const char **out); /* 
 bool param_text_len(call *c, const char *name, bool required, const char **out, size_t *len);
 bool param_number(call *c, const char *name, uint64_t min, uint64_t max, uint64_t *out);
 bool param_bool(call *c, const char *name, bool *out);
+
+/* A required path, made absolute: relative ones start where commands do. */
+enum { SERVE_PATH_MAX = 4096 + 16 };
+bool param_path(call *c, const char *name, char out[static SERVE_PATH_MAX]);
+
 /* An object of texts as "NAME=value" entries, NULL ended; free with param_env_free. NULL when absent. */
 bool param_env(call *c, const char *name, char ***out);
 void param_env_free(char **env);
 
-yyjson_mut_val *result_root(call *c);
+/* Adds bytes of a guest as text. False: out of memory. */
+bool put_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, const void *data, size_t len);
+/* Base64 of them, without a copy: `kept` holds the text and must outlive the document. */
+bool put_base64(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, buf *kept, const void *data,
+                size_t len);
 
-/* ---- runs (run.c) ---- */
+/* ---- what the server tells its log ---- */
 
-/* Ends every run of this box (NULL: of all), and waits until they have been answered. */
-void runs_end(server *s, serve_box *box);
+void server_log(const server *s, cay_log_level level, const char *format, ...) PRINTF(3, 4);
+
+/* Takes a line (mem_free) and sends it; NULL tells the log that an answer was lost. */
+void server_send(server *s, char *line, size_t len);
+void server_send_error(server *s, const rpc_id *id, int code, const char *why);
+
+/* ---- runs (method_run.c) ---- */
+
+/* Ends every run of this box (NULL: of all), and waits until they have been answered; at most `wait_ms`
+ * (negative: for ever). */
+void runs_end(server *s, serve_box *box, int wait_ms);
+
+/* The box has no sandbox any more, so nothing can write to these. */
+void sinks_free(serve_box *box);
+
+/* ---- sandboxes (method_box.c) ---- */
+
+/* No run of it is left. */
+void box_free(serve_box *box);
+void engine_free(serve_engine *engine);

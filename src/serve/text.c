@@ -37,26 +37,36 @@ static size_t scan_one(const uint8_t *p, size_t left, bool *good, bool *cut) {
   return want;
 }
 
-bool text_put_utf8(buf *out, const void *data, size_t len, bool more, size_t *used) {
+bool text_put_utf8(buf *out, const void *data, size_t len) {
   const uint8_t *p = data;
   size_t at = 0, plain = 0; /* [plain, at) is good and not yet appended */
-  bool fine = true;
-  while (at < len && fine) {
+  while (at < len) {
     bool good, cut;
     size_t n = scan_one(p + at, len - at, &good, &cut);
-    if (cut && more) break;
     if (!good) {
-      fine = buf_append(out, p + plain, at - plain) == CAY_OK && buf_append(out, "\xef\xbf\xbd", 3) == CAY_OK;
+      if (at != plain && buf_append(out, p + plain, at - plain) != CAY_OK) return false;
+      if (buf_append(out, "\xef\xbf\xbd", 3) != CAY_OK) return false;
       plain = at + n;
     }
     at += n;
   }
-  *used = at;
-  return fine && buf_append(out, p + plain, at - plain) == CAY_OK;
+  return at == plain || buf_append(out, p + plain, at - plain) == CAY_OK;
+}
+
+size_t text_whole(const void *data, size_t len) {
+  const uint8_t *p = data;
+  for (size_t back = 1; back <= 3 && back <= len; back++) {
+    bool good, cut;
+    if (length_of(p[len - back]) == 0) continue;
+    (void)scan_one(p + len - back, back, &good, &cut);
+    return cut ? len - back : len;
+  }
+  return len;
 }
 
 bool text_put_base64(buf *out, const void *data, size_t len) {
   size_t encoded = BASE64_ENCODE_RAW_LENGTH(len);
+  if (len == 0) return true;
   char *room = buf_room(out, encoded);
   if (room == NULL) return false;
   base64_encode_raw(room, len, data);

@@ -3,10 +3,12 @@
 
 #include "base/buf.h"
 
-/* Appends `len` bytes, each maximal ill-formed part replaced by U+FFFD (Unicode 15, section 3.9). With `more`
- * to come, an unfinished sequence at the end is left; the count of bytes used is in *used. False: out of
- * memory. */
-bool text_put_utf8(buf *out, const void *data, size_t len, bool more, size_t *used);
+/* Appends `len` bytes, each maximal ill-formed part replaced by U+FFFD (Unicode 15, section 3.9). False: out
+ * of memory. */
+bool text_put_utf8(buf *out, const void *data, size_t len);
+
+/* How many of `len` bytes do not belong to a character that is cut off by their end. */
+size_t text_whole(const void *data, size_t len);
 
 bool text_put_base64(buf *out, const void *data, size_t len);
 

@@ -1,0 +1,45 @@
+/* run.h - one command under way: what its request asked for, and where its output goes.
+ *
+ * Life        the reading thread makes a run and lists it in server.runs; the thread that waits for its end
+ *             answers, takes it out and frees it. Its sink outlives it: a process that the command left
+ *             behind may still be writing when the run is over. A sink without a run swallows what it gets,
+ *             and is freed when no process of the sandbox is left, or with the sandbox.
+ * Locks       server.mu protects everything but `held`, which belongs to whoever writes (never two at once
+ *             for one run) and, when nobody does any more, to the waiting thread.  */
+#pragma once
+
+#include "serve/server.h"
+
+typedef struct run run;
+
+typedef struct sink {
+  list in_box;
+  server *server;
+  run *run; /* NULL: over */
+} sink;
+
+struct run {
+  list in_server;
+  server *server;
+  serve_box *box;
+  sink *sink; /* NULL unless streamed */
+  cay_process *process;
+  rpc_id id;
+  bool base64;
+  bool ended;          /* nobody may wait for the client any more */
+  bool writing;        /* a guest's thread is in this run */
+  int64_t deadline_ns; /* clock_mono_ns */
+  uint64_t window;     /* bytes; 0: none */
+  uint64_t unacked;
+  buf held[2]; /* bytes of a character that is not whole yet */
+};
+
+/* run_stream.c */
+
+cay_output_fn sink_write;
+
+/* CAY_NO_MEMORY. Frees sinks that nothing can write to any more. */
+CAY_CHECK cay_status sink_new(run *r, cay_error *err);
+
+/* Nothing more comes through the sink once this returns, except for what it writes itself: the rest. */
+void sink_close(run *r);
