@@ -69,7 +69,7 @@ def test_help_and_version_are_there(t):
     assert "--mount" in t.cay("help", "run").text
     assert t.cay("help", "run").text == t.run("--help").text
     assert t.cay("help", "nothing").code == 2
-    for command in ("guests", "doctor"):
+    for command in ("guests", "doctor", "serve"):
         assert "usage: cay " + command in t.cay(command, "--help").text
 
 

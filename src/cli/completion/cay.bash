@@ -38,13 +38,20 @@ _cay() {
   word=${words[-1]} before=${words[-2]}
   COMPREPLY=()
   if ((${#words[@]} <= 2)); then
-    COMPREPLY=($(compgen -W 'run guests doctor help --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'run guests doctor serve help --help --version' -- "$word"))
     return
   fi
   case ${words[1]} in
   run) _cay_run "$word" "$before" ;;
   guests | doctor) COMPREPLY=($(compgen -W '--json --help' -- "$word")) ;;
-  help) COMPREPLY=($(compgen -W 'run guests doctor' -- "$word")) ;;
+  serve)
+    case $before in
+    --log-level) COMPREPLY=($(compgen -W 'error warn info debug' -- "$word")) ;;
+    --line-max) COMPREPLY=($(compgen -W '1M 64M' -- "$word")) ;;
+    *) COMPREPLY=($(compgen -W '--stdio --log-level --line-max --help' -- "$word")) ;;
+    esac
+    ;;
+  help) COMPREPLY=($(compgen -W 'run guests doctor serve' -- "$word")) ;;
   esac
 }
 

@@ -36,6 +36,7 @@ _cay() {
     'run:run a command in a new sandbox'
     'guests:list the programs that a sandbox has'
     'doctor:say what works on this machine'
+    'serve:answer programs over JSON-RPC'
     'help:explain a command'
   )
   if ((CURRENT == 2)); then
@@ -49,6 +50,10 @@ _cay() {
   case $command in
   run) _cay_run ;;
   guests | doctor) _arguments '--json[as JSON]' '--help[explain the command]' ;;
+  serve)
+    _arguments '--stdio[on standard input and output]' '--help[explain the command]' \
+      '--log-level=[what the log holds]:level:(error warn info debug)' '--line-max=[the longest request]:size:(1M 64M)'
+    ;;
   help) _describe command commands ;;
   esac
 }
