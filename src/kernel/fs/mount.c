@@ -82,13 +82,24 @@ static k_ret covered_by(k_kernel *k, const char *path, k_inode **out) {
   return r;
 }
 
+/* Where the directory is, whatever way was written to it. */
+static k_ret true_path(k_kernel *k, k_inode *dir, char *buf, size_t cap) {
+  vfs_view v;
+  K_TRY(vfs_view_init(&v, k));
+  k_ret r = vfs_path_of(&v, dir, buf, cap);
+  vfs_view_clear(&v);
+  return r;
+}
+
 k_ret vfs_mount_add(k_kernel *k, const char *path, const char *type, k_inode *root, bool writable) {
+  char where[K_PATH_MAX];
   OWNED(k_inode_unref) k_inode *point = NULL;
   K_TRY(covered_by(k, path, &point));
   /* Resolution has stepped onto a mount that is there already: its root is what was found. */
   if (point == vfs_mount_of(k, point)->root || point->mounted_here != NULL) return -K_EBUSY;
+  K_TRY(true_path(k, point, where, sizeof where));
   vfs_mount *m = NULL;
-  K_TRY(mount_new(path, type, writable, &m));
+  K_TRY(mount_new(where, type, writable, &m));
   m->covered = MOVE(point);
   m->root = root;
   root->kernel = k;
@@ -97,11 +108,18 @@ k_ret vfs_mount_add(k_kernel *k, const char *path, const char *type, k_inode *ro
   return 0;
 }
 
-static vfs_mount *mount_at(k_kernel *k, const char *path) {
-  LIST_EACH (m, &k->mounts->all, vfs_mount, in_mounts) {
-    if (m->covered != NULL && strcmp(m->path, path) == 0) return m;
-  }
-  return NULL;
+/* The mount whose root this path leads to; never that of the whole tree. */
+static k_ret mount_at(k_kernel *k, const char *path, vfs_mount **out) {
+  vfs_view v;
+  OWNED(k_inode_unref) k_inode *root = NULL;
+  K_TRY(vfs_view_init(&v, k));
+  v.privileged = true;
+  k_ret r = vfs_resolve(&v, NULL, path, VFS_DIRECTORY, &root);
+  vfs_view_clear(&v);
+  if (r == -K_ENOENT || r == -K_ENOTDIR) return -K_EINVAL;
+  if (r < 0) return r;
+  *out = vfs_mount_of(k, root);
+  return (*out)->root == root && (*out)->covered != NULL ? 0 : -K_EINVAL;
 }
 
 static bool process_uses(const k_process *p, const vfs_mount *m) {
@@ -124,8 +142,8 @@ static bool is_used(k_kernel *k, const vfs_mount *m) {
 }
 
 k_ret vfs_mount_remove(k_kernel *k, const char *path) {
-  vfs_mount *m = mount_at(k, path);
-  if (m == NULL) return -K_EINVAL;
+  vfs_mount *m = NULL;
+  K_TRY(mount_at(k, path, &m));
   if (is_used(k, m)) return -K_EBUSY;
   list_remove(&m->in_mounts);
   mount_free(m);
