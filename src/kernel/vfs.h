@@ -6,7 +6,8 @@
  * of the root is the root; mounts are crossed.
  *
  * Locks       require kernel.mu; may release and retake it while a host file system is asked.
- * Errors      those of the man page named beside each function. */
+ * Errors      those of the man page named beside each function, and -K_ESTALE when the host replaced a file
+ * between looking and using it, again and again. */
 #pragma once
 
 #include "kernel/file.h"

@@ -1,7 +1,8 @@
 /* path.c - calls on paths of any bytes, in any order, over a tree that they change: whatever they answer, it
  * is an error of the list, counts stay within the limits, and everything is given back in the end.
  *
- * The input is a list of calls: one byte says which, then one or two paths, each ended by a NUL. */
+ * The input begins with who calls (bit 0: the embedder) and which allocation of each call fails (0: none).
+ * Then come the calls: one byte says which, then two paths, each ended by a NUL. */
 #include "base/alloc.h"
 #include "kernel/fs/memfs.h"
 #include "kernel/fs/mount.h"
@@ -133,11 +134,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
   k_lock(k);
   must(vfs_view_init(&v, k) == 0);
   v.privileged = next_byte(&in) & 1;
+  uint8_t fault = next_byte(&in);
   while (in.len > 0) {
     uint8_t which = next_byte(&in);
     next_path(&in, a, sizeof a);
     next_path(&in, b, sizeof b);
+    mem_fail_at(fault);
     k_ret r = call(&v, which, a, b);
+    mem_fail_at(0);
     must(r >= 0 || k_errno_name((int)-r)[1] != '?');
     must(k->used.disk <= k->limits.disk && k->used.inodes <= k->limits.inodes);
   }

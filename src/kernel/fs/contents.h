@@ -6,6 +6,7 @@
  *
  * Quota       own blocks, and the map that finds them, are charged to kernel.used.disk as allocated, in
  * `charged`; what shows through is not.
+ *
  * Locks       kernel.mu for those of live files; frozen ones never change. */
 #pragma once
 

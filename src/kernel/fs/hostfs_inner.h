@@ -6,6 +6,7 @@
  * another one there, gives that back and answers -K_ESTALE, upon which paths are resolved again.
  *
  * Invariant   one live inode for each file of the host (device and number); no inode is its own ancestor.
+ *
  * Locks       kernel.mu for all fields; while it is released only `fd` of an inode that is held may be used.
  */
 #pragma once

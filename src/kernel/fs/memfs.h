@@ -6,12 +6,18 @@
  * inherit, and contents are shared in blocks that are copied when written. Freezing a live tree costs what
  * was touched since, not what is there.
  *
- * Quota       bytes are charged to kernel.used.disk when a block is held by this sandbox alone or first
- * written by it; inherited blocks are free. -K_ENOSPC leaves everything as it was (a write may be short).
- * Each inode made or touched into being by a change counts as one of kernel.used.inodes; merely looking at
- * inherited ones does not. Invariant   a directory's listing position of an entry never changes while the
- * entry lives (telldir(3)); new entries come later. Locks       live trees require kernel.mu; frozen ones
- * none. */
+ * Quota       blocks are charged to kernel.used.disk as allocated (small files in small ones), with the map
+ * that finds them, and the texts of symlinks; what is inherited is free until it is written. -K_ENOSPC leaves
+ * everything as it was (a write may be short). Each inode made or touched into being by a change counts as
+ * one of kernel.used.inodes, and so does each further name of a file; merely looking at inherited ones does
+ * not. Removing always works.
+ *
+ * Times       reading does not move the access time (noatime).
+ *
+ * Invariant   a directory's listing position of an entry never changes while the entry lives (telldir(3));
+ * new entries come later.
+ *
+ * Locks       live trees require kernel.mu; frozen ones none. */
 #pragma once
 
 #include "kernel/inode.h"
