@@ -78,6 +78,7 @@ install: guests
 	@meson configure build -Dprefix=$(abspath $(PREFIX)) >/dev/null
 	@DESTDIR=$(DESTDIR) meson install -C build --quiet
 	@scripts/install-guests build/guest $(DESTDIR)$(abspath $(PREFIX))/lib/cay/guest
+	@DESTDIR=$(DESTDIR) guest/install $(abspath $(PREFIX))
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz cay

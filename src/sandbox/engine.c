@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of native stack a guest may use: bash recurses some 900 function calls deep in it. Only what is
+ * touched is memory. */
+enum { WASM_STACK = 8 << 20 };
+
 void sb_log(const cay_engine *engine, cay_log_level level, const char *area, const char *format, ...) {
   if (engine->log == NULL) return;
   char line[512];
@@ -46,7 +50,7 @@ static cay_status set_up(cay_engine *e, const cay_engine_options *o, cay_error *
   e->guest_dir = find_guest_dir(o->guest_dir);
   if (e->guest_dir == NULL) return err_no_memory(err);
   S_TRY(alarm_set_new(&e->alarms, err));
-  S_TRY(eng_engine_new(&(eng_options){ .cache_dir = o->cache_dir }, &e->wasm, err));
+  S_TRY(eng_engine_new(&(eng_options){ .wasm_stack = WASM_STACK, .cache_dir = o->cache_dir }, &e->wasm, err));
   S_TRY(thread_pool_new(
       &(thread_pool_options){
           .name = "cay-guest", .stack_len = eng_thread_stack(e->wasm), .keep = 4, .linger_ms = 2000 },

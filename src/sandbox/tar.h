@@ -14,5 +14,5 @@ typedef struct sb_tar_entry {
 } sb_tar_entry;
 
 /* Reads the entry at *at and moves *at past it. CAY_NOT_FOUND: the end. CAY_CORRUPT: cut short, a bad
- * checksum, or a name with "..". Entries of other types are skipped. */
+ * checksum, a name with "..", or a hard link. Entries of other types are skipped. */
 cay_status sb_tar_next(cay_slice archive, size_t *at, sb_tar_entry *out, cay_error *err) CHECKED;

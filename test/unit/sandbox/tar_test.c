@@ -86,3 +86,11 @@ TEST(a_name_that_leads_up_is_refused) {
     EXPECT_EQ(sb_tar_next((cay_slice){ a, sizeof a }, &at, &e, NULL), CAY_CORRUPT);
   }
 }
+
+TEST(a_hard_link_is_refused_and_not_lost) {
+  static uint8_t a[2048];
+  put(a, 0, "b", '1', "", "a");
+  sb_tar_entry e;
+  size_t at = 0;
+  EXPECT_EQ(sb_tar_next((cay_slice){ a, sizeof a }, &at, &e, NULL), CAY_CORRUPT);
+}
