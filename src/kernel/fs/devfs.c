@@ -168,6 +168,13 @@ static k_ret dev_open(k_inode *i, uint32_t flags, k_file **out) {
   return r;
 }
 
+static k_ret dev_statfs(k_inode *i, k_statfs *out) {
+  enum { TMPFS_MAGIC = 0x01021994 };
+  (void)i;
+  *out = (k_statfs){ .type = TMPFS_MAGIC, .block_size = K_PAGE, .name_max = K_NAME_MAX };
+  return 0;
+}
+
 static void dev_release(k_inode *i) {
   dev_fs *fs = fs_of(node_of(i));
   if (--fs->live == 0) mem_free(fs);
@@ -181,6 +188,7 @@ static const k_inode_ops dev_inode_ops = {
   .lookup = dev_lookup,
   .parent = dev_parent,
   .name_of = dev_name_of,
+  .statfs = dev_statfs,
   .release = dev_release,
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "kernel/fs/mount.h"
+#include "kernel/fs/proc_fd.h"
 #include "kernel/fs/proc_text.h"
 
 #include <stdio.h>
@@ -430,53 +431,14 @@ static k_ret proc_open(k_inode *i, uint32_t flags, k_file **out) {
   return r;
 }
 
-/* ---- a descriptor that is no file of the tree, as an inode ---- */
-
-/* /proc/self/fd/1 of a pipe or of a stream: opening it gives the same open file again. */
-typedef struct fd_node {
-  k_inode base;
-  k_file *file; /* a reference */
-} fd_node;
-
-static k_ret fd_stat(k_inode *i, k_stat *out) {
-  return k_file_stat(CONTAINER_OF(i, fd_node, base)->file, out);
-}
-
-static k_ret fd_open(k_inode *i, uint32_t flags, k_file **out) {
-  k_file *f = CONTAINER_OF(i, fd_node, base)->file;
-  uint32_t wanted = flags & K_O_ACCMODE, has = f->flags & K_O_ACCMODE;
-  if (has != K_O_RDWR && wanted != has) return -K_EACCES;
-  *out = k_file_ref(f);
-  return 0;
-}
-
-static void fd_release(k_inode *i) {
-  fd_node *n = CONTAINER_OF(i, fd_node, base);
-  k_file *f = n->file;
-  mem_free(n);
-  k_file_unref(f);
-}
-
-static const k_inode_ops fd_inode_ops = { .stat = fd_stat, .open = fd_open, .release = fd_release };
-
-static k_ret fd_node_new(k_file *f, void *fs, k_inode **out) {
-  k_stat st;
-  K_TRY(k_file_stat(f, &st));
-  fd_node *n = mem_zalloc(sizeof *n);
-  if (n == NULL) return -K_ENOMEM;
-  uint32_t type = (st.mode & K_S_IFMT) != 0 ? st.mode & K_S_IFMT : K_S_IFCHR;
-  n->base = (k_inode){ .ops = &fd_inode_ops, .kernel = f->kernel, .fs = fs, .refs = 1, .mode = type | 0666 };
-  n->file = k_file_ref(f);
-  *out = &n->base;
-  return 0;
-}
+/* ---- following ---- */
 
 static k_ret follow_fd(const proc_node *n, k_inode **out) {
   k_process *p;
   k_file *f;
   K_TRY(alive(n, &p));
   if (k_fd_get(&p->fds, n->fd, &f) < 0) return -K_ENOENT;
-  if (f->inode == NULL) return fd_node_new(f, n->fs, out);
+  if (f->inode == NULL) return proc_fd_inode(f, n->fs, out);
   *out = k_inode_ref(f->inode);
   return 0;
 }
@@ -500,6 +462,13 @@ static k_ret proc_follow(k_inode *i, k_process *viewer, k_inode **out) {
   return lookup_row(node_of(self), (k_name){ "mounts", 6 }, viewer, out);
 }
 
+static k_ret proc_statfs(k_inode *i, k_statfs *out) {
+  enum { PROC_MAGIC = 0x9fa0 };
+  (void)i;
+  *out = (k_statfs){ .type = PROC_MAGIC, .block_size = K_PAGE, .name_max = K_NAME_MAX };
+  return 0;
+}
+
 static const k_inode_ops proc_inode_ops = {
   .stat = proc_stat_inode,
   .open = proc_open,
@@ -508,6 +477,7 @@ static const k_inode_ops proc_inode_ops = {
   .lookup = proc_lookup,
   .parent = proc_parent,
   .name_of = proc_name_of,
+  .statfs = proc_statfs,
   .release = proc_release,
 };
 

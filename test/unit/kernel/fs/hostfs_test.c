@@ -326,6 +326,33 @@ HOST(a_tree_that_the_host_turns_over_makes_no_circle) {
   EXPECT_TEXT(path_of(t, a), "/h/b/a");
 }
 
+HOST(a_mount_may_stand_in_a_directory_of_the_host) {
+  (void)h;
+  k_inode *root = NULL;
+  EXPECT_EQ(memfs_new(NULL, &root), 0);
+  root->mode |= 0777;
+  EXPECT_EQ(vfs_mount_add(t->k, "/h/dir", "tmpfs", root, true), 0);
+  put(t, "/h/dir/f", "in memory");
+  EXPECT_TEXT(names(t, "/h/dir"), "f");
+  EXPECT_EQ(stat_of(t, "/h/dir/..").ino, stat_of(t, "/h").ino);
+  EXPECT_EQ(vfs_mount_remove(t->k, "/h"), -K_EBUSY);
+  EXPECT_EQ(vfs_mount_remove(t->k, "/h/dir"), 0);
+  EXPECT_TEXT(get(t, "/h/dir/inside"), "inside");
+}
+
+HOST(a_file_that_is_open_outlives_the_mount) {
+  (void)h;
+  k_file *f = opened(t, "/h/dir/inside", K_O_RDONLY);
+  OWNED(k_inode_unref) k_inode *dir = inode_at(t, "/h/dir");
+  EXPECT_EQ(vfs_mount_remove(t->k, "/h"), 0);
+  char text[8];
+  EXPECT_EQ(k_file_read(NULL, f, text, sizeof text), 6);
+  k_stat st;
+  EXPECT_EQ(vfs_stat(&t->v, dir, "..", 0, &st), 0);
+  EXPECT_EQ(vfs_stat(&t->v, dir, "../../../outside", 0, &st), -K_ENOENT);
+  k_file_unref(f);
+}
+
 /* ---- read-only ---- */
 
 HOST_READ_ONLY(a_directory_mounted_for_reading_cannot_be_changed) {
