@@ -7,9 +7,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- files: the object is the descriptor ---- */
+/* ---- files: the object is a host_handle ---- */
 
-static int fd_of(const k_file *f) { return (int)(intptr_t)f->object; }
+static int fd_of(const k_file *f) { return ((const host_handle *)f->object)->fd; }
 static hostfs *fs_of(const k_file *f) { return host_of(f->inode)->fs; }
 
 static k_ret file_read(k_file *f, void *buf, size_t len, int64_t pos) {
@@ -50,7 +50,17 @@ static k_ret file_sync(k_file *f) {
   return r;
 }
 
-static void file_release(k_file *f) { host_close_counted(fs_of(f), fd_of(f)); }
+void host_handle_drop(hostfs *fs, host_handle *h) {
+  if (--h->users > 0) return;
+  host_close_counted(fs, h->fd);
+  mem_free(h);
+}
+
+static void file_release(k_file *f) {
+  host_handle *h = f->object;
+  list_remove(&h->in_writers);
+  host_handle_drop(fs_of(f), h);
+}
 
 static const k_file_ops file_ops = {
   .read = file_read,
@@ -175,6 +185,19 @@ static k_ret open_dir(host_node *n, uint32_t flags, int fd, k_file **out) {
   return r;
 }
 
+static k_ret open_file(host_node *n, uint32_t flags, int fd, k_file **out) {
+  host_handle *h = mem_alloc(sizeof *h);
+  if (h == NULL) return -K_ENOMEM;
+  *h = (host_handle){ .fd = fd, .users = 1 };
+  list_init(&h->in_writers);
+  k_ret r = k_file_new(n->base.kernel, &file_ops, flags, &n->base, h, out);
+  if (r < 0)
+    mem_free(h);
+  else if ((flags & K_O_ACCMODE) != K_O_RDONLY)
+    list_push(&n->writers, &h->in_writers);
+  return r;
+}
+
 static uint64_t host_flags(uint32_t flags) {
   static const uint64_t ACCESS[] = { O_RDONLY, O_WRONLY, O_RDWR, O_RDWR };
   uint64_t host = ACCESS[flags & K_O_ACCMODE];
@@ -194,8 +217,7 @@ k_ret host_open_file(k_inode *inode, uint32_t flags, k_file **out) {
   if ((flags & K_O_ACCMODE) != K_O_RDONLY && !n->fs->writable) return -K_EROFS;
   k_ret fd = descriptor(n, flags);
   if (fd < 0) return fd;
-  k_ret r = k_is_dir(inode) ? open_dir(n, flags, (int)fd, out)
-                            : k_file_new(inode->kernel, &file_ops, flags, inode, (void *)(intptr_t)fd, out);
+  k_ret r = k_is_dir(inode) ? open_dir(n, flags, (int)fd, out) : open_file(n, flags, (int)fd, out);
   if (r < 0)
     host_close_counted(n->fs, (int)fd);
   else

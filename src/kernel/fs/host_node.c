@@ -121,6 +121,7 @@ static host_node *make(hostfs *fs, host_node *dir, const char *name, int fd, con
                        .mode = st->stx_mode & ~(uint32_t)(K_S_ISUID | K_S_ISGID) };
   if (dir != NULL) k_inode_ref(&dir->base);
   n->parent = dir;
+  list_init(&n->writers);
   host_node_seen(n, st);
   list_push(bucket_of(fs, n->dev, n->ino), &n->in_bucket);
   return n;

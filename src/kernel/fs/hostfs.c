@@ -188,14 +188,28 @@ k_ret host_reopen(host_node *n, uint64_t flags) {
 
 /* ---- changing attributes ---- */
 
+static k_ret truncate_by(host_node *n, int fd, uint64_t size) {
+  host_leave(n->fs);
+  k_ret r = host_truncate(fd, size);
+  host_return(n->fs);
+  host_node_changed(n);
+  return r;
+}
+
+/* Through a descriptor that is open for writing, if there is one: the file may have lost its name since, or
+ * forbid to be opened so again. */
 static k_ret set_size(host_node *n, uint64_t size) {
+  if (!list_empty(&n->writers)) {
+    host_handle *h = CONTAINER_OF(n->writers.next, host_handle, in_writers);
+    h->users++;
+    k_ret r = truncate_by(n, h->fd, size);
+    host_handle_drop(n->fs, h);
+    return r;
+  }
   k_ret fd = host_reopen(n, O_WRONLY);
   if (fd < 0) return fd;
-  host_leave(n->fs);
-  k_ret r = host_truncate((int)fd, size);
-  host_return(n->fs);
+  k_ret r = truncate_by(n, (int)fd, size);
   host_close_counted(n->fs, (int)fd);
-  host_node_changed(n);
   return r;
 }
 

@@ -27,12 +27,20 @@ typedef struct hostfs {
   list nodes[HOST_BUCKETS];
 } hostfs;
 
+/* A descriptor for reading or writing. Whoever uses it while kernel.mu is away counts as a user. */
+typedef struct host_handle {
+  int fd;
+  uint32_t users; /* the open file is one until it is released; the last one closes */
+  list in_writers;
+} host_handle;
+
 struct host_node {
   k_inode base; /* first */
   hostfs *fs;
   list in_bucket;
-  int fd;   /* O_PATH */
-  int made; /* the descriptor under which it was created, for the first to open it; -1: none */
+  int fd;       /* O_PATH */
+  int made;     /* the descriptor under which it was created, for the first to open it; -1: none */
+  list writers; /* of host_handle: those open for writing */
   uint64_t dev, ino, size;
   int64_t mtime_ns, ctime_ns; /* when last looked at: who sees them change forgets the runner's note */
   host_node *parent;          /* a reference; NULL for the root */
@@ -82,6 +90,7 @@ k_ret host_reopen(host_node *n, uint64_t flags) CHECKED;
 /* ---- open files (host_file.c) ---- */
 
 k_ret host_open_file(k_inode *inode, uint32_t flags, k_file **out) CHECKED;
+void host_handle_drop(hostfs *fs, host_handle *h); /* one user less; may release and retake kernel.mu */
 
 /* ---- names (host_names.c) ---- */
 

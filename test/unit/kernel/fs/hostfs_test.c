@@ -257,6 +257,20 @@ HOST(who_makes_a_file_on_the_host_may_write_it_whatever_its_mode) {
   EXPECT_EQ(try_open(t, "/h/f", K_O_WRONLY), -K_EACCES);
 }
 
+HOST(an_open_file_of_the_host_is_cut_even_without_a_name) {
+  (void)h;
+  k_file *f = NULL;
+  EXPECT_EQ(vfs_open(&t->v, NULL, "/h/f", K_O_RDWR | K_O_CREAT | K_O_EXCL, 0400, &f), 0);
+  EXPECT_EQ(k_file_write(NULL, f, "text", 4), 4);
+  EXPECT_EQ(vfs_unlink(&t->v, NULL, "/h/f"), 0);
+  EXPECT_EQ(f->inode->ops->setattr(f->inode, &(k_attr){ .which = K_ATTR_SIZE, .size = 2 }), 0);
+  k_stat st;
+  EXPECT_EQ(k_file_stat(f, &st), 0);
+  EXPECT_EQ(st.size, 2);
+  EXPECT_EQ(st.nlink, 0);
+  k_file_unref(f);
+}
+
 HOST(attributes_are_changed_on_the_host) {
   struct stat st;
   OWNED(k_inode_unref) k_inode *f = inode_at(t, "/h/file");
