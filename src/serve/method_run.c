@@ -75,12 +75,20 @@ static void leave(run *r) {
   pthread_mutex_unlock(&s->mu);
 }
 
+/* There is nothing to cancel any more. */
+static void is_over(run *r) {
+  pthread_mutex_lock(&r->server->mu);
+  r->over = true;
+  pthread_mutex_unlock(&r->server->mu);
+}
+
 /* The thread of one run. */
 static void await_end(void *ctx) {
   run *r = ctx;
   cay_result *result = NULL;
   cay_error err;
   cay_status status = cay_process_wait(r->process, -1, &result, &err);
+  is_over(r);
   cay_process_kill(r->process); /* what it left in the background has no run to belong to */
   if (r->sink != NULL) sink_close(r);
   answer(r, status, result, &err);
@@ -235,7 +243,7 @@ static bool param_run_id(call *c, rpc_id *out) {
 }
 
 static bool is_meant(const call *c, const run *r, const rpc_id *id) {
-  return r->box == c->box && strcmp(r->id.text, id->text) == 0;
+  return r->box == c->box && !r->over && strcmp(r->id.text, id->text) == 0;
 }
 
 enum answer rpc_run_cancel(call *c) {

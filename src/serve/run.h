@@ -26,6 +26,7 @@ struct run {
   cay_process *process;
   rpc_id id;
   bool base64;
+  bool over;           /* its command has ended: there is nothing to cancel */
   bool ended;          /* nobody may wait for the client any more */
   bool writing;        /* a guest's thread is in this run */
   int64_t deadline_ns; /* clock_mono_ns */

@@ -1,0 +1,66 @@
+/* text_test.c - bytes of guests as JSON can carry them, as src/serve/text.h promises. */
+#include "serve/text.h"
+#include "test.h"
+
+static const char *shown(const char *bytes, size_t len) {
+  static char text[256];
+  buf out = BUF_INIT(BUF_UNLIMITED);
+  EXPECT(text_put_utf8(&out, bytes, len));
+  EXPECT(out.len < sizeof text);
+  memcpy(text, buf_text(&out), out.len + 1);
+  buf_free(&out);
+  return text;
+}
+
+TEST(utf8_stays_as_it_is) { EXPECT_TEXT(shown("aé€😀\x7f", 11), "aé€😀\x7f"); }
+
+TEST(each_ill_formed_part_becomes_one_replacement) {
+  EXPECT_TEXT(shown("a\xff"
+                    "b",
+                    3),
+              "a\xef\xbf\xbd"
+              "b");
+  EXPECT_TEXT(shown("\xe2\x82", 2), "\xef\xbf\xbd");
+  EXPECT_TEXT(shown("\xf0\x9f\x98x", 4), "\xef\xbf\xbdx");
+  EXPECT_TEXT(shown("\xc0\x80", 2), "\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_TEXT(shown("\xed\xa0\x80", 3), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST(a_character_that_is_cut_by_the_end_is_seen) {
+  EXPECT_EQ(text_whole("abc", 3), 3);
+  EXPECT_EQ(text_whole("", 0), 0);
+  EXPECT_EQ(text_whole("ab\xc3", 3), 2);
+  EXPECT_EQ(text_whole("a\xe2\x82", 3), 1);
+  EXPECT_EQ(text_whole("\xf0\x9f\x98", 3), 0);
+  EXPECT_EQ(text_whole("😀", 4), 4);
+}
+
+TEST(what_can_never_become_a_character_is_not_held_back) {
+  EXPECT_EQ(text_whole("a\xff", 2), 2);
+  EXPECT_EQ(text_whole("\xe2\xff", 2), 2);
+  EXPECT_EQ(text_whole("\x80\x80\x80\x80", 4), 4);
+  EXPECT_EQ(text_whole("\xed\xa0", 2), 2);
+}
+
+TEST(base64_goes_there_and_back) {
+  static const uint8_t bytes[] = { 0, 1, 2, 250, 251, 252, 253, 254, 255 };
+  for (size_t len = 0; len <= sizeof bytes; len++) {
+    buf out = BUF_INIT(BUF_UNLIMITED);
+    cay_buf back = { 0 };
+    EXPECT(text_put_base64(&out, bytes, len));
+    EXPECT_EQ(text_from_base64(buf_text(&out), out.len, &back), CAY_OK);
+    EXPECT_EQ(back.len, len);
+    EXPECT_EQ(memcmp(back.data, bytes, len), 0);
+    buf_free(&out);
+    mem_free(back.data);
+  }
+}
+
+TEST(what_is_not_base64_is_invalid) {
+  static const char *const wrong[] = { "a", "ab", "abc", "a$==", "====", "ab=c", "abcd=" };
+  for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+    cay_buf back = { 0 };
+    EXPECT_EQ(text_from_base64(wrong[i], strlen(wrong[i]), &back), CAY_INVALID);
+    EXPECT(back.data == NULL);
+  }
+}
