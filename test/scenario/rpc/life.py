@@ -1,0 +1,227 @@
+"""life.py - how servers live and end: clients that die, that do not read, many at once, much data."""
+import base64
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+CAY = os.environ.get("CAY", str(ROOT / "cay"))
+PATIENCE = 60
+
+
+class Server:
+    """A server, one call at a time."""
+
+    def __init__(self, **keywords):
+        self.process = subprocess.Popen([CAY, "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, **keywords)
+        self.last = 0
+
+    def send(self, method, **params):
+        self.last += 1
+        line = json.dumps({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        return self.last
+
+    def hear(self):
+        return json.loads(self.process.stdout.readline())
+
+    def call(self, method, **params):
+        number = self.send(method, **params)
+        reply = self.hear()
+        assert reply["id"] == number, reply
+        assert "result" in reply, reply
+        return reply["result"]
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.stdout.read()
+        assert self.process.wait(PATIENCE) == 0
+        self.process.stdout.close()
+
+    def peak_mib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
+
+
+def wait_until(what, *arguments):
+    end = time.monotonic() + PATIENCE
+    while not what(*arguments):
+        assert time.monotonic() < end, f"waited {PATIENCE} s for {what.__name__}"
+        time.sleep(0.01)
+
+
+def is_gone(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def client(code, **keywords):
+    """A Python process that starts a server, prints its pid, and goes on with `code`."""
+    start = ("import subprocess, sys, time, os\n"
+             f"s = subprocess.Popen([{CAY!r}, 'serve', '--stdio'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+             "def say(m, p='{}'):\n"
+             "    s.stdin.write(b'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":%s}\\n' % (m.encode(), p.encode()))\n"
+             "    s.stdin.flush()\n"
+             "say('create'); s.stdout.readline()\n")
+    process = subprocess.Popen([sys.executable, "-c", start + code], stdout=subprocess.PIPE, text=True, **keywords)
+    return process, int(process.stdout.readline())
+
+
+def kill_and_expect_the_end(process, server):
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    wait_until(is_gone, server)
+
+
+def test_a_client_killed_while_a_command_computes_leaves_nothing():
+    kill_and_expect_the_end(*client(
+        "say('run', '{\"command\":\"while :; do :; done\"}'); print(s.pid, flush=True); time.sleep(1000)"))
+
+
+def test_a_client_killed_while_a_command_sleeps_leaves_nothing():
+    kill_and_expect_the_end(*client(
+        "say('run', '{\"command\":\"sleep 1000 | sleep 1000\"}'); print(s.pid, flush=True); time.sleep(1000)"))
+
+
+def test_a_client_killed_that_never_read_its_output_leaves_nothing():
+    kill_and_expect_the_end(*client(
+        "say('run', '{\"command\":\"yes\",\"stream\":true}'); time.sleep(0.3); print(s.pid, flush=True); time.sleep(1000)"))
+
+
+def test_the_parents_death_ends_it_though_another_holds_its_input():
+    process, server = client(
+        "heir = os.fork()\n"
+        "if heir == 0: time.sleep(1000)\n"
+        "say('run', '{\"command\":\"yes\",\"stream\":true}')\n"
+        "open('heir', 'w').write(str(heir)); print(s.pid, flush=True); time.sleep(1000)", cwd=(d := tempfile.mkdtemp()))
+    heir = int(pathlib.Path(d, "heir").read_text())
+    try:
+        process.kill()
+        process.wait()
+        wait_until(is_gone, server)
+        assert not is_gone(heir)
+    finally:
+        os.kill(heir, signal.SIGKILL)
+        process.stdout.close()
+
+
+def test_end_of_input_ends_it_though_nobody_reads_its_output():
+    s = Server()
+    s.call("create")
+    s.send("run", command="yes", stream=True)
+    time.sleep(0.2)
+    s.process.stdin.close()
+    assert s.process.wait(PATIENCE) == 0
+    s.process.stdout.close()
+
+
+def test_a_closed_output_ends_it():
+    s = Server()
+    s.call("create")
+    s.process.stdout.close()
+    s.send("usage")
+    try:
+        s.send("usage")
+    except BrokenPipeError:
+        pass
+    assert s.process.wait(PATIENCE) == 0
+    try:
+        s.process.stdin.close()
+    except BrokenPipeError:
+        pass
+
+
+def test_two_hundred_servers_at_once():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    servers = [Server() for _ in range(200)]
+    for s in servers:
+        s.send("create")
+    for number, s in enumerate(servers):
+        assert s.hear()["result"] == {"ok": True}
+        s.send("run", command=f"echo {number} | tr 0-9 a-j")
+    for number, s in enumerate(servers):
+        want = str(number).translate(str.maketrans("0123456789", "abcdefghij")) + "\n"
+        reply = s.hear()
+        assert reply["result"]["stdout"] == want, reply
+    for s in servers:
+        s.end()
+
+
+def test_ten_thousand_small_files():
+    s = Server()
+    s.call("create")
+    for i in range(10000):
+        s.call("files.write", path=f"/tmp/{i % 100}/{i}", data=base64.b64encode(b"%d" % i).decode())
+    for i in range(10000):
+        assert base64.b64decode(s.call("files.read", path=f"/tmp/{i % 100}/{i}")["data"]) == b"%d" % i
+    assert len(s.call("files.list", path="/tmp", recursive=True)["entries"]) == 10100
+    assert s.peak_mib() < 300, s.peak_mib()
+    s.end()
+
+
+def test_a_hundred_megabytes_each_way_in_parts():
+    size, part = 100 << 20, 1 << 20
+    s = Server()
+    s.call("create")
+    block = os.urandom(part)
+    data = base64.b64encode(block).decode()
+    before = s.peak_mib()
+    for _ in range(size // part):
+        s.call("files.write", path="/tmp/big", data=data, append=True)
+    assert s.call("files.stat", path="/tmp/big")["size"] == size
+    for i in range(size // part):
+        got = s.call("files.read", path="/tmp/big", offset=i * part, length=part)["data"]
+        assert got == data
+    grown = s.peak_mib() - before
+    assert grown < 160, f"{grown:.0f} MiB beside the 100 of the file"
+    s.end()
+
+
+def test_much_output_in_a_stream_is_never_held():
+    s = Server()
+    s.call("create")
+    number = s.send("run", command="yes 0123456789abcde | head -c 100000000", stream=True)
+    total = 0
+    while (reply := s.hear()).get("id") != number:
+        total += len(reply["params"]["data"])
+    assert total == 100000000 and reply["result"]["exitCode"] == 0, (total, reply)
+    assert s.peak_mib() < 150, s.peak_mib()
+    s.end()
+
+
+def test_many_commands_in_one_sandbox_leave_nothing_behind():
+    s = Server()
+    s.call("create")
+    for _ in range(50):
+        s.call("run", command="true")
+    before = s.peak_mib()
+    for i in range(500):
+        assert s.call("run", command=f"echo {i} | cat")["stdout"] == f"{i}\n"
+    assert s.peak_mib() - before < 20, (before, s.peak_mib())
+    assert s.call("usage")["memoryBytes"] == 0
+    s.end()
+
+
+def test_nothing_but_replies_is_written():
+    s = subprocess.run([CAY, "serve", "--stdio", "--log-level", "debug"], input=b'{"jsonrpc":"2.0","id":1,"method":"kill"}\n',
+                       capture_output=True, timeout=PATIENCE)
+    assert s.stdout == b'{"jsonrpc":"2.0","id":1,"result":{"ok":true}}\n', s.stdout
+    assert b"debug" in s.stderr, s.stderr
+
+
+def test_words_that_are_wrong_are_told():
+    for words in ([], ["--stdio", "--line-max", "1"], ["--stdio", "--log-level", "loud"], ["--stdio", "more"], ["--port"]):
+        s = subprocess.run([CAY, "serve", *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        assert s.returncode == 2 and s.stderr and not s.stdout, (words, s)
