@@ -27,7 +27,7 @@ int main(void) {
   SAY(open("/etc/passwd", O_WRONLY));
   SAY(open("/etc/cay-test", O_WRONLY | O_CREAT, 0644));
   SAY(unlink("/etc/passwd"));
-  SAY(rename("/etc/passwd", "/tmp/passwd"));
+  SAY(rename("/etc/passwd", "/etc/passwd-cay"));
   SAY(chmod("/etc/passwd", 0666));
   SAY(mkdir("/cay-test", 0755));
   SAY(rmdir("/etc"));
