@@ -127,7 +127,7 @@ bool eng_global_find(eng_instance *i, const char *name, eng_global *out) {
   if (e == NULL || e->type[0] == '?' ||
       !wasmtime_instance_export_get(i->cx, &i->wasm, e->name, e->len, &item))
     return false;
-  *out = (eng_global){ .type = e->type[0] };
+  *out = (eng_global){ .type = e->type[0], .is_mutable = e->is_mutable };
   *global_of(out) = item.of.global;
   return true;
 }

@@ -76,6 +76,7 @@ void eng_memory_set_max(eng_instance *instance, uint64_t bytes);
 typedef struct eng_global {
   uint64_t opaque[3];
   char type; /* i I f F */
+  bool is_mutable;
 } eng_global;
 
 bool eng_global_find(eng_instance *instance, const char *name, eng_global *out) CHECKED;

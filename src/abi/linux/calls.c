@@ -1,5 +1,5 @@
 /* calls.c - from a number to a handler, and what follows each call. */
-#include "abi/linux/machine.h"
+#include "abi/linux/life.h"
 
 #include <stdatomic.h>
 
@@ -84,6 +84,11 @@ static inline bool is_plain(const abi_machine *m, k_ret r) {
          !atomic_load_explicit(&m->p->attention, memory_order_relaxed);
 }
 
+bool abi_is_odd(const abi_machine *m) {
+  return m->runner->options.trace != NULL || m->fuel != NULL || m->grows_itself || m->child_dead ||
+         abi_in_fork(m);
+}
+
 /* A dead child of vfork: nothing but its end is possible, and not for ever. */
 static k_ret call_of_the_dead(abi_machine *m, const abi_row *row, const uint32_t *a) {
   enum { PATIENCE = 10000 };
@@ -97,6 +102,11 @@ static enum eng_flow odd_call(abi_machine *m, const abi_row *row, int32_t number
                               int32_t *result) {
   int32_t pid = m->p->pid; /* of the caller: the end of a child context changes m->p */
   k_ret r;
+  if (abi_in_fork(m)) { /* no asyncify does that */
+    abi_fork_abandon(m);
+    abi_die(m, K_SIGKILL, "a system call while its stack was being unwound");
+    return ENG_UNWIND;
+  }
   if (m->child_dead)
     r = call_of_the_dead(m, row, a);
   else

@@ -19,6 +19,11 @@ static k_ret check_buffer(abi_machine *m, uint32_t addr) {
 }
 
 static k_ret begin(abi_machine *m, uint32_t buffer) {
+  if (m->next == ABI_NEXT_FORK) { /* it goes on where it should unwind */
+    abi_fork_abandon(m);
+    abi_die(m, K_SIGKILL, "a fork while its stack was being unwound");
+    return -K_EAGAIN;
+  }
   if (!m->can_fork) return -K_ENOSYS;
   if (m->nested > 0) return -K_EAGAIN; /* frames of the host stand between the guest's */
   K_TRY(check_buffer(m, buffer));
@@ -26,6 +31,7 @@ static k_ret begin(abi_machine *m, uint32_t buffer) {
   if (r < 0) return r;
   m->fork_buffer = buffer;
   m->next = ABI_NEXT_FORK;
+  m->odd = true;
   eng_val arg = { .u32 = buffer };
   if (eng_call(m->instance, &m->start_unwind, &arg) == ENG_RETURNED) return 0;
   abi_fork_abandon(m);
@@ -45,10 +51,12 @@ enum eng_flow abi_import_fork(eng_instance *instance, void *ctx, eng_val *values
   if (!m->rewinding) {
     k_ret r = begin(m, values[0].u32);
     values[0].i32 = (int32_t)r;
-    if (r < 0) trace(m, r);
-    return ENG_CONTINUE;
+    if (r >= 0) return ENG_CONTINUE;
+    trace(m, r);
+    return abi_attend(m);
   }
   m->rewinding = false;
+  m->odd = abi_is_odd(m);
   eng_val none = { 0 };
   if (eng_call(m->instance, &m->stop_rewind, &none) != ENG_RETURNED) return ENG_UNWIND;
   values[0].i32 = (int32_t)m->fork_result;
@@ -61,7 +69,9 @@ void abi_fork_abandon(abi_machine *m) {
   if (m->fork_child != NULL) k_process_discard(m->fork_child);
   k_unlock(m->kernel);
   m->fork_child = NULL;
-  m->next = ABI_NEXT_NONE;
+  m->rewinding = false;
+  if (m->next == ABI_NEXT_FORK) m->next = ABI_NEXT_NONE;
+  m->odd = abi_is_odd(m);
 }
 
 /* ---- two of them ---- */
@@ -76,7 +86,7 @@ static abi_machine *copy_machine(abi_machine *m, k_process *child) {
     abi_machine_free(copy);
     return NULL;
   }
-  copy->rewinding = true;
+  copy->rewinding = copy->odd = true;
   copy->fork_buffer = m->fork_buffer;
   return copy;
 }
@@ -115,6 +125,6 @@ bool abi_rewind(abi_machine *m) {
   eng_val arg = { .u32 = m->fork_buffer };
   if (eng_call(m->instance, &m->start_rewind, &arg) == ENG_RETURNED) return true;
   m->rewinding = false;
-  abi_trapped(m);
+  if (m->next == ABI_NEXT_NONE) abi_trapped(m);
   return false;
 }

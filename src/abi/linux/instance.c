@@ -79,7 +79,8 @@ static cay_status bind(abi_machine *m, cay_error *err) {
     m->pending_addr = eng_global_get(i, &pending).u32;
     if (eng_memory_at(i, m->pending_addr, sizeof(int32_t)) == NULL) m->pending_addr = 0;
   }
-  bool stack = eng_global_find(i, "__stack_pointer", &m->stack_pointer) && m->stack_pointer.type == 'i';
+  bool stack = eng_global_find(i, "__stack_pointer", &m->stack_pointer) && m->stack_pointer.type == 'i' &&
+               m->stack_pointer.is_mutable;
   m->can_deliver = stack && m->pending_addr != 0 && eng_func_find(i, "__cay_deliver", ":", &m->deliver);
   m->can_fork = eng_func_find(i, "asyncify_start_unwind", "i:", &m->start_unwind) &&
                 eng_func_find(i, "asyncify_stop_unwind", ":", &m->stop_unwind) &&
@@ -95,7 +96,7 @@ static cay_status adopt(abi_machine *m, eng_instance *instance, cay_error *err) 
   S_TRY(bind(m, err));
   m->fuel_given = m->fuel != NULL && is_counting(m) ? *m->fuel : 0;
   eng_fuel_set(instance, m->fuel_given);
-  m->odd = m->runner->options.trace != NULL || m->fuel != NULL || m->grows_itself;
+  m->odd = abi_is_odd(m);
   if (abi_memory_settle(m) < 0) return err_set(err, CAY_LIMIT, "the memory limit of the sandbox is reached");
   return CAY_OK;
 }
@@ -186,11 +187,19 @@ static enum eng_flow deliver(abi_machine *m) {
   return ENG_UNWIND;
 }
 
+static bool is_ending(const abi_machine *m) {
+  k_lock(m->kernel);
+  bool ending = abi_root(m)->dying;
+  k_unlock(m->kernel);
+  return ending;
+}
+
 enum eng_flow abi_on_kick(eng_instance *instance, void *ctx) {
   abi_machine *m = ctx;
   (void)instance;
-  /* Half unwound there is nothing to interrupt; it is looked at again when that is over. */
-  if (m->next == ABI_NEXT_FORK || m->rewinding) return ENG_CONTINUE;
+  /* Half unwound there is nothing to interrupt; it is looked at again when that is over. But a program that
+   * does something else instead must still be ended. */
+  if (abi_in_fork(m)) return is_ending(m) ? ENG_UNWIND : ENG_CONTINUE;
   if (abi_attend(m) == ENG_UNWIND) return ENG_UNWIND;
   if (!m->handler_waits || !m->can_deliver || m->nested == ABI_NESTED_MAX) return ENG_CONTINUE;
   return deliver(m);

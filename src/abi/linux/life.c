@@ -113,6 +113,7 @@ static void replace(abi_machine *m) {
   m->exec = NULL;
   m->next = ABI_NEXT_NONE;
   m->handler_waits = false;
+  m->rewinding = false; /* the old program's functions are gone */
   m->nested = 0;
   k_exec_commit(m->p, program);
   k_unlock(m->kernel);

@@ -18,7 +18,7 @@ eng_kick_fn abi_on_kick;
 /* fork.c */
 eng_host_fn abi_import_fork;
 void abi_fork_finish(abi_machine *m);  /* the guest has unwound: the child is made and both are rewound */
-void abi_fork_abandon(abi_machine *m); /* the guest was ended while it unwound */
+void abi_fork_abandon(abi_machine *m); /* the guest was ended while it unwound or wound up */
 bool abi_rewind(abi_machine *m);       /* before _start runs again; false: it is to end */
 
 /* What a trap is to other programs: a signal. */

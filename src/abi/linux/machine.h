@@ -26,7 +26,7 @@ struct abi_machine {
   eng_instance *instance;
   abi_runner *runner;
   uint64_t calls; /* not yet added to kernel.used.syscalls */
-  bool odd;       /* calls need more than the usual: a trace, fuel, grows_itself, child_dead */
+  bool odd;       /* abi_is_odd: calls need more than the usual. Kept at hand, it may be set needlessly */
 
   /* of the instance; found once */
   uint32_t pending_addr; /* of __cay_sigpending; 0: no handler can be run */
@@ -59,6 +59,11 @@ struct abi_machine {
   uint64_t fuel_given;
   int64_t cpu_mark_ns; /* thread clock when m->p was last charged */
 };
+
+/* Between linux.fork and the moment it returns, when the guest has nothing to do but unwind and wind up. */
+static inline bool abi_in_fork(const abi_machine *m) { return m->next == ABI_NEXT_FORK || m->rewinding; }
+
+bool abi_is_odd(const abi_machine *m); /* calls.c */
 
 /* ---- calls.c ---- */
 
