@@ -20,6 +20,14 @@ typedef struct timer {
 
 static timer *of(const k_file *f) { return f->object; }
 
+static int64_t later(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* The last expiry that is not in the future. */
+static int64_t last_due(const timer *t, int64_t late) { return t->due_ns + (late - late % t->interval_ns); }
+
 static void catch_up(timer *t) {
   int64_t late = clock_mono_ns() - t->due_ns;
   if (t->due_ns == 0 || late < 0) return;
@@ -28,9 +36,8 @@ static void catch_up(timer *t) {
     t->due_ns = 0;
     return;
   }
-  int64_t times = late / t->interval_ns + 1;
-  t->expired += (uint64_t)times;
-  t->due_ns += times * t->interval_ns;
+  t->expired += (uint64_t)(late / t->interval_ns) + 1;
+  t->due_ns = later(last_due(t, late), t->interval_ns);
 }
 
 static k_ret arm(timer *t) {
@@ -97,11 +104,6 @@ k_ret k_timerfd(k_kernel *k, bool realtime, uint32_t flags, k_file **out) {
   k_ret r = k_file_new(k, &timer_ops, (flags & K_O_NONBLOCK) | K_O_RDWR, NULL, t, out);
   if (r < 0) mem_free(t);
   return r;
-}
-
-static int64_t later(int64_t a, int64_t b) {
-  int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
 /* Never 0, which is "off". */

@@ -81,3 +81,17 @@ static int moves(k_process *p, void *arg) {
 }
 
 TEST(a_timer_can_be_moved_and_stopped) { EXPECT_EQ(native_run(moves, NULL), 0); }
+
+static int rare(k_process *p, void *arg) {
+  (void)arg;
+  uint64_t times = 0;
+  k_pollfd in = { .fd = 0, .events = K_POLLIN };
+  NEED_EQ(SYS(make(p, false)), 0);
+  NEED_EQ(set(p, false, 1, INT64_MAX), 0);
+  NEED_EQ(native_read(p, 0, &times, 8), 8);
+  NEED_EQ(times, 1);
+  NEED_EQ(SYS(k_poll(p, &in, 1, 0, NULL)), 0);
+  return 0;
+}
+
+TEST(the_longest_interval_does_not_wrap_round) { EXPECT_EQ(native_run(rare, NULL), 0); }
