@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SEND_CHUNK = 64 << 10 };
+enum { SEND_CHUNK = 64 << 10, MESSAGE_MAX = 1 << 20 /* more than any can have */ };
 
 static k_ret total_len(const k_iov *iov, size_t count, size_t *out) {
   size_t total = 0;
@@ -40,6 +40,7 @@ static bool has_messages(const k_file *f) { return k_is_socket(f) && k_socket_ty
 /* ---- reading: only the first part may sleep ---- */
 
 static k_ret read_message(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total) {
+  if (total > MESSAGE_MAX) total = MESSAGE_MAX;
   uint8_t *whole = mem_alloc(total);
   if (whole == NULL) return -K_ENOMEM;
   k_ret r = k_file_read(p, f, whole, total);
@@ -82,6 +83,7 @@ k_ret k_file_writev(k_process *p, k_file *f, const k_iov *iov, size_t count, int
   if (pos < -1) return -K_EINVAL;
   K_TRY(total_len(iov, count, &total));
   K_TRY(k_file_may_write(f));
+  if (has_messages(f) && total > MESSAGE_MAX) return -K_EMSGSIZE;
   if (total <= K_PIPE_ATOMIC || has_messages(f)) return write_whole(p, f, iov, count, total, pos);
   for (size_t i = 0; i < count; i++) {
     if (iov[i].len == 0) continue;

@@ -1,4 +1,5 @@
 /* iov_test.c - readv(2), writev(2), sendfile(2). */
+#include "base/alloc.h"
 #include "kernel/pipe.h"
 #include "kernel/vfs.h"
 #include "native_runner.h"
@@ -97,3 +98,24 @@ static int message_vector(k_process *p, void *arg) {
 }
 
 TEST(a_vector_is_one_message) { EXPECT_EQ(native_run(message_vector, NULL), 0); }
+
+/* The same bytes may stand in a vector a thousand times: they are not gathered to find that out. */
+static int huge_message(k_process *p, void *arg) {
+  (void)arg;
+  enum { PIECE = 64 << 10, COUNT = 1024 };
+  static char piece[PIECE];
+  static k_iov iov[COUNT];
+  k_file *in = NULL, *out = NULL;
+  for (int i = 0; i < COUNT; i++) iov[i] = (k_iov){ .data = piece, .len = PIECE };
+  NEED_EQ(SYS(k_socketpair(p->kernel, K_SOCK_SEQPACKET, 0, &in, &out)), 0);
+  mem_fail_at(1);
+  k_ret r = SYS(k_file_writev(p, out, iov, COUNT, -1));
+  mem_fail_at(0);
+  NEED_EQ(r, -K_EMSGSIZE);
+  (void)SYS((k_file_unref(in), k_file_unref(out), 0));
+  return 0;
+}
+
+TEST(a_message_that_is_too_long_is_refused_before_it_is_copied) {
+  EXPECT_EQ(native_run(huge_message, NULL), 0);
+}
