@@ -395,6 +395,7 @@ static k_ret text_read(k_file *f, void *buf_, size_t len, int64_t pos) {
 static k_ret text_size(k_file *f) { return (k_ret)((const buf *)f->object)->len; }
 
 static void text_release(k_file *f) {
+  k_memory_uncharge(f->kernel, ((const buf *)f->object)->cap);
   buf_free(f->object);
   mem_free(f->object);
 }
@@ -409,10 +410,12 @@ static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
   if (text == NULL) return -K_ENOMEM;
   *text = BUF_INIT(4 << 20);
   k_ret r = n->row->text(n->base.kernel, p, text);
+  if (r >= 0) r = k_memory_charge(n->base.kernel, text->cap); /* environ can be long, and open many times */
   if (r >= 0) {
     k_inode_ref(&n->base);
     r = k_file_new(n->base.kernel, &text_ops, flags, &n->base, text, out);
     if (r < 0) k_inode_unref(&n->base);
+    if (r < 0) k_memory_uncharge(n->base.kernel, text->cap);
   }
   if (r < 0) {
     buf_free(text);

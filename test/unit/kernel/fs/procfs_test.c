@@ -252,3 +252,16 @@ PROGRAM(random_uuids_differ) {
   NEED(strcmp(one, two) != 0);
   return 0;
 }
+
+PROGRAM(a_text_that_is_open_is_charged_until_it_is_closed) {
+  (void)arg;
+  k_file *f = NULL;
+  uint64_t before = p->kernel->used.memory;
+  NEED_EQ(SYS(vfs_open(&p->view, NULL, "/proc/self/status", K_O_RDONLY, 0, &f)), 0);
+  NEED_EQ(p->kernel->used.memory > before, 1);
+  (void)SYS((k_file_unref(f), 0));
+  NEED_EQ(p->kernel->used.memory, before);
+  p->kernel->limits.memory = before;
+  NEED_EQ(SYS(vfs_open(&p->view, NULL, "/proc/self/status", K_O_RDONLY, 0, &f)), -K_ENOMEM);
+  return 0;
+}
