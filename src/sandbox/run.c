@@ -42,9 +42,12 @@ static void run_free(sb_run *run) {
   mem_free(run);
 }
 
+/* A process of another run may hold its output by way of /proc: from here on it writes to nobody. */
 static bool is_over(sb_run *run) {
+  k_job *job = run->job;
   k_lock(run->box->kernel);
-  bool over = run->job->alive == 0;
+  bool over = job->alive == 0 && !job->output_busy;
+  if (over) job->output = NULL;
   k_unlock(run->box->kernel);
   return over;
 }

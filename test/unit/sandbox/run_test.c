@@ -3,6 +3,7 @@
 #include "base/thread.h"
 #include "box.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 static cay_result *run_with(cay_sandbox *box, cay_run_options options) {
@@ -342,3 +343,39 @@ TEST(a_trace_has_a_line_for_each_call) {
 }
 
 TEST(zz_the_engine_is_given_back) { cay_engine_free(box_engine()); }
+
+static void wait_and_free(cay_process *p, const char *out) {
+  cay_result *r = NULL;
+  EXPECT_EQ(cay_process_wait(p, 60000, &r, NULL), CAY_OK);
+  if (out != NULL) EXPECT_TEXT((const char *)r->out.data, out);
+  cay_result_free(r);
+  cay_process_free(p);
+}
+
+static void note_ready(void *ctx, int fd, cay_slice bytes) {
+  (void)fd, (void)bytes;
+  atomic_store((atomic_bool *)ctx, true);
+}
+
+/* /proc/PID/fd lets one run hold the output of another: what it writes there after that one has been freed
+ * reaches nobody. */
+TEST(the_output_of_a_run_that_is_gone_can_still_be_written_to) {
+  cay_sandbox *box = box_new();
+  cay_process *writer = NULL, *victim = NULL;
+  atomic_bool ready = false;
+  EXPECT_EQ(cay_spawn(box, &CAY_INIT(cay_run_options, .command = "sleep 50"), &victim, NULL), CAY_OK);
+  cay_run_options options =
+      CAY_INIT(cay_run_options,
+               .command = "read pid; exec 5>/proc/$pid/fd/1; echo open; read go; echo late >&5; echo done",
+               .input_open = true, .output = note_ready, .output_ctx = &ready);
+  EXPECT_EQ(cay_spawn(box, &options, &writer, NULL), CAY_OK);
+  char pid[16];
+  int len = snprintf(pid, sizeof pid, "%d\n", cay_process_pid(victim));
+  EXPECT_EQ(cay_process_write(writer, (cay_slice){ pid, (size_t)len }, NULL), CAY_OK);
+  while (!atomic_load(&ready)) usleep(1000);
+  cay_process_kill(victim);
+  wait_and_free(victim, NULL);
+  EXPECT_EQ(cay_process_write(writer, (cay_slice){ "go\n", 3 }, NULL), CAY_OK);
+  wait_and_free(writer, "open\ndone\n");
+  cay_sandbox_free(box);
+}
