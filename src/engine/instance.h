@@ -20,7 +20,7 @@ typedef struct eng_instance_options {
   void *ctx;            /* given to host functions and on_kick; the instance does not own it */
   eng_kick_fn *on_kick; /* NULL: a kick unwinds                                        */
   uint64_t memory_max;  /* bytes the memory may reach; 0: 4 GiB                          */
-  uint64_t table_max;   /* elements a table may reach; 0: 10,000,000                     */
+  uint64_t table_max;   /* elements each of at most four tables may reach; 0: 10,000,000 */
   uint64_t fuel;        /* ENG_STOP_FUEL: the first budget (eng_fuel_set)                */
 } eng_instance_options;
 

@@ -4,7 +4,10 @@
 #include "engine/image.h"
 #include "engine/stop.h"
 
-enum { RED_ZONE = 128 }; /* below the stack pointer leaf functions keep data */
+enum {
+  RED_ZONE = 128,      /* below the stack pointer leaf functions keep data */
+  TABLE_MAX = 1 << 17, /* elements; tables are not charged, and this many are 1 MiB */
+};
 
 /* ---- the memory account ---- */
 
@@ -110,9 +113,11 @@ static cay_status choose_module(abi_machine *m, eng_module **out, cay_error *err
 }
 
 static eng_instance_options options_for(abi_machine *m, uint64_t memory_max) {
-  return (eng_instance_options){
-    .ctx = m, .on_kick = abi_on_kick, .memory_max = memory_max > 0 ? memory_max : 1, .fuel = UINT64_MAX
-  };
+  return (eng_instance_options){ .ctx = m,
+                                 .on_kick = abi_on_kick,
+                                 .memory_max = memory_max > 0 ? memory_max : 1,
+                                 .table_max = TABLE_MAX,
+                                 .fuel = UINT64_MAX };
 }
 
 cay_status abi_instance_make(abi_machine *m, cay_error *err) {

@@ -148,3 +148,21 @@ TEST(a_program_that_executes_another_while_it_is_told_to_unwind_or_rewind_leaves
     expect_nothing_left(b);
   }
 }
+
+/* ---- tables, which are memory of the host too ---- */
+
+TEST(tables_do_not_grow_without_bound) {
+  box *b = box_open((box_options){ 0 });
+  EXPECT_EQ(box_run(b, "(module " IMPORTS LIBC "(table $t 1 funcref)(func (export \"_start\") " EXIT(
+                           "(i32.add (table.grow $t (ref.null func) (i32.const 100000))"
+                           "         (table.grow $t (ref.null func) (i32.const 100000)))") "))")
+                .status,
+            code(0));
+  EXPECT_EQ(box_run(b, "(module " IMPORTS LIBC "(table 1000000 funcref)(func (export \"_start\")))").status,
+            K_SIGKILL);
+  box_end end = box_run(b, "(module " IMPORTS LIBC "(table 1 funcref)(table 1 funcref)(table 1 funcref)"
+                           "(table 1 funcref)(table 1 funcref)(func (export \"_start\")))");
+  EXPECT_EQ(end.status, K_SIGKILL);
+  EXPECT(strstr(end.detail, "table") != NULL);
+  expect_nothing_left(b);
+}
