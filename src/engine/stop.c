@@ -145,13 +145,22 @@ void eng_instance_kick(eng_instance *i) {
   retry_later(i);
 }
 
-enum eng_flow eng_stop_answer(eng_instance *i) {
+/* With the mutex: a kicker that holds it has seen the flag, or set it, and decides by `where` whether to take
+ * the memory away. Were the flag taken and the guest entered in between, nobody would give the memory back.
+ */
+static void take_flag(eng_instance *i) {
+  if (i->stop.by_memory) pthread_mutex_lock(&i->stop.mu);
   atomic_store(&i->stop.kicked, false);
+  if (i->stop.by_memory) pthread_mutex_unlock(&i->stop.mu);
+}
+
+enum eng_flow eng_stop_answer(eng_instance *i) {
+  take_flag(i);
   return i->on_kick != NULL ? i->on_kick(i, i->head.ctx) : ENG_UNWIND;
 }
 
 bool eng_kick_pending(eng_instance *i) { return atomic_load(&i->stop.kicked); }
-void eng_kick_clear(eng_instance *i) { atomic_store(&i->stop.kicked, false); }
+void eng_kick_clear(eng_instance *i) { take_flag(i); }
 
 /* ---- the instance's life ---- */
 
