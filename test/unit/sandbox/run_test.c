@@ -342,8 +342,6 @@ TEST(a_trace_has_a_line_for_each_call) {
   cay_sandbox_free(box);
 }
 
-TEST(zz_the_engine_is_given_back) { cay_engine_free(box_engine()); }
-
 static void wait_and_free(cay_process *p, const char *out) {
   cay_result *r = NULL;
   EXPECT_EQ(cay_process_wait(p, 60000, &r, NULL), CAY_OK);
@@ -379,3 +377,5 @@ TEST(the_output_of_a_run_that_is_gone_can_still_be_written_to) {
   wait_and_free(writer, "open\ndone\n");
   cay_sandbox_free(box);
 }
+
+TEST(zz_the_engine_is_given_back) { cay_engine_free(box_engine()); }
