@@ -1,0 +1,25 @@
+/* capability.h - what the host does for a tool that asks: one handler for each row of capabilities.def.
+ *
+ * A handler reads `args` (an object), fills `result` (an empty object of `doc`), and says in *end what was
+ * wrong: TOOL_INVALID_ARGS or TOOL_INTERNAL. */
+#pragma once
+
+#include "tool/json.h"
+#include "tool/secrets.h"
+
+enum tool_level { TOOL_LOG_ERROR, TOOL_LOG_WARN, TOOL_LOG_INFO, TOOL_LOG_DEBUG };
+typedef void tool_log_fn(void *ctx, enum tool_level level, const char *tool, const char *line);
+
+enum { TOOL_EVENT_MAX = 8192 }; /* bytes of one log.emit */
+
+typedef struct tool_world {
+  const char *tool; /* who asks */
+  tool_secrets secrets;
+  tool_log_fn *log; /* NULL: nobody listens */
+  void *log_ctx;
+} tool_world;
+
+typedef void tool_handler(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,
+                          yyjson_mut_val *result, tool_end *end);
+
+tool_handler *tool_capability_find(const char *name); /* NULL: not implemented */
