@@ -1,0 +1,26 @@
+"""Run shell commands that nobody has reviewed, in a sandbox.
+
+    from cay import Sandbox
+
+    with Sandbox() as sandbox:
+        print(sandbox.commands.run("echo hello | tr a-z A-Z").stdout)
+"""
+from typing import TYPE_CHECKING
+
+from ._errors import BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeout
+from ._types import CommandResult, FileInfo, Usage
+from ._version import __version__
+from .sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from .aio import AsyncSandbox
+
+__all__ = ["AsyncSandbox", "BinaryNotFound", "CommandFailed", "CommandResult", "FileInfo", "Sandbox", "SandboxDied",
+           "SandboxError", "SandboxTimeout", "Usage", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "AsyncSandbox":  # asyncio takes longer to import than a sandbox to start
+        from .aio import AsyncSandbox
+        return AsyncSandbox
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

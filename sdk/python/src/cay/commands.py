@@ -1,0 +1,58 @@
+"""Commands of a sandbox."""
+from queue import SimpleQueue
+from typing import Any, Callable, Dict, Mapping, Optional
+
+from ._options import Collected, Data, command_result, run_params
+from ._rpc import Item, Link
+from ._types import CommandResult
+
+Output = Callable[[str], Any]
+
+
+class Commands:
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def run(self, command: str, *, stdin: Optional[Data] = None, cwd: Optional[str] = None,
+            env: Optional[Mapping[str, str]] = None, timeout_ms: Optional[int] = None,
+            on_stdout: Optional[Output] = None, on_stderr: Optional[Output] = None, check: bool = False) -> CommandResult:
+        """Runs a line for bash, and waits until it has ended.
+
+        The result has its output and exit code; 124 is the timeout. on_stdout and on_stderr get the text as it comes,
+        in this thread; the command waits for them. check=True makes failure an exception, as CommandResult.check does.
+        What the command leaves in the background ends with it. Ctrl-C ends the command.
+        """
+        stream = on_stdout is not None or on_stderr is not None
+        params = run_params(command, stdin, cwd, env, timeout_ms, stream)
+        result = self._run(params, {"stdout": on_stdout, "stderr": on_stderr})
+        return result.check() if check else result
+
+    def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[Output]]) -> CommandResult:
+        items: "SimpleQueue[Item]" = SimpleQueue()
+        encoding = params.get("encoding", "utf8")
+        collected = Collected(encoding) if "stream" in params else None
+        number = self._link.start("run", params, items.put)
+        try:
+            while True:
+                kind, value = items.get()
+                if kind == "error":
+                    raise value
+                if kind == "result":
+                    result = command_result(value, encoding)
+                    return collected.put_into(result) if collected else result
+                assert collected is not None
+                self._take(number, collected, value, outputs)
+        except BaseException:  # of a callback, or Ctrl-C: nobody waits for the command any more
+            if self._link.death is None:
+                self._link.start("run.cancel", {"id": number})
+            raise
+
+    def _take(self, number: int, collected: Collected, params: Dict[str, Any],
+              outputs: Dict[str, Optional[Output]]) -> None:
+        name, text = collected.add(params)
+        output = outputs[name]
+        if output is not None and text:
+            output(text)
+        taken = collected.acknowledge(params)
+        if taken:
+            self._link.start("run.ack", {"id": number, "bytes": taken})

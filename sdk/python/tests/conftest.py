@@ -1,0 +1,47 @@
+import os
+
+import pytest
+
+from cay import Sandbox
+
+
+@pytest.fixture
+def sandbox():
+    with Sandbox() as s:
+        yield s
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """One for the tests that leave nothing behind that others could see."""
+    with Sandbox() as s:
+        yield s
+
+
+def open_descriptors():
+    return set(os.listdir("/proc/self/fd"))
+
+
+def children():
+    """Processes whose parent we are, zombies too."""
+    mine = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as stat:
+                parent = int(stat.read().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if parent == os.getpid():
+            mine.append(int(name))
+    return sorted(mine)
+
+
+NO_SLEEP = "i=0; while ps | grep -q '[s]leep 1000'; do [ $((i += 1)) -lt 500 ] || exit 1; usleep 20000; done"
+
+
+@pytest.fixture
+def leaves_nothing():
+    """The test ends with the processes and descriptors it began with."""
+    before = children(), len(open_descriptors())
+    yield
+    assert (children(), len(open_descriptors())) == before

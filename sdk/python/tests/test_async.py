@@ -1,0 +1,138 @@
+import asyncio
+
+import pytest
+
+from cay import AsyncSandbox, CommandFailed, SandboxDied, SandboxError
+from conftest import NO_SLEEP, children
+
+
+def run(coroutine):
+    return asyncio.run(coroutine)
+
+
+def test_the_same_surface():
+    async def body():
+        async with AsyncSandbox(env={"A": "b"}) as sandbox:
+            assert (await sandbox.commands.run("echo $A | tr a-z A-Z")).stdout == "B\n"
+            await sandbox.files.write("/tmp/d/f", "héllo")
+            assert await sandbox.files.read("/tmp/d/f") == "héllo".encode()
+            assert await sandbox.files.read_text("/tmp/d/f") == "héllo"
+            assert [e.name for e in await sandbox.files.list("/tmp/d")] == ["f"]
+            await sandbox.files.mkdir("/tmp/e")
+            await sandbox.files.rename("/tmp/d/f", "/tmp/e/g")
+            await sandbox.files.symlink("g", "/tmp/e/l")
+            assert (await sandbox.files.stat("/tmp/e/l")).size == 6
+            await sandbox.files.rm("/tmp/e", recursive=True)
+            assert not await sandbox.files.exists("/tmp/e")
+            await sandbox.env.set("X", "y")
+            assert await sandbox.env.get("X") == "y"
+            assert (await sandbox.usage()).files > 0
+            assert repr(sandbox) == f"<cay.AsyncSandbox pid {sandbox.pid}>"
+    run(body())
+
+
+def test_it_can_be_awaited():
+    async def body():
+        sandbox = await AsyncSandbox()
+        other = await AsyncSandbox.create(timeout_ms=100)
+        assert (await other.commands.run("sleep 10")).timed_out
+        await other.kill()
+        pid = sandbox.pid
+        await sandbox.kill()
+        await sandbox.kill()
+        assert pid not in children()
+        with pytest.raises(SandboxDied):
+            await sandbox.commands.run("true")
+    run(body())
+
+
+def test_before_the_start_it_says_so():
+    async def body():
+        sandbox = AsyncSandbox()
+        with pytest.raises(SandboxDied, match="not started"):
+            await sandbox.usage()
+        assert repr(sandbox) == "<cay.AsyncSandbox not started>"
+    run(body())
+
+
+def test_many_at_once():
+    async def body():
+        async with AsyncSandbox() as sandbox:
+            results = await asyncio.gather(*(sandbox.commands.run(f"sleep 0.1; echo {i}") for i in range(20)))
+            assert [r.stdout for r in results] == [f"{i}\n" for i in range(20)]
+    run(body())
+
+
+def test_callbacks_of_both_kinds():
+    async def body():
+        out, err = [], []
+
+        async def later(text):
+            await asyncio.sleep(0)
+            err.append(text)
+
+        async with AsyncSandbox() as sandbox:
+            result = await sandbox.commands.run("echo 1; echo 2 >&2", on_stdout=out.append, on_stderr=later)
+        assert (out, err, result.stdout) == (["1\n"], ["2\n"], "1\n")
+    run(body())
+
+
+def test_much_output_at_the_clients_pace():
+    async def body():
+        total = 0
+
+        def count(text):
+            nonlocal total
+            total += len(text)
+
+        async with AsyncSandbox() as sandbox:
+            await sandbox.commands.run("yes | head -c 20000000", on_stdout=count)
+        assert total == 20_000_000
+    run(body())
+
+
+def test_a_cancelled_task_ends_its_command():
+    async def body():
+        async with AsyncSandbox() as sandbox:
+            task = asyncio.ensure_future(sandbox.commands.run("touch began; sleep 1000"))
+            while not await sandbox.files.exists("began"):
+                await asyncio.sleep(0.01)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert (await sandbox.commands.run(NO_SLEEP)).ok
+    run(body())
+
+
+def test_errors():
+    async def body():
+        async with AsyncSandbox() as sandbox:
+            with pytest.raises(SandboxError) as caught:
+                await sandbox.files.read("/nowhere")
+            assert caught.value.errno_name == "ENOENT"
+            with pytest.raises(CommandFailed):
+                await sandbox.commands.run("false", check=True)
+    run(body())
+
+
+def test_large_files_and_directories(tmp_path):
+    async def body():
+        (tmp_path / "d").mkdir()
+        (tmp_path / "d" / "f").write_bytes(b"x" * (9 << 20))
+        async with AsyncSandbox() as sandbox:
+            await sandbox.files.upload(tmp_path / "d", "/tmp/d")
+            data = await sandbox.files.read("/tmp/d/f")
+            assert data == b"x" * (9 << 20)
+            await sandbox.files.write("/tmp/d/g", data)
+            await sandbox.files.download("/tmp/d", tmp_path / "e")
+        assert (tmp_path / "e" / "g").stat().st_size == 9 << 20
+    run(body())
+
+
+def test_nothing_is_left_when_the_loop_ends_without_kill(leaves_nothing):
+    async def body():
+        sandbox = await AsyncSandbox()
+        await sandbox.commands.run("true")
+    run(body())
+    import gc
+    gc.collect()

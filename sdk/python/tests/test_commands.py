@@ -1,0 +1,223 @@
+import threading
+
+import pytest
+
+from cay import CommandFailed, CommandResult, Sandbox, SandboxError, SandboxTimeout
+from conftest import NO_SLEEP
+
+
+def test_echo(shared):
+    result = shared.commands.run("echo hello")
+    assert result.stdout == "hello\n"
+    assert result.stderr == ""
+    assert result.exit_code == 0
+    assert isinstance(result.execution_time_ms, float) and result.execution_time_ms > 0
+
+
+def test_pipeline(shared):
+    assert shared.commands.run("echo hello | tr a-z A-Z").stdout == "HELLO\n"
+
+
+@pytest.mark.parametrize("code", [0, 1, 42, 255])
+def test_exit_code(shared, code):
+    result = shared.commands.run(f"exit {code}")
+    assert result.exit_code == code
+    assert result.ok is (code == 0)
+
+
+def test_standard_error(shared):
+    result = shared.commands.run("echo oops >&2; false")
+    assert (result.stdout, result.stderr, result.exit_code) == ("", "oops\n", 1)
+
+
+def test_a_signal(shared):
+    result = shared.commands.run("kill -9 $$")
+    assert result.exit_code == 137
+    assert result.end == "signal"
+
+
+def test_timeout():
+    with Sandbox(timeout_ms=300) as sandbox:
+        result = sandbox.commands.run("echo before; while :; do :; done")
+        assert result.exit_code == 124
+        assert result.timed_out
+        assert result.stdout == "before\n"
+        assert sandbox.commands.run("echo after").stdout == "after\n"
+
+
+def test_a_timeout_of_one_command_may_be_shorter_or_longer():
+    with Sandbox(timeout_ms=500) as sandbox:
+        assert sandbox.commands.run("sleep 100", timeout_ms=100).timed_out
+        assert sandbox.commands.run("sleep 0.8; echo done", timeout_ms=20_000).stdout == "done\n"
+
+
+def test_stdin(shared):
+    assert shared.commands.run("cat", stdin="héllo\n").stdout == "héllo\n"
+    assert shared.commands.run("wc -c", stdin=b"\xff\xfe\x00").stdout.strip() == "3"
+    assert shared.commands.run("cat").stdout == ""
+    assert shared.commands.run("cat", stdin="").stdout == ""
+
+
+def test_bytes_in_give_text_out(shared):
+    result = shared.commands.run("cat; echo é >&2", stdin=b"a\xff")
+    assert result.stdout == "a\ufffd"
+    assert result.stderr == "é\n"
+
+
+def test_cwd(shared):
+    assert shared.commands.run("pwd").stdout == "/home/agent\n"
+    assert shared.commands.run("pwd", cwd="/tmp").stdout == "/tmp\n"
+    with pytest.raises(SandboxError) as caught:
+        shared.commands.run("pwd", cwd="/nowhere")
+    assert caught.value.errno_name == "ENOENT"
+
+
+def test_env(shared):
+    assert shared.commands.run("echo $A-$HOME", env={"A": "x y"}).stdout == "x y-/home/agent\n"
+    assert shared.commands.run("echo $A").stdout == "\n"
+
+
+def test_files_live_on_between_commands_and_variables_do_not(sandbox):
+    sandbox.commands.run("echo kept > f; X=lost; export X")
+    assert sandbox.commands.run("cat f; echo $X").stdout == "kept\n\n"
+
+
+def test_output_that_is_no_utf8(shared):
+    assert shared.commands.run("printf 'a\\377b'").stdout == "a\ufffdb"
+
+
+def test_much_output():
+    with Sandbox(output_limit_bytes=1000) as sandbox:
+        result = sandbox.commands.run("yes | head -c 5000; echo fine >&2")
+        assert len(result.stdout) == 1000
+        assert result.stdout_truncated and not result.stderr_truncated
+
+
+def test_ten_megabytes_of_output_are_whole(shared):
+    result = shared.commands.run("yes 012345678 | head -c 10000000")
+    assert len(result.stdout) == 10_000_000 and not result.stdout_truncated
+
+
+def test_on_stdout_and_on_stderr(shared):
+    pieces = []
+    result = shared.commands.run("echo one; echo two >&2; echo three", on_stdout=lambda text: pieces.append(("out", text)),
+                                 on_stderr=lambda text: pieces.append(("err", text)))
+    assert pieces == [("out", "one\n"), ("err", "two\n"), ("out", "three\n")]
+    assert (result.stdout, result.stderr) == ("one\nthree\n", "two\n")
+
+
+def test_one_callback_is_enough(shared):
+    pieces = []
+    result = shared.commands.run("echo one; echo two >&2", on_stderr=pieces.append)
+    assert pieces == ["two\n"]
+    assert result.stdout == "one\n"
+
+
+def test_callbacks_come_in_this_thread_and_may_call(sandbox):
+    seen = []
+
+    def use(text):
+        seen.append((threading.current_thread(), sandbox.commands.run(f"echo got {text.strip()}").stdout))
+
+    sandbox.commands.run("echo one; echo two", on_stdout=use)
+    assert seen == [(threading.current_thread(), "got one\n"), (threading.current_thread(), "got two\n")]
+
+
+def test_output_comes_while_the_command_runs(sandbox):
+    def go_on(text):
+        if text == "ready\n":
+            sandbox.files.write("go", "")
+
+    result = sandbox.commands.run("echo ready; until [ -e go ]; do sleep 0.01; done; echo went", on_stdout=go_on)
+    assert result.stdout == "ready\nwent\n"
+
+
+def test_a_slow_callback_slows_the_command(sandbox):
+    total = 0
+
+    def slow(text):
+        nonlocal total
+        total += len(text)
+        if total > 30_000_000:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError):
+        sandbox.commands.run("yes", on_stdout=slow)
+    assert sandbox.commands.run("echo fine").stdout == "fine\n"
+
+
+def test_an_exception_of_a_callback_ends_the_command(sandbox):
+    with pytest.raises(ZeroDivisionError):
+        sandbox.commands.run("echo x; sleep 1000", on_stdout=lambda text: 1 / 0)
+    assert sandbox.commands.run(NO_SLEEP).ok
+
+
+def test_streamed_text_keeps_characters_whole(shared):
+    pieces = []
+    shared.commands.run("printf '\\303'; printf '\\251'; printf '\\377'", on_stdout=pieces.append)
+    assert "".join(pieces) == "é\ufffd"
+    pieces.clear()
+    shared.commands.run("cat", stdin=b"\xc3\xa9\xff", on_stdout=pieces.append)
+    assert "".join(pieces) == "é\ufffd"
+
+
+def test_check(shared):
+    assert shared.commands.run("echo fine", check=True).stdout == "fine\n"
+    with pytest.raises(CommandFailed, match="exit code 3: it broke") as caught:
+        shared.commands.run("echo so far; echo it broke >&2; exit 3", check=True)
+    assert caught.value.result.stdout == "so far\n"
+    with pytest.raises(SandboxTimeout) as late:
+        shared.commands.run("sleep 100", timeout_ms=100, check=True)
+    assert isinstance(late.value, TimeoutError) and isinstance(late.value, SandboxError)
+    assert late.value.result.exit_code == 124
+
+
+def test_a_result_is_a_dataclass():
+    assert CommandResult("out", "err", 0, 1.5) == CommandResult(stdout="out", stderr="err", exit_code=0,
+                                                                execution_time_ms=1.5)
+
+
+def test_wrong_types_are_errors(shared):
+    with pytest.raises(SandboxError) as caught:
+        shared.commands.run(5)
+    assert caught.value.code == -32602
+    with pytest.raises(TypeError):
+        shared.commands.run("cat", stdin=5)
+
+
+def test_what_is_left_in_the_background_ends(sandbox):
+    sandbox.commands.run("sleep 1000 & echo started")
+    assert sandbox.commands.run(NO_SLEEP).ok
+
+
+def test_many_threads_use_one_sandbox(sandbox):
+    failures = []
+
+    def work(number):
+        try:
+            for turn in range(10):
+                text = f"{number}-{turn}"
+                assert sandbox.commands.run(f"echo {text}; cat", stdin="x").stdout == f"{text}\nx"
+                sandbox.files.write(f"/tmp/{number}", text)
+                assert sandbox.files.read(f"/tmp/{number}") == text.encode()
+        except BaseException as problem:
+            failures.append(problem)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_files_and_kill_while_a_command_runs():
+    sandbox = Sandbox()
+    results = []
+    thread = threading.Thread(target=lambda: results.append(sandbox.commands.run("touch began; sleep 1000")))
+    thread.start()
+    while not sandbox.files.exists("began"):
+        pass
+    sandbox.kill()
+    thread.join()
+    assert results[0].end == "cancelled" and results[0].exit_code == 124
