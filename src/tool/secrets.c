@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COMMAND_MS = 10000, ARGV_MAX = 32 };
+enum { COMMAND_MS = 10000 };
 
 static bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -125,9 +125,10 @@ static int end_of(pid_t pid, int64_t until_ns) {
 }
 
 static cay_status from_command(const tool_provider *p, const char *name, buf *out, cay_error *err) {
-  char *argv[ARGV_MAX + 2];
+  char *argv[TOOL_COMMAND_WORDS + 2];
   size_t count = 0;
-  for (; p->argv[count] != NULL && count < ARGV_MAX; count++) argv[count] = (char *)(uintptr_t)p->argv[count];
+  for (; p->argv[count] != NULL && count < TOOL_COMMAND_WORDS; count++)
+    argv[count] = (char *)(uintptr_t)p->argv[count];
   argv[count++] = (char *)(uintptr_t)name;
   argv[count] = NULL;
 

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-enum { TOOL_SECRET_NAME_MAX = 128, TOOL_SECRET_MAX = 64 << 10 };
+enum { TOOL_SECRET_NAME_MAX = 128, TOOL_SECRET_MAX = 64 << 10, TOOL_COMMAND_WORDS = 32 };
 
 enum tool_provider_kind { TOOL_FROM_ENVIRONMENT, TOOL_FROM_FILE, TOOL_FROM_COMMAND };
 
