@@ -3,6 +3,7 @@
 # make test       every test, with all of its own set-up
 # make bench      figures, beside native and bubblewrap
 # make install PREFIX=/usr/local
+# make wheel      the Python package with all it needs: dist/cay-*.whl
 # make clean      remove what was built here (the cache of fetched and built things stays: $CAY_CACHE)
 #
 # Parts: setup fetch build guests. JOBS=n limits parallel work.
@@ -11,7 +12,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test bench install clean
+.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test bench install wheel clean
 
 all: guests
 
@@ -80,5 +81,8 @@ install: guests
 	@scripts/install-guests build/guest $(DESTDIR)$(abspath $(PREFIX))/lib/cay/guest
 	@DESTDIR=$(DESTDIR) guest/install $(abspath $(PREFIX))
 
+wheel: guests
+	@scripts/wheel
+
 clean:
-	rm -rf build build-asan build-tsan build-fuzz cay
+	rm -rf build build-asan build-tsan build-fuzz dist cay
