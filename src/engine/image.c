@@ -1,6 +1,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/internal.h"
+#include "engine/image_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,67 +9,79 @@
 #include <unistd.h>
 
 enum {
-  PAGE = 4096,
+  PAGE = MEM_PAGE,
   COPY_BACK_MAX =
       128 * PAGE, /* reset: beyond this many changed bytes the kernel drops pages faster than we copy */
-  REBASE_MIN = 64 * PAGE,  /* fork: below this a new image is not worth its price */
-  POPULATE_MIN = 8 * PAGE, /* one call for many faults */
 };
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+/* ---- the memory of an image ---- */
 
-struct eng_image {
-  _Atomic size_t refs;
-  eng_module *module;
-  int fd;
-  uint64_t len, stored;
-  const uint8_t *master;    /* all of it, read-only */
-  wasmtime_val_t globals[]; /* one for each exported mutable global, in the order of module->exports */
-};
-
-/* ---- globals ---- */
-
-static void each_global(eng_instance *i, wasmtime_val_t *values, bool restore) {
-  size_t count = 0;
-  for (size_t n = 0; n < i->module->export_count; n++) {
-    const struct export *e = &i->module->exports[n];
-    wasmtime_extern_t item;
-    if (e->kind != ENG_KIND_GLOBAL || !e->is_mutable) continue;
-    if (!wasmtime_instance_export_get(i->cx, &i->wasm, e->name, e->len, &item)) continue;
-    if (!restore) wasmtime_global_get(i->cx, &item.of.global, &values[count]);
-    wasmtime_error_t *error = restore ? wasmtime_global_set(i->cx, &item.of.global, &values[count]) : NULL;
-    if (error != NULL) wasmtime_error_delete(error);
-    count++;
-  }
-}
-
-static size_t global_count(const eng_module *m) {
-  size_t count = 0;
-  for (size_t n = 0; n < m->export_count; n++)
-    count += m->exports[n].kind == ENG_KIND_GLOBAL && m->exports[n].is_mutable;
-  return count;
-}
-
-/* ---- freezing ---- */
-
-static bool is_zero(const uint8_t *page) {
+bool eng_page_is_zero(const uint8_t *page) {
   uint64_t word;
   memcpy(&word, page, sizeof word);
   return word == 0 && memcmp(page, page + sizeof word, PAGE - sizeof word) == 0;
 }
 
-static cay_status write_run(int fd, const uint8_t *base, uint64_t from, uint64_t to, cay_error *err) {
-  while (from < to) {
-    if (mem_fault_here()) return err_errno(err, EIO, "writing an image");
-    ssize_t n = pwrite(fd, base + from, to - from, (off_t)from);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return err_errno(err, n < 0 ? errno : EIO, "writing an image");
-    from += (uint64_t)n;
+cay_status eng_image_blank(eng_module *module, uint64_t len, bool memfd, eng_image **out, cay_error *err) {
+  size_t globals = eng_globals_count(module);
+  OWNED(eng_image_unref) eng_image *image = mem_zalloc(sizeof *image + globals * sizeof *image->globals);
+  if (image == NULL) return err_no_memory(err);
+  image->refs = 1;
+  image->fd = -1;
+  image->module = eng_module_ref(module);
+  image->len = len;
+  if (memfd) {
+    image->fd = memfd_create("cay-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (image->fd < 0) return err_errno(err, errno, "making an image");
+    if (ftruncate(image->fd, (off_t)len) != 0) return err_errno(err, errno, "sizing an image");
+  }
+  *out = MOVE(image);
+  return CAY_OK;
+}
+
+cay_status eng_image_put(eng_image *image, const void *data, size_t len, uint64_t at, cay_error *err) {
+  S_TRY(eng_file_put(image->fd, data, len, image->offset + at, "an image", err));
+  image->stored += len;
+  return CAY_OK;
+}
+
+cay_status eng_image_map(eng_image *image, cay_error *err) {
+  if (image->len == 0) return CAY_OK;
+  void *master = mmap(NULL, image->len, PROT_READ, MAP_SHARED, image->fd, (off_t)image->offset);
+  if (master == MAP_FAILED) return err_errno(err, errno, "mapping an image");
+  image->master = master;
+  return CAY_OK;
+}
+
+cay_status eng_image_seal(eng_image *image, cay_error *err) {
+  (void)fcntl(image->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+  return eng_image_map(image, err);
+}
+
+/* The next stretch at or after *start that is no hole; false: none. Where the file system knows no holes, all
+ * of the rest. */
+static bool next_data(const eng_image *image, uint64_t *start, uint64_t *end) {
+  off_t base = (off_t)image->offset, last = base + (off_t)image->len;
+  off_t from = lseek(image->fd, base + (off_t)*start, SEEK_DATA);
+  if (from < 0 || from >= last) return false;
+  off_t to = lseek(image->fd, from, SEEK_HOLE);
+  *start = (uint64_t)(from - base) & ~(uint64_t)(PAGE - 1);
+  *end = ((uint64_t)((to < last ? to : last) - base) + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+  return *end > *start;
+}
+
+cay_status eng_image_runs(const eng_image *image, eng_run_fn *visit, void *ctx, cay_error *err) {
+  for (uint64_t start = 0, end; start < image->len && next_data(image, &start, &end); start = end) {
+    for (uint64_t at = start, first; at < end;) {
+      while (at < end && eng_page_is_zero(image->master + at)) at += PAGE;
+      for (first = at; at < end && !eng_page_is_zero(image->master + at);) at += PAGE;
+      if (at > first) S_TRY(visit(ctx, first, at - first, err));
+    }
   }
   return CAY_OK;
 }
+
+/* ---- freezing ---- */
 
 /* Which pages may hold anything: one bit each. Reading the others would only make the kernel allocate them.
  */
@@ -92,11 +104,8 @@ static void add_underneath(struct page_set *set, const eng_instance *i) {
     add_pages(set, start, i->module->data_end - start);
     return;
   }
-  for (off_t start = 0, end; (start = lseek(i->image->fd, start, SEEK_DATA)) >= 0; start = end) {
-    end = lseek(i->image->fd, start, SEEK_HOLE);
-    if (end <= start) return;
-    add_pages(set, (size_t)start, (size_t)(end - start));
-  }
+  for (uint64_t start = 0, end; next_data(i->image, &start, &end); start = end)
+    add_pages(set, start, end - start);
 }
 
 /* Zero pages stay holes. */
@@ -105,11 +114,11 @@ static cay_status write_pages(eng_image *image, const uint8_t *base, const struc
   for (size_t page = 0, first; page < set->count; page++) {
     if (set->bits[page / 64] == 0) page |= 63;
     first = page;
-    while (page < set->count && (set->bits[page / 64] >> page % 64 & 1) && !is_zero(base + page * PAGE))
+    while (page < set->count && (set->bits[page / 64] >> page % 64 & 1) &&
+           !eng_page_is_zero(base + page * PAGE))
       page++;
     if (first == page) continue;
-    S_TRY(write_run(image->fd, base, first * PAGE, page * PAGE, err));
-    image->stored += (page - first) * PAGE;
+    S_TRY(eng_image_put(image, base + first * PAGE, (page - first) * PAGE, first * PAGE, err));
   }
   return CAY_OK;
 }
@@ -125,29 +134,12 @@ static cay_status write_memory(eng_image *image, eng_instance *i, cay_error *err
   return status;
 }
 
-static cay_status fill(eng_image *image, eng_instance *i, cay_error *err) {
-  image->fd = memfd_create("cay-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (image->fd < 0) return err_errno(err, errno, "making an image");
-  if (ftruncate(image->fd, (off_t)image->len) != 0) return err_errno(err, errno, "sizing an image");
+cay_status eng_freeze(eng_instance *i, eng_image **out, cay_error *err) {
+  OWNED(eng_image_unref) eng_image *image = NULL;
+  S_TRY(eng_image_blank(i->module, eng_memory_len(i), true, &image, err));
   S_TRY(write_memory(image, i, err));
-  (void)fcntl(image->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
-  if (image->len == 0) return CAY_OK;
-  void *master = mmap(NULL, image->len, PROT_READ, MAP_SHARED, image->fd, 0);
-  if (master == MAP_FAILED) return err_errno(err, errno, "mapping an image");
-  image->master = master;
-  return CAY_OK;
-}
-
-static cay_status freeze(eng_instance *i, eng_image **out, cay_error *err) {
-  size_t globals = global_count(i->module);
-  OWNED(eng_image_unref) eng_image *image = mem_zalloc(sizeof *image + globals * sizeof *image->globals);
-  if (image == NULL) return err_no_memory(err);
-  image->refs = 1;
-  image->fd = -1;
-  image->module = eng_module_ref(i->module);
-  image->len = eng_memory_len(i);
-  S_TRY(fill(image, i, err));
-  each_global(i, image->globals, false);
+  S_TRY(eng_image_seal(image, err));
+  eng_globals_read(i, image->globals);
   *out = MOVE(image);
   return CAY_OK;
 }
@@ -156,7 +148,7 @@ cay_status eng_image_freeze(eng_instance *i, eng_image **out, cay_error *err) {
   const char *why_not = eng_module_why_not_imageable(i->module);
   if (why_not != NULL) return err_set(err, CAY_UNSUPPORTED, "the module cannot be frozen: %s", why_not);
   assert(i->depth == 0);
-  return freeze(i, out, err);
+  return eng_freeze(i, out, err);
 }
 
 eng_image *eng_image_ref(eng_image *image) {
@@ -178,10 +170,10 @@ uint64_t eng_image_stored_len(const eng_image *image) { return image->stored; }
 
 /* ---- instances from an image ---- */
 
-/* The image becomes what the memory is mapped from; the instance takes a reference. */
-static cay_status overlay(eng_instance *i, eng_image *image, cay_error *err) {
-  if (image->len > 0 && mmap(i->head.base, image->len, PROT_READ | PROT_WRITE,
-                             MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE, image->fd, 0) == MAP_FAILED)
+cay_status eng_overlay(eng_instance *i, eng_image *image, cay_error *err) {
+  if (image->len > 0 &&
+      mmap(i->head.base, image->len, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE,
+           image->fd, (off_t)image->offset) == MAP_FAILED)
     return err_errno(err, errno, "mapping an image");
   eng_image *before = i->image;
   i->image = eng_image_ref(image);
@@ -190,7 +182,7 @@ static cay_status overlay(eng_instance *i, eng_image *image, cay_error *err) {
   return CAY_OK;
 }
 
-static cay_status grow_to(eng_instance *i, uint64_t len, cay_error *err) {
+cay_status eng_grow_to(eng_instance *i, uint64_t len, cay_error *err) {
   uint32_t old;
   uint64_t now = eng_memory_len(i);
   return now >= len ? CAY_OK : eng_memory_grow(i, (uint32_t)((len - now) / ENG_PAGE), &old, err);
@@ -200,9 +192,9 @@ cay_status eng_instance_from_image(eng_image *image, const eng_instance_options 
                                    cay_error *err) {
   OWNED(eng_instance_free) eng_instance *i = NULL;
   S_TRY(eng_instance_new(image->module, options, &i, err));
-  S_TRY(grow_to(i, image->len, err));
-  S_TRY(overlay(i, image, err));
-  each_global(i, image->globals, true);
+  S_TRY(eng_grow_to(i, image->len, err));
+  S_TRY(eng_overlay(i, image, err));
+  eng_globals_write(i, image->globals);
   i->resettable = true;
   *out = MOVE(i);
   return CAY_OK;
@@ -237,89 +229,6 @@ cay_status eng_instance_reset(eng_instance *i, cay_error *err) {
   uint64_t grown = eng_memory_len(i) - image->len;
   if (grown > 0 && madvise(i->head.base + image->len, grown, MADV_DONTNEED) != 0)
     return err_errno(err, errno, "resetting an instance");
-  each_global(i, image->globals, true);
-  return CAY_OK;
-}
-
-/* ---- fork ---- */
-
-static bool count_bytes(void *ctx, size_t offset, size_t len) {
-  (void)offset;
-  *(size_t *)ctx += len;
-  return true;
-}
-
-/* A parent that forks again, and has made most of its pages its own, is worth freezing: that costs about
- * twice a copy of those pages, and afterwards parent and children map the image and copy only what either of
- * them writes. */
-static bool worth_rebasing(const eng_instance *parent) {
-  if (parent->forks == 0) return false;
-  size_t changed = 0;
-  (void)eng_pages_changed(parent->module->engine, parent->head.base, parent->head.len, count_bytes, &changed);
-  uint64_t stored = parent->image != NULL ? parent->image->stored : 0;
-  return changed >= REBASE_MIN && changed >= stored / 2;
-}
-
-static cay_status rebase(eng_instance *parent, cay_error *err) {
-  OWNED(eng_image_unref) eng_image *image = NULL;
-  S_TRY(freeze(parent, &image, err));
-  parent->resettable = false;
-  return overlay(parent, image, err);
-}
-
-struct copy_over {
-  uint8_t *to;
-  const uint8_t *from;
-};
-
-static bool copy_over(void *ctx, size_t offset, size_t len) {
-  struct copy_over *c = ctx;
-  if (len >= POPULATE_MIN) (void)madvise(c->to + offset, len, MADV_POPULATE_WRITE);
-  memcpy(c->to + offset, c->from + offset, len);
-  return true;
-}
-
-/* Where the host cannot say which pages changed, those that differ. */
-static bool copy_differing(void *ctx, size_t offset, size_t len) {
-  struct copy_over *c = ctx;
-  for (size_t at = offset; at < offset + len; at += PAGE)
-    if (memcmp(c->to + at, c->from + at, PAGE) != 0) memcpy(c->to + at, c->from + at, PAGE);
-  return true;
-}
-
-static void copy_memory(eng_instance *child, eng_instance *parent) {
-  struct copy_over c = { .to = child->head.base, .from = parent->head.base };
-  const eng_engine *engine = parent->module->engine;
-  eng_pages_fn *copy = engine->pagemap < 0 ? copy_differing : copy_over;
-  (void)eng_pages_changed(engine, parent->head.base, parent->head.len, copy, &c);
-}
-
-static void copy_globals(eng_instance *child, eng_instance *parent) {
-  for (size_t n = 0; n < parent->module->export_count; n++) {
-    const struct export *e = &parent->module->exports[n];
-    wasmtime_extern_t from, to;
-    if (e->kind != ENG_KIND_GLOBAL || !e->is_mutable) continue;
-    if (!wasmtime_instance_export_get(parent->cx, &parent->wasm, e->name, e->len, &from)) continue;
-    if (!wasmtime_instance_export_get(child->cx, &child->wasm, e->name, e->len, &to)) continue;
-    wasmtime_val_t value;
-    wasmtime_global_get(parent->cx, &from.of.global, &value);
-    wasmtime_error_t *error = wasmtime_global_set(child->cx, &to.of.global, &value);
-    if (error != NULL) wasmtime_error_delete(error);
-  }
-}
-
-cay_status eng_instance_fork(eng_instance *parent, const eng_instance_options *options, eng_instance **out,
-                             cay_error *err) {
-  if (!parent->module->forkable)
-    return err_set(err, CAY_UNSUPPORTED, "the module cannot be forked: %s", parent->module->why_not);
-  OWNED(eng_instance_free) eng_instance *child = NULL;
-  S_TRY(eng_instance_new(parent->module, options, &child, err));
-  S_TRY(grow_to(child, eng_memory_len(parent), err));
-  if (worth_rebasing(parent)) S_TRY(rebase(parent, err));
-  if (parent->image != NULL) S_TRY(overlay(child, parent->image, err));
-  copy_memory(child, parent);
-  copy_globals(child, parent);
-  parent->forks++;
-  *out = MOVE(child);
+  eng_globals_write(i, image->globals);
   return CAY_OK;
 }

@@ -119,6 +119,18 @@ cay_status eng_artifact_write(const char *path, const struct artifact *about, co
  * CAY_CORRUPT. */
 cay_status eng_artifact_read(const char *path, bool verify, struct artifact *out, cay_error *err);
 
+/* ---- file.c ---- */
+
+/* Makes the file at `path` whole or not at all; `fill` writes it. CAY_IO, CAY_NO_MEMORY, or what `fill` says.
+ */
+typedef cay_status eng_fill_fn(void *ctx, int fd, cay_error *err);
+cay_status eng_file_make(const char *path, eng_fill_fn *fill, void *ctx, cay_error *err);
+
+/* All of it or CAY_IO; `what` is for the message. */
+cay_status eng_file_put(int fd, const void *data, size_t len, uint64_t offset, const char *what,
+                        cay_error *err);
+bool eng_file_get(int fd, void *out, size_t len, uint64_t offset);
+
 /* ---- cache.c: the folder ---- */
 cay_status eng_cache_open(const char *dir, char **out, cay_error *err);
 /* False: not there, or thrown away because it was corrupt or foreign. */

@@ -1,0 +1,81 @@
+#include "base/error.h"
+#include "engine/image_inner.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+  REBASE_MIN = 64 * MEM_PAGE,  /* below this a new image is not worth its price */
+  POPULATE_MIN = 8 * MEM_PAGE, /* one call for many faults */
+};
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static bool count_bytes(void *ctx, size_t offset, size_t len) {
+  (void)offset;
+  *(size_t *)ctx += len;
+  return true;
+}
+
+/* A parent that forks again, and has made most of its pages its own, is worth freezing: that costs about
+ * twice a copy of those pages, and afterwards parent and children map the image and copy only what either of
+ * them writes. */
+static bool worth_rebasing(const eng_instance *parent) {
+  if (parent->forks == 0) return false;
+  size_t changed = 0;
+  (void)eng_pages_changed(parent->module->engine, parent->head.base, parent->head.len, count_bytes, &changed);
+  uint64_t stored = parent->image != NULL ? parent->image->stored : 0;
+  return changed >= REBASE_MIN && changed >= stored / 2;
+}
+
+static cay_status rebase(eng_instance *parent, cay_error *err) {
+  OWNED(eng_image_unref) eng_image *image = NULL;
+  S_TRY(eng_freeze(parent, &image, err));
+  parent->resettable = false;
+  return eng_overlay(parent, image, err);
+}
+
+struct copy_over {
+  uint8_t *to;
+  const uint8_t *from;
+};
+
+static bool copy_over(void *ctx, size_t offset, size_t len) {
+  struct copy_over *c = ctx;
+  if (len >= POPULATE_MIN) (void)madvise(c->to + offset, len, MADV_POPULATE_WRITE);
+  memcpy(c->to + offset, c->from + offset, len);
+  return true;
+}
+
+/* Where the host cannot say which pages changed, those that differ. */
+static bool copy_differing(void *ctx, size_t offset, size_t len) {
+  struct copy_over *c = ctx;
+  for (size_t at = offset; at < offset + len; at += MEM_PAGE)
+    if (memcmp(c->to + at, c->from + at, MEM_PAGE) != 0) memcpy(c->to + at, c->from + at, MEM_PAGE);
+  return true;
+}
+
+static void copy_memory(eng_instance *child, eng_instance *parent) {
+  struct copy_over c = { .to = child->head.base, .from = parent->head.base };
+  const eng_engine *engine = parent->module->engine;
+  eng_pages_fn *copy = engine->pagemap < 0 ? copy_differing : copy_over;
+  (void)eng_pages_changed(engine, parent->head.base, parent->head.len, copy, &c);
+}
+
+cay_status eng_instance_fork(eng_instance *parent, const eng_instance_options *options, eng_instance **out,
+                             cay_error *err) {
+  if (!parent->module->forkable)
+    return err_set(err, CAY_UNSUPPORTED, "the module cannot be forked: %s", parent->module->why_not);
+  OWNED(eng_instance_free) eng_instance *child = NULL;
+  S_TRY(eng_instance_new(parent->module, options, &child, err));
+  S_TRY(eng_grow_to(child, eng_memory_len(parent), err));
+  if (worth_rebasing(parent)) S_TRY(rebase(parent, err));
+  if (parent->image != NULL) S_TRY(eng_overlay(child, parent->image, err));
+  copy_memory(child, parent);
+  eng_globals_copy(child, parent);
+  parent->forks++;
+  *out = MOVE(child);
+  return CAY_OK;
+}

@@ -1,0 +1,58 @@
+/* image_inner.h - what an image is made of: for the files that make one. */
+#pragma once
+
+#include "engine/internal.h"
+
+enum { MEM_PAGE = 4096 }; /* the unit in which pages are stored, compared and mapped, in bytes */
+
+struct eng_image {
+  _Atomic size_t refs;
+  eng_module *module;
+  int fd;                   /* a memfd, or a file of the installation */
+  uint64_t offset;          /* where the memory begins in it, a multiple of every host's page */
+  uint64_t len, stored;     /* of the memory; of its pages that are not zero */
+  const uint8_t *master;    /* the memory, read-only; NULL if len is 0 */
+  wasmtime_val_t globals[]; /* in the order of globals.c */
+};
+
+/* ---- image.c ---- */
+
+/* An image of `len` zero bytes in a memfd, still to be filled, or (no memfd) with fd -1. */
+cay_status eng_image_blank(eng_module *module, uint64_t len, bool memfd, eng_image **out,
+                           cay_error *err) CHECKED;
+cay_status eng_image_put(eng_image *image, const void *data, size_t len, uint64_t at, cay_error *err) CHECKED;
+cay_status eng_image_seal(eng_image *image, cay_error *err) CHECKED; /* no more writing */
+cay_status eng_image_map(eng_image *image, cay_error *err) CHECKED;  /* makes `master` */
+
+/* Calls `visit` for each run of pages that are not zero, in order, until one answers otherwise than CAY_OK.
+ */
+typedef cay_status eng_run_fn(void *ctx, uint64_t offset, uint64_t len, cay_error *err);
+cay_status eng_image_runs(const eng_image *image, eng_run_fn *visit, void *ctx, cay_error *err);
+
+/* What the instance is now, without asking whether its module can be frozen. */
+cay_status eng_freeze(eng_instance *instance, eng_image **out, cay_error *err) CHECKED;
+
+/* The image becomes what the memory is mapped from; the instance takes a reference. */
+cay_status eng_overlay(eng_instance *instance, eng_image *image, cay_error *err) CHECKED;
+cay_status eng_grow_to(eng_instance *instance, uint64_t len, cay_error *err) CHECKED;
+
+bool eng_page_is_zero(const uint8_t *page);
+
+/* ---- globals.c: the exported mutable globals of a module, in the order of its exports ---- */
+
+size_t eng_globals_count(const eng_module *module);
+void eng_globals_read(eng_instance *instance, wasmtime_val_t *values);
+void eng_globals_write(eng_instance *instance, const wasmtime_val_t *values);
+void eng_globals_copy(eng_instance *to, eng_instance *from);
+
+/* One global in a file. Numbers are little-endian. */
+struct global_record {
+  uint8_t value[16];
+  uint32_t kind, name_len;
+  char name[40]; /* its beginning */
+};
+
+void eng_globals_encode(const eng_module *module, const wasmtime_val_t *values, struct global_record *out);
+/* CAY_CORRUPT unless there is exactly one record for each, in order. `values` may be half written then. */
+cay_status eng_globals_decode(const eng_module *module, const struct global_record *records, size_t count,
+                              wasmtime_val_t *values, cay_error *err) CHECKED;
