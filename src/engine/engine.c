@@ -136,6 +136,8 @@ static void init(eng_engine *e, const eng_options *options) {
   for (size_t i = 0; i < MODULE_BUCKETS; i++) list_init(&e->buckets[i]);
   list_init(&e->idle);
   e->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  e->scans = eng_pages_scan_works(e->pagemap);
+  e->watch = eng_watch_open();
   e->fences_cheap = register_membarrier();
 }
 
@@ -156,6 +158,7 @@ void eng_engine_free(eng_engine *e) {
   for (size_t i = 0; i < ENG_STOP_COUNT; i++)
     if (e->wasm[i] != NULL) wasm_engine_delete(e->wasm[i]);
   if (e->pagemap >= 0) close(e->pagemap);
+  if (e->watch >= 0) close(e->watch);
   mem_free(e->cache_dir);
   pthread_cond_destroy(&e->loaded);
   pthread_mutex_destroy(&e->mu);

@@ -23,7 +23,7 @@ static bool count_bytes(void *ctx, size_t offset, size_t len) {
  * twice a copy of those pages, and afterwards parent and children map the image and copy only what either of
  * them writes. */
 static bool worth_rebasing(const eng_instance *parent) {
-  if (parent->forks == 0) return false;
+  if (parent->forks == 0 || parent->saved != NULL) return false; /* what is saved refers to its image */
   size_t changed = 0;
   (void)eng_pages_changed(parent->module->engine, parent->head.base, parent->head.len, count_bytes, &changed);
   uint64_t stored = parent->image != NULL ? parent->image->stored : 0;
@@ -32,8 +32,7 @@ static bool worth_rebasing(const eng_instance *parent) {
 
 static cay_status rebase(eng_instance *parent, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
-  S_TRY(eng_freeze(parent, &image, err));
-  parent->resettable = false;
+  S_TRY(eng_freeze(parent, false, &image, err));
   return eng_overlay(parent, image, err);
 }
 
@@ -49,7 +48,7 @@ static bool copy_over(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
-/* Where the host cannot say which pages changed, those that differ. */
+/* Where the host cannot say exactly which pages changed, those that differ. */
 static bool copy_differing(void *ctx, size_t offset, size_t len) {
   struct copy_over *c = ctx;
   for (size_t at = offset; at < offset + len; at += MEM_PAGE)
@@ -60,7 +59,7 @@ static bool copy_differing(void *ctx, size_t offset, size_t len) {
 static void copy_memory(eng_instance *child, eng_instance *parent) {
   struct copy_over c = { .to = child->head.base, .from = parent->head.base };
   const eng_engine *engine = parent->module->engine;
-  eng_pages_fn *copy = engine->pagemap < 0 ? copy_differing : copy_over;
+  eng_pages_fn *copy = !engine->scans ? copy_differing : copy_over;
   (void)eng_pages_changed(engine, parent->head.base, parent->head.len, copy, &c);
 }
 

@@ -6,6 +6,22 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records of globals are written as they are");
 _Static_assert(sizeof(wasmtime_v128) == sizeof(((struct global_record *)0)->value), "the largest value fits");
 
+/* Only these five can be in an image: a module with another mutable global is not imageable. */
+static wasmtime_valkind_t kind_of(const struct export *e) {
+  switch (e->type[0]) {
+  case 'i': return WASMTIME_I32;
+  case 'I': return WASMTIME_I64;
+  case 'f': return WASMTIME_F32;
+  case 'F': return WASMTIME_F64;
+  default: return WASMTIME_V128;
+  }
+}
+
+static size_t size_of(wasmtime_valkind_t kind) {
+  if (kind == WASMTIME_V128) return sizeof(wasmtime_v128);
+  return kind == WASMTIME_I32 || kind == WASMTIME_F32 ? sizeof(int32_t) : sizeof(int64_t);
+}
+
 /* The next exported mutable global at or after `n`; NULL: no more. */
 static const struct export *next_global(const eng_module *m, size_t *n) {
   for (; *n < m->export_count; (*n)++) {
@@ -57,23 +73,19 @@ void eng_globals_copy(eng_instance *to, eng_instance *from) {
   }
 }
 
-/* ---- in files ---- */
-
-/* Only these five can be in an image: a module with another mutable global is not imageable. */
-static wasmtime_valkind_t kind_of(const struct export *e) {
-  switch (e->type[0]) {
-  case 'i': return WASMTIME_I32;
-  case 'I': return WASMTIME_I64;
-  case 'f': return WASMTIME_F32;
-  case 'F': return WASMTIME_F64;
-  default: return WASMTIME_V128;
+bool eng_globals_equal(eng_instance *i, const wasmtime_val_t *values) {
+  const struct export *e;
+  for (size_t n = 0; (e = next_global(i->module, &n)) != NULL; values++) {
+    wasmtime_global_t global;
+    wasmtime_val_t now;
+    if (!find(i, e, &global)) continue;
+    wasmtime_global_get(i->cx, &global, &now);
+    if (memcmp(&now.of, &values->of, size_of(kind_of(e))) != 0) return false;
   }
+  return true;
 }
 
-static size_t size_of(wasmtime_valkind_t kind) {
-  if (kind == WASMTIME_V128) return sizeof(wasmtime_v128);
-  return kind == WASMTIME_I32 || kind == WASMTIME_F32 ? sizeof(int32_t) : sizeof(int64_t);
-}
+/* ---- in files ---- */
 
 static void describe(const struct export *e, struct global_record *out) {
   *out = (struct global_record){ .kind = kind_of(e), .name_len = (uint32_t)e->len };

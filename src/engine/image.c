@@ -45,17 +45,16 @@ cay_status eng_image_put(eng_image *image, const void *data, size_t len, uint64_
   return CAY_OK;
 }
 
-cay_status eng_image_map(eng_image *image, cay_error *err) {
+cay_status eng_image_map(eng_image *image, bool own, cay_error *err) {
+  int seals = F_SEAL_SHRINK | F_SEAL_GROW | (own ? 0 : F_SEAL_WRITE) | F_SEAL_SEAL;
+  (void)fcntl(image->fd, F_ADD_SEALS, seals); /* a file of the installation has none */
   if (image->len == 0) return CAY_OK;
-  void *master = mmap(NULL, image->len, PROT_READ, MAP_SHARED, image->fd, (off_t)image->offset);
+  int rights = own ? PROT_READ | PROT_WRITE : PROT_READ;
+  void *master = mmap(NULL, image->len, rights, MAP_SHARED, image->fd, (off_t)image->offset);
   if (master == MAP_FAILED) return err_errno(err, errno, "mapping an image");
   image->master = master;
+  image->own = own ? master : NULL;
   return CAY_OK;
-}
-
-cay_status eng_image_seal(eng_image *image, cay_error *err) {
-  (void)fcntl(image->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
-  return eng_image_map(image, err);
 }
 
 /* The next stretch at or after *start that is no hole; false: none. Where the file system knows no holes, all
@@ -134,11 +133,11 @@ static cay_status write_memory(eng_image *image, eng_instance *i, cay_error *err
   return status;
 }
 
-cay_status eng_freeze(eng_instance *i, eng_image **out, cay_error *err) {
+cay_status eng_freeze(eng_instance *i, bool own, eng_image **out, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
   S_TRY(eng_image_blank(i->module, eng_memory_len(i), true, &image, err));
   S_TRY(write_memory(image, i, err));
-  S_TRY(eng_image_seal(image, err));
+  S_TRY(eng_image_map(image, own, err));
   eng_globals_read(i, image->globals);
   *out = MOVE(image);
   return CAY_OK;
@@ -148,7 +147,9 @@ cay_status eng_image_freeze(eng_instance *i, eng_image **out, cay_error *err) {
   const char *why_not = eng_module_why_not_imageable(i->module);
   if (why_not != NULL) return err_set(err, CAY_UNSUPPORTED, "the module cannot be frozen: %s", why_not);
   assert(i->depth == 0);
-  return eng_freeze(i, out, err);
+  if (!eng_is_its_image(i)) return eng_freeze(i, false, out, err);
+  *out = eng_image_ref(i->image);
+  return CAY_OK;
 }
 
 eng_image *eng_image_ref(eng_image *image) {
@@ -178,6 +179,7 @@ cay_status eng_overlay(eng_instance *i, eng_image *image, cay_error *err) {
   eng_image *before = i->image;
   i->image = eng_image_ref(image);
   i->forks = 0;
+  i->watched = false;
   eng_image_unref(before);
   return CAY_OK;
 }
@@ -195,7 +197,7 @@ cay_status eng_instance_from_image(eng_image *image, const eng_instance_options 
   S_TRY(eng_grow_to(i, image->len, err));
   S_TRY(eng_overlay(i, image, err));
   eng_globals_write(i, image->globals);
-  i->resettable = true;
+  i->origin = eng_image_ref(image);
   *out = MOVE(i);
   return CAY_OK;
 }
@@ -216,19 +218,37 @@ static bool copy_back(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
+static cay_status drop(eng_instance *i, uint64_t from, uint64_t to, cay_error *err) {
+  if (from < to && madvise(i->head.base + from, to - from, MADV_DONTNEED) != 0)
+    return err_errno(err, errno, "resetting an instance");
+  return CAY_OK;
+}
+
+static cay_status undo_changes(eng_instance *i, cay_error *err) {
+  const eng_image *image = i->image;
+  struct copy_back c = { .base = i->head.base, .master = image->master, .left = COPY_BACK_MAX };
+  if (!eng_pages_changed(i->module->engine, i->head.base, image->len, copy_back, &c))
+    S_TRY(drop(i, 0, image->len, err));
+  return drop(i, image->len, eng_memory_len(i), err);
+}
+
+/* Where checkpoints or forks have mapped another image, or protected pages. */
+static cay_status map_again(eng_instance *i, cay_error *err) {
+  uint64_t len = i->origin->len, grown = eng_memory_len(i) - len;
+  S_TRY(eng_overlay(i, i->origin, err));
+  if (grown > 0 && mmap(i->head.base + len, grown, PROT_READ | PROT_WRITE,
+                        MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+    return err_errno(err, errno, "resetting an instance");
+  eng_saved_drop(i);
+  return CAY_OK;
+}
+
 cay_status eng_instance_reset(eng_instance *i, cay_error *err) {
-  eng_image *image = i->image;
-  if (!i->resettable)
-    return err_set(err, CAY_INVALID, "the instance was not made from an image, or has forked");
+  if (i->origin == NULL) return err_set(err, CAY_INVALID, "the instance was not made from an image");
   assert(i->depth == 0);
   eng_drop_trap(i);
-  struct copy_back c = { .base = i->head.base, .master = image->master, .left = COPY_BACK_MAX };
-  if (!eng_pages_changed(i->module->engine, i->head.base, image->len, copy_back, &c) &&
-      madvise(i->head.base, image->len, MADV_DONTNEED) != 0)
-    return err_errno(err, errno, "resetting an instance");
-  uint64_t grown = eng_memory_len(i) - image->len;
-  if (grown > 0 && madvise(i->head.base + image->len, grown, MADV_DONTNEED) != 0)
-    return err_errno(err, errno, "resetting an instance");
-  eng_globals_write(i, image->globals);
+  bool as_made = i->image == i->origin && i->saved == NULL;
+  S_TRY(as_made ? undo_changes(i, err) : map_again(i, err));
+  eng_globals_write(i, i->origin->globals);
   return CAY_OK;
 }

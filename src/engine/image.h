@@ -15,7 +15,9 @@
 
 typedef struct eng_image eng_image;
 
-/* CAY_UNSUPPORTED (not imageable: the message says why), CAY_NO_MEMORY, CAY_IO. */
+/* Copies what is not zero, unless the instance is as the image that its memory is mapped from: then that is
+ * the answer (see eng_instance_settle). CAY_UNSUPPORTED (not imageable: the message says why), CAY_NO_MEMORY,
+ * CAY_IO. */
 cay_status eng_image_freeze(eng_instance *instance, eng_image **out, cay_error *err) CHECKED;
 
 eng_image *eng_image_ref(eng_image *image);
@@ -32,13 +34,13 @@ cay_status eng_instance_from_image(eng_image *image, const eng_instance_options 
 
 /* Puts an instance back to the image it was made from: memory and globals. A memory that has grown since
  * keeps its length, zeroed beyond the image: memories never shrink. 1 to 80 us, by the pages it changed.
- * CAY_INVALID: it was not made from an image, or has forked since. */
+ * CAY_INVALID: it was not made from an image. CAY_IO: it is in pieces and can only be freed. */
 cay_status eng_instance_reset(eng_instance *instance, cay_error *err) CHECKED;
 
 /* A copy of the parent's memory and exported globals, as fork(2) wants it. Costs by the pages the parent has
  * changed; a parent that forks again is frozen on the way, and after that only what changed since is copied.
- * Globals that are not exported begin anew (asyncify's are set by its own exports). CAY_UNSUPPORTED: the
- * module has a start function, passive segments, or code that changes tables. Else errors as
- * eng_instance_new, CAY_IO. */
+ * A parent that has a checkpoint is not: see eng_instance_settle. Globals that are not exported begin anew
+ * (asyncify's are set by its own exports). CAY_UNSUPPORTED: the module has a start function, passive
+ * segments, or code that changes tables. Else errors as eng_instance_new, CAY_IO. */
 cay_status eng_instance_fork(eng_instance *parent, const eng_instance_options *options, eng_instance **out,
                              cay_error *err) CHECKED;

@@ -123,7 +123,7 @@ static cay_status fill(eng_image *image, const struct head *head, const struct g
   S_TRY(eng_globals_decode(image->module, globals, head->globals, image->globals, err));
   image->offset = head->offset;
   image->stored = head->stored;
-  S_TRY(eng_image_map(image, err));
+  S_TRY(eng_image_map(image, false, err));
   if (verify && sum_of(head, globals, image) != head->sum)
     return err_set(err, CAY_CORRUPT, "%s was damaged: its sum is wrong", path);
   return CAY_OK;

@@ -11,7 +11,8 @@ struct eng_image {
   int fd;                   /* a memfd, or a file of the installation */
   uint64_t offset;          /* where the memory begins in it, a multiple of every host's page */
   uint64_t len, stored;     /* of the memory; of its pages that are not zero */
-  const uint8_t *master;    /* the memory, read-only; NULL if len is 0 */
+  const uint8_t *master;    /* the memory; NULL if len is 0 */
+  uint8_t *own;             /* the same, writable: the image of one instance (checkpoint.c). Else NULL */
   wasmtime_val_t globals[]; /* in the order of globals.c */
 };
 
@@ -21,16 +22,16 @@ struct eng_image {
 cay_status eng_image_blank(eng_module *module, uint64_t len, bool memfd, eng_image **out,
                            cay_error *err) CHECKED;
 cay_status eng_image_put(eng_image *image, const void *data, size_t len, uint64_t at, cay_error *err) CHECKED;
-cay_status eng_image_seal(eng_image *image, cay_error *err) CHECKED; /* no more writing */
-cay_status eng_image_map(eng_image *image, cay_error *err) CHECKED;  /* makes `master` */
+cay_status eng_image_map(eng_image *image, bool own, cay_error *err) CHECKED; /* makes `master` */
 
 /* Calls `visit` for each run of pages that are not zero, in order, until one answers otherwise than CAY_OK.
  */
 typedef cay_status eng_run_fn(void *ctx, uint64_t offset, uint64_t len, cay_error *err);
 cay_status eng_image_runs(const eng_image *image, eng_run_fn *visit, void *ctx, cay_error *err);
 
-/* What the instance is now, without asking whether its module can be frozen. */
-cay_status eng_freeze(eng_instance *instance, eng_image **out, cay_error *err) CHECKED;
+/* What the instance is now, without asking whether its module can be frozen. `own`: it may be written later.
+ */
+cay_status eng_freeze(eng_instance *instance, bool own, eng_image **out, cay_error *err) CHECKED;
 
 /* The image becomes what the memory is mapped from; the instance takes a reference. */
 cay_status eng_overlay(eng_instance *instance, eng_image *image, cay_error *err) CHECKED;
@@ -38,12 +39,16 @@ cay_status eng_grow_to(eng_instance *instance, uint64_t len, cay_error *err) CHE
 
 bool eng_page_is_zero(const uint8_t *page);
 
+/* ---- checkpoint.c ---- */
+bool eng_is_its_image(eng_instance *instance); /* at rest: freezing it would give i->image again */
+
 /* ---- globals.c: the exported mutable globals of a module, in the order of its exports ---- */
 
 size_t eng_globals_count(const eng_module *module);
 void eng_globals_read(eng_instance *instance, wasmtime_val_t *values);
 void eng_globals_write(eng_instance *instance, const wasmtime_val_t *values);
 void eng_globals_copy(eng_instance *to, eng_instance *from);
+bool eng_globals_equal(eng_instance *instance, const wasmtime_val_t *values);
 
 /* One global in a file. Numbers are little-endian. */
 struct global_record {

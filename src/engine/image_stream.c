@@ -180,7 +180,7 @@ cay_status eng_image_read(eng_module *module, eng_image_source *source, void *ct
   S_TRY(eng_image_blank(module, head.len, true, &image, err));
   S_TRY(get_globals(&r, image, head.globals, err));
   S_TRY(get_memory(&r, image, head.stored, err));
-  S_TRY(eng_image_seal(image, err));
+  S_TRY(eng_image_map(image, false, err));
   *out = MOVE(image);
   return CAY_OK;
 }

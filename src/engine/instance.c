@@ -86,7 +86,9 @@ void eng_instance_free(eng_instance *i) {
   eng_stop_close(i);
   eng_drop_trap(i);
   if (i->store != NULL) wasmtime_store_delete(i->store);
+  eng_saved_drop(i);
   eng_image_unref(i->image);
+  eng_image_unref(i->origin);
   eng_module_unref(i->module);
   mem_free(i);
 }

@@ -40,6 +40,8 @@ struct eng_engine {
   eng_cache_stats stats;
   alarm_set *alarms;
   int pagemap;       /* /proc/self/pagemap, or -1 */
+  bool scans;        /* it knows PAGEMAP_SCAN */
+  int watch;         /* userfaultfd(2), or -1: see pages.c */
   bool fences_cheap; /* membarrier(2) does the expensive half: see stop.c */
 };
 
@@ -160,12 +162,14 @@ struct eng_instance {
   wasmtime_memory_t memory;
   eng_kick_fn *on_kick;
   uint64_t memory_max, table_max;
-  eng_image *image;  /* what its memory is mapped from, or NULL */
-  bool resettable;   /* that is the image it was made from, not one that a fork made */
-  unsigned depth;    /* calls under way */
-  unsigned forks;    /* children it had since its memory was last mapped from an image */
-  bool unwinding;    /* somebody answered ENG_UNWIND and the outermost frames are not gone yet */
-  wasm_trap_t *trap; /* of the last call that trapped or threw */
+  eng_image *image;        /* what its memory is mapped from, or NULL */
+  eng_image *origin;       /* what it was made from, or NULL: for eng_instance_reset */
+  struct eng_saved *saved; /* its checkpoint, or NULL: checkpoint.c */
+  bool watched;            /* pages.c says what was written in the whole of the memory */
+  unsigned depth;          /* calls under way */
+  unsigned forks;          /* children it had since its memory was last mapped from an image */
+  bool unwinding;          /* somebody answered ENG_UNWIND and the outermost frames are not gone yet */
+  wasm_trap_t *trap;       /* of the last call that trapped or threw */
   wasmtime_error_t *error;
   enum eng_trap kind;
   struct stop stop;
@@ -195,6 +199,22 @@ eng_instance *eng_rescue_swap(eng_instance *running); /* what this thread runs n
 
 /* ---- pages.c ---- */
 typedef bool eng_pages_fn(void *ctx, size_t offset, size_t len);
+typedef bool eng_pages_ask(const eng_engine *engine, uint8_t *base, size_t len, eng_pages_fn *visit,
+                           void *ctx);
 /* Calls `visit` for runs of pages in [base, base + len) that are not as they were mapped; all of them when
  * the host cannot tell. False if a visit said so. */
-bool eng_pages_changed(const eng_engine *engine, uint8_t *base, size_t len, eng_pages_fn *visit, void *ctx);
+eng_pages_ask eng_pages_changed;
+/* Likewise those that are not protected, which every write undoes; a page that was only read may be among
+ * them. Of a range that is watched. */
+eng_pages_ask eng_pages_written;
+
+int eng_watch_open(void);
+bool eng_pages_scan_works(int pagemap);
+/* Makes protection possible in a range, until something else is mapped there. */
+bool eng_pages_watch(const eng_engine *engine, uint8_t *base, size_t len);
+void eng_pages_protect(const eng_engine *engine, uint8_t *base, size_t len);
+/* Gives them back: they are what is mapped there again. `watcher`: NULL when the range is not watched. */
+void eng_pages_drop(const eng_engine *watcher, uint8_t *base, size_t len);
+
+/* ---- checkpoint.c ---- */
+void eng_saved_drop(eng_instance *instance);

@@ -1,0 +1,395 @@
+/* A checkpoint is an image and, for each page that differs from it, a copy. The image is the one that the
+ * memory is mapped from, so pages the guest never wrote need no thought: they are the image's.
+ *
+ * What was written since the last time is found by write protection that the kernel lifts by itself at the
+ * first write (pages.c). Such a write costs 0.8 us, ten times as much as comparing a page, so pages that are
+ * written time and again, the stack and the interpreter's counters, stay unprotected ("hot") and are simply
+ * looked at each time. Everything is compared before it is copied: "written" may be said too often, never too
+ * seldom.
+ *
+ * An instance whose image belongs to nobody else (`own`, one reference) keeps its checkpoint in the image
+ * itself. That is safe although the memory is mapped from it: a page is changed there only when the instance
+ * has a private one in its place. */
+#include "engine/checkpoint.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "engine/image_inner.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+  REBASE_MIN = 1 << 20,     /* bytes of new copies below which an image of its own is not considered */
+  SETTLE_MIN = 1 << 18,     /* likewise, when there is time */
+  HOT_MAX = 128,            /* pages */
+  HOT_IDLE = 8,             /* a hot page that did not change so often in a row is protected again */
+  HOT = 0x80,               /* in `heat`: hot, and how often it did not change; else the round it was seen */
+  DROP_MIN = 64 * MEM_PAGE, /* a run so long is dropped at a rollback, not copied back */
+};
+
+struct eng_saved {
+  uint8_t *copies;    /* sparse, as long as the memory; NULL when pages is 0 */
+  uint64_t *has_copy; /* one bit a page */
+  uint8_t *heat;
+  size_t pages; /* how far these three reach */
+  size_t copy_count, hot_count;
+  unsigned round;
+  wasmtime_val_t globals[];
+};
+
+static const uint8_t zeros[MEM_PAGE];
+
+/* ---- the checkpoint of one page ---- */
+
+static bool has_copy(const struct eng_saved *s, size_t page) {
+  return s != NULL && page < s->pages && (s->has_copy[page / 64] >> page % 64 & 1) != 0;
+}
+
+static bool in_image(const eng_instance *i, size_t page) {
+  return i->image != NULL && page < i->image->len / MEM_PAGE;
+}
+
+/* Whether that page of the image may be written: nobody else has the image, nor can get it. */
+static bool image_is_ours(const eng_instance *i, size_t page) {
+  return in_image(i, page) && i->image->own && atomic_load(&i->image->refs) == 1;
+}
+
+static const uint8_t *saved_page(const eng_instance *i, size_t page) {
+  if (has_copy(i->saved, page)) return i->saved->copies + page * MEM_PAGE;
+  return in_image(i, page) ? i->image->master + page * MEM_PAGE : zeros;
+}
+
+static void save_page(eng_instance *i, size_t page, const uint8_t *now) {
+  struct eng_saved *s = i->saved;
+  uint8_t *to = s->copies + page * MEM_PAGE;
+  if (!has_copy(s, page) && image_is_ours(i, page)) {
+    to = i->image->own + page * MEM_PAGE;
+    if (eng_page_is_zero(to)) i->image->stored += MEM_PAGE;
+  } else if (!has_copy(s, page)) {
+    s->has_copy[page / 64] |= UINT64_C(1) << page % 64;
+    s->copy_count++;
+  }
+  memcpy(to, now, MEM_PAGE);
+}
+
+/* ---- hot pages ---- */
+
+static bool is_hot(const struct eng_saved *s, size_t page) {
+  return page < s->pages && (s->heat[page] & HOT) != 0;
+}
+
+/* Written in two rounds one after the other: hot. */
+static void warm(struct eng_saved *s, size_t page, bool changed) {
+  uint8_t *heat = &s->heat[page], now = (uint8_t)(s->round % HOT);
+  if ((*heat & HOT) != 0) {
+    *heat = changed ? HOT : (uint8_t)(*heat + 1);
+    if (*heat < HOT + HOT_IDLE) return;
+    s->hot_count--;
+    *heat = now;
+  } else if (changed) {
+    bool again = *heat == (now + HOT - 1) % HOT && s->round > 1 && s->hot_count < HOT_MAX;
+    s->hot_count += again;
+    *heat = again ? HOT : now;
+  }
+}
+
+/* ---- one walk over what may have been written ---- */
+
+enum way { SAVE, RESTORE, COMPARE };
+
+struct walk {
+  eng_instance *i;
+  enum way way;
+  size_t cold_from, cold_to; /* pages to be protected again, with none that is hot in between */
+};
+
+static void protect_cold(struct walk *w) {
+  const eng_instance *i = w->i;
+  if (w->cold_to > w->cold_from && i->watched)
+    eng_pages_protect(i->module->engine, i->head.base + w->cold_from * MEM_PAGE,
+                      (w->cold_to - w->cold_from) * MEM_PAGE);
+  w->cold_from = w->cold_to = 0;
+}
+
+static void leave_page(struct walk *w, size_t page) {
+  if (is_hot(w->i->saved, page)) {
+    protect_cold(w);
+    return;
+  }
+  if (w->cold_to == 0) w->cold_from = page;
+  w->cold_to = page + 1;
+}
+
+static bool visit_page(struct walk *w, size_t page) {
+  uint8_t *now = w->i->head.base + page * MEM_PAGE;
+  const uint8_t *saved = saved_page(w->i, page);
+  bool changed = memcmp(now, saved, MEM_PAGE) != 0;
+  if (w->way == COMPARE) return !changed;
+  if (changed && w->way == SAVE) save_page(w->i, page, now);
+  if (changed && w->way == RESTORE) memcpy(now, saved, MEM_PAGE);
+  if (w->way == SAVE) warm(w->i->saved, page, changed);
+  leave_page(w, page);
+  return true;
+}
+
+/* Long runs come from a guest that ran wild. The pages without a copy need none: what is mapped under them is
+ * what they were. */
+static bool drop_run(struct walk *w, size_t page, size_t end) {
+  const struct eng_saved *s = w->i->saved;
+  for (size_t from; page < end; page++) {
+    for (from = page; page < end && !has_copy(s, page);) page++;
+    if (page > from &&
+        madvise(w->i->head.base + from * MEM_PAGE, (page - from) * MEM_PAGE, MADV_DONTNEED) != 0)
+      return false;
+    if (page < end && !visit_page(w, page)) return false;
+  }
+  return true;
+}
+
+static bool visit_run(void *ctx, size_t offset, size_t len) {
+  struct walk *w = ctx;
+  size_t page = offset / MEM_PAGE, end = page + len / MEM_PAGE;
+  if (w->way == RESTORE && len >= DROP_MIN && drop_run(w, page, end)) return true;
+  for (; page < end; page++)
+    if (!visit_page(w, page)) return false;
+  return true;
+}
+
+/* ---- what may have been written ---- */
+
+/* Usually few: then the kernel is asked once for a checkpoint, which looks at them twice. */
+struct runs {
+  eng_instance *i;
+  size_t count;
+  struct {
+    size_t offset, len;
+  } list[256]; /* the first of them */
+};
+
+static bool add_run(void *ctx, size_t offset, size_t len) {
+  struct runs *r = ctx;
+  if (r->count < COUNT_OF(r->list)) {
+    r->list[r->count].offset = offset;
+    r->list[r->count].len = len;
+  }
+  r->count++;
+  return true;
+}
+
+static bool ask(eng_instance *i, eng_pages_fn *visit, void *ctx) {
+  eng_pages_ask *pages = i->watched ? eng_pages_written : eng_pages_changed;
+  return pages(i->module->engine, i->head.base, eng_memory_len(i), visit, ctx);
+}
+
+static void find_runs(eng_instance *i, struct runs *r) {
+  r->i = i;
+  r->count = 0;
+  (void)ask(i, add_run, r);
+}
+
+static bool each_run(const struct runs *r, eng_pages_fn *visit, void *ctx) {
+  if (r->count > COUNT_OF(r->list)) return ask(r->i, visit, ctx);
+  for (size_t n = 0; n < r->count; n++)
+    if (!visit(ctx, r->list[n].offset, r->list[n].len)) return false;
+  return true;
+}
+
+/* True: all of it was as it was saved (COMPARE), or is now. */
+static bool walk(const struct runs *r, enum way way) {
+  struct walk w = { .i = r->i, .way = way };
+  bool same = each_run(r, visit_run, &w);
+  protect_cold(&w);
+  return same;
+}
+
+/* ---- room for it: made before anything is changed, so that nothing can fail afterwards ---- */
+
+static void *reserve(size_t len) {
+  if (mem_fault_here()) return MAP_FAILED;
+  return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static cay_status grow_copies(struct eng_saved *s, size_t pages, cay_error *err) {
+  void *copies = s->copies == NULL ? reserve(pages * MEM_PAGE)
+                 : mem_fault_here()
+                     ? MAP_FAILED
+                     : mremap(s->copies, s->pages * MEM_PAGE, pages * MEM_PAGE, MREMAP_MAYMOVE);
+  if (copies == MAP_FAILED) return err_no_memory(err);
+  (void)madvise(copies, pages * MEM_PAGE, MADV_NOHUGEPAGE);
+  s->copies = copies;
+  return CAY_OK;
+}
+
+static cay_status grow(struct eng_saved *s, size_t pages, cay_error *err) {
+  if (pages <= s->pages) return CAY_OK;
+  uint64_t *bits = mem_realloc_array(s->has_copy, pages / 64 + 1, sizeof *bits);
+  if (bits == NULL) return err_no_memory(err);
+  s->has_copy = bits;
+  uint8_t *heat = mem_realloc(s->heat, pages);
+  if (heat == NULL) return err_no_memory(err);
+  s->heat = heat;
+  S_TRY(grow_copies(s, pages, err));
+  size_t words = s->pages == 0 ? 0 : s->pages / 64 + 1;
+  memset(bits + words, 0, (pages / 64 + 1 - words) * sizeof *bits);
+  memset(heat + s->pages, 0, pages - s->pages);
+  s->pages = pages;
+  return CAY_OK;
+}
+
+static void forget_copies(struct eng_saved *s) {
+  if (s->pages == 0) return;
+  (void)madvise(s->copies, s->pages * MEM_PAGE, MADV_DONTNEED);
+  memset(s->has_copy, 0, (s->pages / 64 + 1) * sizeof *s->has_copy);
+  memset(s->heat, 0, s->pages);
+  s->copy_count = s->hot_count = 0;
+  s->round = 0;
+}
+
+void eng_saved_drop(eng_instance *i) {
+  struct eng_saved *s = i->saved;
+  if (s == NULL) return;
+  if (s->copies != NULL) (void)munmap(s->copies, s->pages * MEM_PAGE);
+  mem_free(s->has_copy);
+  mem_free(s->heat);
+  mem_free(s);
+  i->saved = NULL;
+}
+
+static cay_status prepare(eng_instance *i, cay_error *err) {
+  if (i->saved == NULL)
+    i->saved = mem_zalloc(sizeof *i->saved + eng_globals_count(i->module) * sizeof *i->saved->globals);
+  if (i->saved == NULL) return err_no_memory(err);
+  return grow(i->saved, eng_memory_len(i) / MEM_PAGE, err);
+}
+
+/* ---- an image of its own ---- */
+
+struct fresh {
+  const eng_instance *i;
+  size_t pages;
+};
+
+/* How many copies a checkpoint would have to make, at most. */
+static bool count_fresh(void *ctx, size_t offset, size_t len) {
+  struct fresh *f = ctx;
+  for (size_t page = offset / MEM_PAGE, end = page + len / MEM_PAGE; page < end; page++)
+    f->pages += !has_copy(f->i->saved, page) && !image_is_ours(f->i, page);
+  return true;
+}
+
+/* Once the copies are about half of everything, an image costs no more memory than they do, and no more time.
+ */
+static bool worth_an_image(const eng_instance *i, size_t fresh, uint64_t at_least) {
+  uint64_t stored = i->image != NULL ? i->image->stored : 0;
+  uint64_t copies = (fresh + i->saved->copy_count) * MEM_PAGE;
+  return fresh * MEM_PAGE >= at_least && copies >= stored / 2;
+}
+
+static cay_status rebase(eng_instance *i, cay_error *err) {
+  OWNED(eng_image_unref) eng_image *image = NULL;
+  S_TRY(eng_freeze(i, true, &image, err));
+  S_TRY(eng_overlay(i, image, err));
+  forget_copies(i->saved);
+  return CAY_OK;
+}
+
+/* ---- the calls ---- */
+
+/* Memory that was mapped lately is watched from now on: what the guest writes after this is reported. */
+static void watch(eng_instance *i) {
+  if (i->watched) return;
+  i->watched = eng_pages_watch(i->module->engine, i->head.base, ENG_RESERVED);
+  if (i->watched) eng_pages_protect(i->module->engine, i->head.base, eng_memory_len(i));
+}
+
+/* Without an image the pages that were never written are the module's data, which nobody can read there. */
+static cay_status save(eng_instance *i, cay_error *err) {
+  struct runs runs;
+  struct fresh fresh = { .i = i };
+  find_runs(i, &runs);
+  (void)each_run(&runs, count_fresh, &fresh);
+  if (i->image == NULL || worth_an_image(i, fresh.pages, REBASE_MIN)) {
+    S_TRY(rebase(i, err));
+  } else {
+    i->saved->round++;
+    (void)walk(&runs, SAVE);
+    watch(i);
+  }
+  eng_globals_read(i, i->saved->globals);
+  return CAY_OK;
+}
+
+static cay_status check(eng_instance *i, cay_error *err) {
+  const char *why_not = eng_module_why_not_imageable(i->module);
+  if (why_not != NULL) return err_set(err, CAY_UNSUPPORTED, "the module has no checkpoints: %s", why_not);
+  assert(i->depth == 0);
+  eng_drop_trap(i);
+  return CAY_OK;
+}
+
+cay_status eng_checkpoint(eng_instance *i, cay_error *err) {
+  S_TRY(check(i, err));
+  bool first = i->saved == NULL;
+  cay_status status = prepare(i, err);
+  if (status == CAY_OK) status = save(i, err);
+  if (status != CAY_OK && first) eng_saved_drop(i);
+  return status;
+}
+
+cay_status eng_rollback(eng_instance *i, cay_error *err) {
+  if (i->saved == NULL) return eng_instance_reset(i, err);
+  assert(i->depth == 0);
+  eng_drop_trap(i);
+  struct runs runs;
+  find_runs(i, &runs);
+  if (!walk(&runs, RESTORE)) return err_set(err, CAY_IO, "rolling an instance back");
+  eng_globals_write(i, i->saved->globals);
+  return CAY_OK;
+}
+
+/* ---- at rest for longer ---- */
+
+static bool drop_double(void *ctx, size_t offset, size_t len) {
+  eng_instance *i = ctx;
+  for (size_t page = offset / MEM_PAGE, end = page + len / MEM_PAGE, from; page < end; page++) {
+    for (from = page; page < end && !has_copy(i->saved, page);) page++;
+    if (page > from)
+      eng_pages_drop(i->watched ? i->module->engine : NULL, i->head.base + from * MEM_PAGE,
+                     (page - from) * MEM_PAGE);
+  }
+  return true;
+}
+
+cay_status eng_instance_settle(eng_instance *i, cay_error *err) {
+  S_TRY(eng_checkpoint(i, err));
+  if (i->saved->copy_count * MEM_PAGE >= SETTLE_MIN && worth_an_image(i, 0, 0)) return rebase(i, err);
+  (void)eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), drop_double, i);
+  return CAY_OK;
+}
+
+bool eng_is_its_image(eng_instance *i) {
+  if (i->image == NULL || i->image->len != eng_memory_len(i)) return false;
+  if (i->saved != NULL && i->saved->copy_count > 0) return false;
+  struct runs runs;
+  find_runs(i, &runs);
+  if (!walk(&runs, COMPARE)) return false;
+  if (image_is_ours(i, 0)) {
+    eng_globals_read(i, i->image->globals);
+    return true;
+  }
+  return eng_globals_equal(i, i->image->globals);
+}
+
+static bool count_bytes(void *ctx, size_t offset, size_t len) {
+  (void)offset;
+  *(uint64_t *)ctx += len;
+  return true;
+}
+
+uint64_t eng_instance_private_len(eng_instance *i) {
+  uint64_t bytes = 0;
+  if (!eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), count_bytes, &bytes)) return 0;
+  if (i->saved != NULL) bytes += i->saved->copy_count * MEM_PAGE;
+  return bytes + (image_is_ours(i, 0) ? i->image->stored : 0);
+}
