@@ -73,7 +73,11 @@ void k_job_left(k_process *p, bool ran) {
 void k_job_kill(k_job *job, enum k_job_stop why) {
   if (job->stop == K_JOB_RUNNING && !job->ended) job->stop = why;
   LIST_EACH (p, &job->kernel->processes, k_process, in_kernel) {
-    if (p->job == job) k_process_end(p, K_SIGKILL);
+    if (p->job != job) continue;
+    if (p->resident && job->on_stop != NULL)
+      job->on_stop(job->on_stop_ctx, why);
+    else
+      k_process_end(p, K_SIGKILL);
   }
 }
 
@@ -243,4 +247,32 @@ void k_job_close_input(k_job *job) {
   k_file *f = job->input;
   job->input = NULL;
   k_file_unref(f);
+}
+
+/* ---- residents ---- */
+
+k_ret k_job_attach(k_job *job, k_process *p) {
+  assert(p->resident && p->job == NULL);
+  k_ret r = k_job_stdio(job, p, false);
+  if (r >= 0) k_job_entered(job, p);
+  return r;
+}
+
+static void wait_for_output(k_job *job) {
+  k_sleeper sleeper;
+  if (k_sleeper_init(&sleeper, job->kernel, NULL) < 0) return; /* cannot: it takes no memory */
+  k_waitq *queue = &job->output_free;
+  while (job->output_busy) (void)!k_sleep(&sleeper, &queue, 1, K_FOREVER);
+  k_sleeper_destroy(&sleeper);
+}
+
+void k_job_detach(k_process *p, int32_t status) {
+  k_job *job = p->job;
+  p->exit_status = status;
+  k_job_left(p, true);
+  p->exit_status = 0;
+  wait_for_output(job);
+  job->output = NULL;
+  job->on_stop = NULL;
+  k_job_unref(job);
 }

@@ -18,6 +18,16 @@ typedef void k_output_fn(void *ctx, int fd, const void *data, size_t len);
 
 enum k_job_stop { K_JOB_RUNNING, K_JOB_TIME, K_JOB_FUEL, K_JOB_CANCELLED };
 
+/* What a resident process is told when its job is to end. With kernel.mu; must neither block nor release it.
+ */
+typedef void k_job_stop_fn(void *ctx, enum k_job_stop why);
+
+/* An event that the resident process of the job reports, on its thread and without kernel.mu: -K_ENOSPC when
+ * no more are wanted. The texts are borrowed and nobody has looked at them. */
+enum { K_EVENT_TRACE = 1 };
+typedef k_ret k_event_fn(void *ctx, uint32_t line, const void *event, size_t event_len, const void *context,
+                         size_t context_len);
+
 struct k_job {
   k_kernel *kernel;
   uint32_t refs;        /* the embedder's one, and one per process and stream */
@@ -33,9 +43,13 @@ struct k_job {
   void *output_ctx;
   bool output_busy; /* one delivery at a time */
   k_waitq output_free;
-  k_file *input;     /* the embedder's end of standard input, or NULL when closed */
-  char detail[1024]; /* why the first process ended (trap text), for people */
-  void *owner;       /* the embedder's */
+  k_file *input;          /* the embedder's end of standard input, or NULL when closed */
+  char detail[1024];      /* why the first process ended (trap text), for people */
+  void *owner;            /* the embedder's */
+  k_job_stop_fn *on_stop; /* of the resident process in it; NULL: it is ended as any other */
+  void *on_stop_ctx;
+  k_event_fn *on_event; /* NULL: nobody listens */
+  void *on_event_ctx;
 };
 
 k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED;
@@ -44,6 +58,12 @@ void k_job_unref(k_job *job); /* NULL is fine; the last one may release and reta
 /* Standard descriptors 0, 1, 2 of a process of this job. With `input_open` descriptor 0 reads what
  * k_job_write sends; else it is at end of file (/dev/null). */
 k_ret k_job_stdio(k_job *job, k_process *p, bool input_open) CHECKED;
+
+/* A resident process works for this job, with descriptors 0, 1 and 2 of it, until it is detached: the job has
+ * then ended with this status, its output goes to nobody any more, and no delivery is running. k_job_detach
+ * may sleep. -K_ENOMEM, -K_EBADF. */
+k_ret k_job_attach(k_job *job, k_process *p) CHECKED;
+void k_job_detach(k_process *p, int32_t status);
 
 /* Ends every process of the job: SIGKILL in effect, `why` is kept if it is the first reason. */
 void k_job_kill(k_job *job, enum k_job_stop why);

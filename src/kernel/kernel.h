@@ -24,6 +24,7 @@ typedef struct k_inode k_inode;
 typedef struct k_file k_file;
 typedef struct k_image k_image;
 typedef struct vfs_mounts vfs_mounts;
+typedef struct k_asker k_asker;
 
 enum { K_UID = 1000, K_GID = 1000, K_PAGE = 4096, K_PID_MAX = 32768 };
 
@@ -83,6 +84,8 @@ struct k_kernel {
   list interests;         /* of every epoll set (epoll.c) */
   uint32_t interest_count;
   k_waitq positions; /* woken when a file's position is free again (file.c) */
+  const k_asker *asker; /* ask.h; NULL: guests have nobody to ask. Borrowed, set once */
+  uint32_t asks;        /* questions that somebody holds */
 };
 
 typedef struct k_options {

@@ -241,6 +241,13 @@ void k_process_end(k_process *p, int32_t status) {
   if (!p->sleeper.asleep && p->machine != NULL) p->kernel->runner->kick(p->kernel->runner_ctx, p);
 }
 
+void k_process_revive(k_process *p) {
+  assert(p->resident && !p->zombie);
+  p->dying = p->stopped = false;
+  p->exit_status = 0;
+  k_signals_forget(p, ~(k_sigset)0);
+}
+
 k_process *k_process_find(k_kernel *k, int32_t pid) {
   if (pid == 1) return k->init;
   LIST_EACH (p, &k->processes, k_process, in_kernel) {

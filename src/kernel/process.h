@@ -77,6 +77,7 @@ struct k_process {
   int64_t user_ns, system_ns;                   /* kept by the runner */
   int64_t children_user_ns, children_system_ns; /* of those waited for */
   bool started;                                 /* the runner has it; counted in kernel.threads */
+  bool resident; /* at rest between calls of the embedder: k_process_revive, k_job_attach */
 };
 
 /* A first process without parent (child of init) in group and session of its own; descriptors empty.
@@ -102,6 +103,10 @@ void k_process_exit(k_process *p, int32_t status);
 /* Ends it from outside, whatever it does: its thread leaves the guest and calls k_process_exit with this
  * status. */
 void k_process_end(k_process *p, int32_t status);
+
+/* A resident process was ended, and is put back to what it was before: it goes on, with nothing pending. On
+ * the thread that ran it. */
+void k_process_revive(k_process *p);
 
 k_process *k_process_find(k_kernel *k, int32_t pid); /* NULL: none; zombies are found */
 

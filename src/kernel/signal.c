@@ -163,6 +163,11 @@ static bool send(k_process *p, const k_siginfo *info) {
 
 void k_signal_send(k_process *p, const k_siginfo *info) { (void)send(p, info); }
 
+void k_signals_forget(k_process *p, k_sigset set) {
+  forget(p, set);
+  k_signal_update(p);
+}
+
 void k_signal_force(k_process *p, int sig) { k_process_end(p, sig); }
 
 k_sigset k_signal_pending(const k_process *p) { return p->signals.pending & p->signals.mask; }

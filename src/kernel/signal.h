@@ -110,6 +110,9 @@ void k_signal_send(k_process *p, const k_siginfo *info);
  * whatever is blocked, ignored or handled. */
 void k_signal_force(k_process *p, int sig);
 
+/* Takes back the pending signals of `set`. */
+void k_signals_forget(k_process *p, k_sigset set);
+
 /* The bits of pending signals that are blocked too: sigpending(2). */
 k_sigset k_signal_pending(const k_process *p);
 

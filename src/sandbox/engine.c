@@ -65,6 +65,7 @@ cay_status cay_engine_new(const cay_engine_options *options, cay_engine **out, c
     return err_set(err, CAY_INVALID, "engine options: from a newer version of cay.h");
   cay_engine *e = mem_zalloc(sizeof *e);
   if (e == NULL) return err_no_memory(err);
+  pthread_mutex_init(&e->boot_mu, NULL);
   e->log = o.log;
   e->log_ctx = o.log_ctx;
   cay_status status = set_up(e, &o, err);
@@ -82,6 +83,7 @@ void cay_engine_free(cay_engine *e) {
   sb_guests_free(e);
   eng_engine_free(e->wasm);
   alarm_set_free(e->alarms);
+  pthread_mutex_destroy(&e->boot_mu);
   mem_free(e->guest_dir);
   mem_free(e);
 }

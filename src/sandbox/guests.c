@@ -172,6 +172,12 @@ cay_status sb_guests_load(cay_engine *e, cay_error *err) {
   return build_tree(e, err);
 }
 
+k_image *sb_guest_image(const cay_engine *e, const char *path) {
+  for (size_t i = 0; i < e->guests->count; i++)
+    if (strcmp(e->guests->list[i].public.path, path) == 0) return e->guests->list[i].image;
+  return NULL;
+}
+
 void sb_guests_free(cay_engine *e) {
   mem_tree_unref(e->base); /* its files point into the mappings below */
   e->base = NULL;

@@ -22,3 +22,6 @@ typedef struct sb_guests {
  * that does not fit this host is compiled anew, which takes seconds and is logged. */
 cay_status sb_guests_load(cay_engine *engine, cay_error *err) CHECKED;
 void sb_guests_free(cay_engine *engine);
+
+/* The program at this path of every sandbox; NULL: none. Borrowed. */
+k_image *sb_guest_image(const cay_engine *engine, const char *path);

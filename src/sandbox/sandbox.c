@@ -5,7 +5,9 @@
 #include "kernel/fs/devfs.h"
 #include "kernel/fs/mount.h"
 #include "kernel/fs/procfs.h"
+#include "sandbox/grant.h"
 #include "sandbox/run.h"
+#include "sandbox/session.h"
 #include "sandbox/status.h"
 
 #include <string.h>
@@ -79,6 +81,8 @@ static cay_status set_up(cay_sandbox *box, const cay_sandbox_options *o, cay_err
                                 .fuel_ctx = box };
   S_TRY(abi_linux_runner_new(box->engine->wasm, &runner, &box->runner, err));
   S_TRY(make_kernel(box, o->seed, err));
+  S_TRY(sb_grants_new(box, &box->grants, err));
+  box->kernel->asker = sb_grants_asker(box->grants);
   return mount_system(box, err);
 }
 
@@ -93,6 +97,7 @@ cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *option
   pthread_mutex_init(&box->env_mu, NULL);
   pthread_mutex_init(&box->runs_mu, NULL);
   list_init(&box->runs);
+  list_init(&box->sessions);
   bool known = sb_options_copy(&box->limits, sizeof box->limits, o.limits);
   fill_limits(&box->limits);
   cay_status status =
@@ -109,8 +114,10 @@ void cay_sandbox_free(cay_sandbox *box) {
   if (box == NULL) return;
   if (box->kernel != NULL) {
     cay_sandbox_interrupt(box);
+    sb_sessions_free(box);
     k_kernel_stop(box->kernel);
     sb_runs_sweep(box, true);
+    sb_grants_close(box->grants);
     k_kernel_free(box->kernel);
   }
   abi_linux_runner_free(box->runner);

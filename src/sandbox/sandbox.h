@@ -1,9 +1,9 @@
 /* sandbox.h - what stands behind the types of cay.h. The only folder that knows all layers and wires them
  * together.
  *
- * Locks       box.env_mu protects the environment of later runs, box.runs_mu the list of runs; each is held
- * for a moment, never during a callback; order: runs_mu, kernel.mu. Everything else in a sandbox is the
- * kernel's, under kernel.mu. */
+ * Locks       box.env_mu protects the environment of later runs, box.runs_mu the lists of runs and sessions;
+ * each is held for a moment, never during a callback; order: runs_mu, kernel.mu. Everything else in a sandbox
+ * is the kernel's, under kernel.mu. */
 #pragma once
 
 #include "abi/linux/runner.h"
@@ -27,6 +27,7 @@ struct cay_engine {
   sb_manifest manifest;
   struct sb_guests *guests;
   char *guest_dir;
+  pthread_mutex_t boot_mu; /* of interpreters whose image is being made; held while one is */
   cay_log_fn *log;
   void *log_ctx;
 };
@@ -40,6 +41,8 @@ struct cay_sandbox {
   sb_env env;
   pthread_mutex_t runs_mu;
   list runs; /* of sb_run: those whose processes may still write */
+  list sessions;
+  struct sb_grants *grants;
 };
 
 void sb_log(const cay_engine *engine, cay_log_level level, const char *area, const char *format, ...)

@@ -1,4 +1,5 @@
 /* image.c - programs ready to run: made in advance, or from a file when it is executed. */
+#include "engine/image.h"
 #include "abi/linux/runner_inner.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -51,9 +52,19 @@ void abi_linux_image_unref(k_image *image) {
   if (image == NULL || atomic_fetch_sub_explicit(&image->refs, 1, memory_order_acq_rel) > 1) return;
   eng_module_unref(image->module);
   eng_module_unref(image->counted);
+  eng_image_unref(image->boot);
   pthread_mutex_destroy(&image->mu);
   mem_free(image);
 }
+
+cay_status abi_linux_image_set_boot(k_image *image, eng_image *boot, cay_error *err) {
+  if (eng_image_module(boot) != image->module)
+    return err_set(err, CAY_INVALID, "the boot image is one of another module");
+  image->boot = eng_image_ref(boot);
+  return CAY_OK;
+}
+
+eng_image *abi_linux_image_boot(const k_image *image) { return image->boot; }
 
 eng_module *abi_linux_image_module(const k_image *image) { return image->module; }
 

@@ -14,7 +14,8 @@ enum {
 static uint64_t memory_left(abi_machine *m) {
   k_kernel *k = m->kernel;
   k_lock(k);
-  uint64_t left = k->limits.memory > k->used.memory ? k->limits.memory - k->used.memory : 0;
+  uint64_t used = k->used.memory - m->charged; /* its own is given back when it gets another memory */
+  uint64_t left = k->limits.memory > used ? k->limits.memory - used : 0;
   k_unlock(k);
   return left;
 }
@@ -104,20 +105,39 @@ static cay_status adopt(abi_machine *m, eng_instance *instance, cay_error *err) 
   return CAY_OK;
 }
 
-static cay_status choose_module(abi_machine *m, eng_module **out, cay_error *err) {
-  k_program *program = m->p->program;
-  if (m->fuel != NULL)
-    return abi_image_counted(program->image, m->runner->engine, m->kernel, program->exe, out, err);
-  *out = eng_module_ref(abi_linux_image_module(program->image));
-  return CAY_OK;
-}
-
 static eng_instance_options options_for(abi_machine *m, uint64_t memory_max) {
   return (eng_instance_options){ .ctx = m,
                                  .on_kick = abi_on_kick,
                                  .memory_max = memory_max > 0 ? memory_max : 1,
                                  .table_max = TABLE_MAX,
                                  .fuel = UINT64_MAX };
+}
+
+/* A program with a boot image begins as that, in cay_main; unless its fuel is counted, which the image's code
+ * does not do. */
+static eng_image *boot_of(const abi_machine *m) {
+  return m->fuel == NULL ? m->p->program->image->boot : NULL;
+}
+
+static cay_status begin(abi_machine *m, eng_module *module, eng_image *boot, cay_error *err) {
+  eng_instance_options options = options_for(m, memory_left(m));
+  eng_instance *instance = NULL;
+  if (boot == NULL)
+    S_TRY(eng_instance_new(module, &options, &instance, err));
+  else
+    S_TRY(eng_instance_from_image(boot, &options, &instance, err));
+  S_TRY(adopt(m, instance, err));
+  if (boot != NULL && !eng_func_find(instance, "cay_main", ":i", &m->start))
+    return err_set(err, CAY_INVALID, "it exports no cay_main");
+  return CAY_OK;
+}
+
+static cay_status choose_module(abi_machine *m, eng_module **out, cay_error *err) {
+  k_program *program = m->p->program;
+  if (m->fuel != NULL)
+    return abi_image_counted(program->image, m->runner->engine, m->kernel, program->exe, out, err);
+  *out = eng_module_ref(abi_linux_image_module(program->image));
+  return CAY_OK;
 }
 
 cay_status abi_instance_make(abi_machine *m, cay_error *err) {
@@ -129,9 +149,17 @@ cay_status abi_instance_make(abi_machine *m, cay_error *err) {
                 : NULL;
   k_unlock(m->kernel);
   S_TRY(choose_module(m, &module, err));
+  return begin(m, module, boot_of(m), err);
+}
+
+cay_status abi_instance_from(abi_machine *m, eng_image *image, cay_error *err) {
+  eng_module *module = abi_linux_image_module(m->p->program->image);
   eng_instance_options options = options_for(m, memory_left(m));
   eng_instance *instance = NULL;
-  S_TRY(eng_instance_new(module, &options, &instance, err));
+  if (image == NULL)
+    S_TRY(eng_instance_new(module, &options, &instance, err));
+  else
+    S_TRY(eng_instance_from_image(image, &options, &instance, err));
   return adopt(m, instance, err);
 }
 

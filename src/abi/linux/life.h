@@ -3,6 +3,7 @@
 
 #include "abi/linux/machine.h"
 #include "abi/linux/runner_inner.h"
+#include "engine/image.h"
 
 /* life.c */
 abi_machine *abi_machine_new(abi_runner *runner, k_process *p); /* NULL: no memory. Without an instance */
@@ -11,6 +12,8 @@ void abi_live(void *machine); /* the thread: until the process has ended; frees 
 
 /* instance.c. With kernel.mu released. */
 cay_status abi_instance_make(abi_machine *m, cay_error *err) CHECKED; /* for m->p->program */
+/* At rest, for calls of its functions; `image` NULL: from the module. */
+cay_status abi_instance_from(abi_machine *m, eng_image *image, cay_error *err) CHECKED;
 cay_status abi_instance_copy(abi_machine *parent, abi_machine *child, cay_error *err) CHECKED;
 void abi_instance_drop(abi_machine *m); /* and what was charged for it */
 eng_kick_fn abi_on_kick;

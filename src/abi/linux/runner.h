@@ -70,3 +70,9 @@ cay_status abi_linux_image_from_bytes(eng_engine *engine, const void *bytes, siz
 k_image *abi_linux_image_ref(k_image *image);
 void abi_linux_image_unref(k_image *image);               /* NULL is fine */
 eng_module *abi_linux_image_module(const k_image *image); /* borrowed */
+
+/* Processes of this program begin as this image, in its function `cay_main` of type :i (resident.h). Once,
+ * before it is used. CAY_INVALID: an image of another module. */
+struct eng_image;
+cay_status abi_linux_image_set_boot(k_image *image, struct eng_image *boot, cay_error *err) CHECKED;
+struct eng_image *abi_linux_image_boot(const k_image *image); /* borrowed; NULL: none */

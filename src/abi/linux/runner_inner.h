@@ -11,8 +11,9 @@
 struct k_image {
   atomic_uint refs;
   eng_module *module;
-  cay_slice wasm;     /* borrowed, may be empty */
-  pthread_mutex_t mu; /* protects `counted` */
+  cay_slice wasm;                 /* borrowed, may be empty */
+  struct eng_image *_Atomic boot; /* what its processes begin as; NULL: the module */
+  pthread_mutex_t mu;             /* protects `counted` */
   eng_module *counted;
 };
 

@@ -1,0 +1,187 @@
+/* session.h - an interpreter that keeps its variables between evaluations, and what a guest may ask its
+ * embedder.
+ *
+ *   cay_session *py;  cay_value *v;
+ *   cay_session_new(box, NULL, &py, &err);
+ *   cay_session_eval(py, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("x = 20\nx + 1")), &v, &err);
+ *   printf("%.*s\n", (int)v->repr.len, (const char *)v->repr.data);    // 21
+ *
+ * A session is a process of its sandbox that is at rest between two calls: no thread belongs to it, and
+ * memory is its whole state, lambdas, generators and open files included. It begins as an image in which the
+ * interpreter has already started, so a new one costs the pages it touches.
+ *
+ * The rules of cay.h hold: errors, ownership, options, threads. What the code does, exceptions included, is a
+ * result and not a failure. */
+#ifndef CAY_SESSION_H
+#define CAY_SESSION_H
+
+#include <cay/cay.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------- what a guest may ask
+ * ---- */
+
+/* A question of a guest that waits for an answer. Whoever receives it answers it exactly once, now or later
+ * and from any thread, also after the sandbox is gone: then the answer goes nowhere. */
+typedef struct cay_request cay_request;
+
+CAY_API void cay_request_answer(cay_request *request,
+                                cay_slice json); /* [any time] JSON in UTF-8; gives it back */
+CAY_API void cay_request_fail(cay_request *request,
+                              const char *message);       /* [any time] an error in the guest; likewise */
+CAY_API bool cay_request_cancelled(cay_request *request); /* [any time] nobody waits any more */
+
+/* On the thread of the guest that asks, which stands still meanwhile: answer now, or keep `request` and
+ * return. `args` is a JSON object that the schema has accepted, borrowed until this returns. */
+typedef void cay_grant_fn(void *ctx, cay_request *request, const char *name, cay_slice args);
+
+/* Something the embedder does for guests: a callback of Python, a command for others. */
+typedef struct cay_grant_options {
+  size_t size;
+  const char *name;        /* "http.get": letters, digits, '_', '-', parts separated by '.'; 1 to 128 bytes */
+  const char *description; /* for people and models; NULL: none */
+  const char *
+      schema; /* JSON Schema of the arguments (doc/reference/python.md: which part of it); NULL: any object */
+  cay_grant_fn *fn;
+  void *ctx; /* lives until the sandbox is freed */
+} cay_grant_options;
+
+/* From now on; a grant of the same name is replaced. [any time] CAY_INVALID: the name, or a schema that
+ * cannot be read or says what is not understood (the message says where). CAY_LIMIT: 1,024 are there. */
+CAY_CHECK CAY_API cay_status cay_grant(cay_sandbox *box, const cay_grant_options *options, cay_error *err);
+/* [any time] Questions that wait are still answered. CAY_NOT_FOUND. */
+CAY_CHECK CAY_API cay_status cay_revoke(cay_sandbox *box, const char *name, cay_error *err);
+
+/* ------------------------------------------------------------------------------------------------ session
+ * ---- */
+
+typedef struct cay_session cay_session;
+typedef struct cay_image cay_image;
+
+typedef struct cay_session_options {
+  size_t size;
+  const char *language;   /* "python", which NULL means too */
+  const cay_image *image; /* what it begins as; NULL: the standard image of the language */
+  const char *cwd;        /* NULL: "/home/agent" */
+  const char *const *env; /* "NAME=value", NULL ended, over the sandbox's */
+  bool no_undo; /* an evaluation that has to be ended leaves the session unusable instead of undone: saves the
+                   memory of what would be put back */
+} cay_session_options;
+
+/* CAY_NOT_FOUND: no such language here. CAY_LIMIT: the sandbox's processes or memory. */
+CAY_CHECK CAY_API cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options,
+                                             cay_session **out, cay_error *err);
+/* [any time] Ends the evaluation that runs, if any, and waits for it. cay_sandbox_free frees the sessions of
+ * the sandbox that are left: their handles are then gone too. */
+CAY_API void cay_session_free(cay_session *session);
+
+/* Events of a trace, as the interpreter reports them: texts of the guest, JSON if the guest is honest. On the
+ * thread of the guest. */
+typedef void cay_trace_event_fn(void *ctx, uint32_t line, cay_slice event, cay_slice context);
+
+enum {
+  CAY_TRACE_LINE = 1,
+  CAY_TRACE_CALL = 2,
+  CAY_TRACE_RETURN = 4,
+  CAY_TRACE_EXCEPTION = 8,
+  CAY_TRACE_LOCALS = 16, /* events have the local variables that changed in their context */
+};
+
+typedef struct cay_eval_options {
+  size_t size;
+  cay_slice code;   /* UTF-8 */
+  const char *name; /* what tracebacks call it; NULL: "<cell N>", counted from 1 */
+  cay_slice input;  /* standard input; empty: at end of file */
+  bool no_json;     /* the value is not wanted as JSON */
+  bool no_capture;  /* only `output` gets the output */
+  uint32_t wall_ms; /* lowers the sandbox's limit, never raises it; 0: that limit */
+  uint64_t fuel;    /* not yet: CAY_UNSUPPORTED when not 0 */
+  cay_output_fn
+      *output; /* as of cay_run; whole characters only. NULL: only captured. Not called after the end */
+  void *output_ctx;
+  uint32_t trace;           /* CAY_TRACE_*; 0: none, and then it costs nothing */
+  uint32_t trace_max;       /* events; 0: 100,000 */
+  const char *trace_filter; /* only functions and files whose name has this in it; NULL: all of the user's */
+  cay_trace_event_fn *on_trace;
+  void *trace_ctx;
+} cay_eval_options;
+
+typedef enum cay_outcome {
+  CAY_OUTCOME_VALUE, /* it ran to its end; repr, if its last statement was an expression that is not None */
+  CAY_OUTCOME_EXCEPTION, /* error_*, traceback */
+  CAY_OUTCOME_EXIT,      /* SystemExit: exit_code */
+  CAY_OUTCOME_STOPPED,   /* by the deadline, by cancelling, by exit, a signal or a trap of the interpreter
+                            itself */
+} cay_outcome;
+
+CAY_API const char *cay_outcome_name(cay_outcome outcome); /* "value"; static */
+
+/* The whole story of one evaluation. Texts are UTF-8 and end with a NUL that is not counted. */
+typedef struct cay_value {
+  cay_outcome outcome;
+  cay_end end; /* CAY_END_EXIT unless STOPPED; then how */
+  int32_t exit_code;
+  bool
+      undone; /* the session is what it was before this evaluation, apart from files and what it had closed */
+  cay_slice out, err; /* what was captured, up to limits.output */
+  bool out_cut, err_cut;
+  cay_slice repr, json; /* of the value; empty: none */
+  cay_slice error_type, error_text, traceback;
+  uint32_t error_line;   /* in the code; 0: unknown */
+  cay_slice detail;      /* text of a trap */
+  uint64_t trace_events; /* that were reported */
+  uint64_t wall_ns;
+  cay_usage usage;
+} cay_value;
+
+/* One at a time for each session: CAY_BUSY. CAY_INVALID: the code is not UTF-8. */
+CAY_CHECK CAY_API cay_status cay_session_eval(cay_session *session, const cay_eval_options *options,
+                                              cay_value **out, cay_error *err);
+CAY_API void cay_value_free(cay_value *value);
+
+/* [any time] The evaluation that runs ends: first by an exception, soon after by force. None: no effect. */
+CAY_API void cay_session_cancel(cay_session *session);
+
+/* The user's variables as bytes, and back. CAY_UNSUPPORTED: one of them cannot be stored (the message names
+ * it). CAY_CORRUPT: not such bytes, or damaged; the session is unchanged. CAY_BUSY. CAY_TIMEOUT: longer than
+ * limits.wall_ms. The bytes are code as far as the session is concerned: they run in it, and only there. */
+CAY_CHECK CAY_API cay_status cay_session_save_state(cay_session *session, cay_buf *out, cay_error *err);
+CAY_CHECK CAY_API cay_status cay_session_load_state(cay_session *session, cay_slice bytes, cay_error *err);
+CAY_CHECK CAY_API cay_status cay_session_clear_state(cay_session *session, cay_error *err);
+
+/* -------------------------------------------------------------------------------------------------- image
+ * ---- */
+
+/* A session as a value: everything in its memory. Immutable, counted by its holders. Files that are open in
+ * the session are found open again if they are still there by name; grants, mounts and limits are never
+ * inside. */
+CAY_CHECK CAY_API cay_status cay_session_freeze(cay_session *session, cay_image **out,
+                                                cay_error *err); /* CAY_BUSY */
+CAY_API void cay_image_free(cay_image *image);
+
+/* The session becomes what the image is. CAY_INVALID: it is one of another program. CAY_BUSY. */
+CAY_CHECK CAY_API cay_status cay_session_restore(cay_session *session, const cay_image *image,
+                                                 cay_error *err);
+
+CAY_API uint64_t cay_image_memory(const cay_image *image,
+                                  uint64_t *stored); /* bytes; *stored: that are not zero */
+
+/* A new image: a fresh interpreter that has run `code` (imports, usually) in an empty sandbox with the files
+ * of `box`, or none when NULL. */
+typedef struct cay_image_options {
+  size_t size;
+  const char *language; /* as in cay_session_options */
+  const char *code;     /* NULL: nothing beyond the standard */
+  cay_sandbox *box;     /* whose files it sees; NULL: a fresh one */
+} cay_image_options;
+
+CAY_CHECK CAY_API cay_status cay_image_build(cay_engine *engine, const cay_image_options *options,
+                                             cay_image **out, cay_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* CAY_SESSION_H */

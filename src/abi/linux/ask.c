@@ -1,0 +1,106 @@
+/* ask.c - questions of a guest to the embedder: callbacks, and the events of a trace. */
+#include "kernel/ask.h"
+
+#include "abi/linux/machine.h"
+
+/* As in guest/libc's <cay.h>. */
+struct g_ask {
+  uint32_t name, name_len, args, args_len, reply, reply_cap;
+  uint32_t status, len;
+  int32_t fd;
+};
+
+enum { ANSWERED, REFUSED, PENDING };
+enum { EVENT_MAX = 1 << 20 };
+
+static k_ret check(abi_machine *m, const struct g_ask *q, const void **name, const void **args) {
+  void *at = NULL;
+  if (q->name_len == 0 || q->name_len > K_ASK_NAME_MAX) return -K_ENOENT;
+  if (q->args_len > K_ASK_ARGS_MAX) return -K_E2BIG;
+  K_TRY(abi_ptr(m->instance, q->reply, q->reply_cap, &at));
+  K_TRY(abi_ptr(m->instance, q->name, q->name_len, &at));
+  *name = at;
+  K_TRY(abi_ptr(m->instance, q->args, q->args_len, &at));
+  *args = at;
+  return 0;
+}
+
+/* A descriptor to wait at. The reference of `ask` is taken over. */
+static k_ret open_ask(abi_machine *m, k_ask *ask) {
+  k_file *f = NULL;
+  k_ret r = k_ask_open(ask, &f);
+  if (r < 0) {
+    k_ask_unref(ask);
+    return r;
+  }
+  r = k_fd_add(&m->p->fds, f, 0, true);
+  if (r < 0) k_file_unref(f);
+  return r;
+}
+
+/* With kernel.mu: the answer if it is there and fits, else a descriptor. */
+static k_ret settle(abi_machine *m, k_ask *ask, struct g_ask *q) {
+  q->fd = -1;
+  q->status = !ask->answered ? PENDING : ask->refused ? REFUSED : ANSWERED;
+  q->len = ask->answered ? (uint32_t)ask->len : 0;
+  if (ask->answered && ask->len <= q->reply_cap) {
+    k_ret r = abi_copy_out(m->instance, q->reply, ask->data, ask->len);
+    k_ask_unref(ask);
+    return r;
+  }
+  k_ret fd = open_ask(m, ask);
+  if (fd >= 0) q->fd = (int32_t)fd;
+  return fd < 0 ? fd : 0;
+}
+
+k_ret sys_cay_ask(abi_machine *m, const uint32_t a[static 6]) {
+  struct g_ask q;
+  const void *name = NULL, *args = NULL;
+  const k_asker *asker = m->kernel->asker;
+  k_ask *ask = NULL;
+  K_TRY(abi_get(m->instance, a[0], &q));
+  K_TRY(check(m, &q, &name, &args));
+  if (asker == NULL) return -K_ENOENT;
+  k_lock(m->kernel);
+  k_ret r = k_ask_new(m->kernel, &ask);
+  if (r >= 0) ask->refs++; /* the asker's */
+  k_unlock(m->kernel);
+  if (r < 0) return r;
+  r = asker->ask(asker->ctx, ask, name, q.name_len, args, q.args_len);
+  k_lock(m->kernel);
+  if (r < 0) {
+    k_ask_unref(ask);
+    k_ask_unref(ask);
+  } else {
+    r = settle(m, ask, &q);
+  }
+  k_unlock(m->kernel);
+  return r < 0 ? r : abi_put(m->instance, a[0], &q);
+}
+
+k_ret sys_cay_grants(abi_machine *m, const uint32_t a[static 6]) {
+  const k_asker *asker = m->kernel->asker;
+  char *text = NULL;
+  size_t len = 0;
+  if (asker == NULL) return -K_ENOENT;
+  K_TRY(asker->list(asker->ctx, &text, &len));
+  k_ret r = len <= a[1] ? abi_copy_out(m->instance, a[0], text, len) : 0;
+  mem_free(text);
+  return r < 0 ? r : (k_ret)len;
+}
+
+k_ret sys_cay_emit(abi_machine *m, const uint32_t a[static 6]) {
+  void *event = NULL, *context = NULL;
+  if (a[0] != K_EVENT_TRACE) return -K_EINVAL;
+  if (a[3] > EVENT_MAX || a[5] > EVENT_MAX) return -K_E2BIG;
+  K_TRY(abi_ptr(m->instance, a[2], a[3], &event));
+  K_TRY(abi_ptr(m->instance, a[4], a[5], &context));
+  k_lock(m->kernel);
+  k_job *job = m->p->job;
+  k_event_fn *fn = job != NULL ? job->on_event : NULL;
+  void *ctx = fn != NULL ? job->on_event_ctx : NULL;
+  k_unlock(m->kernel);
+  /* The job cannot end meanwhile if the asking process is its resident: only this thread detaches it. */
+  if (fn == NULL || !m->p->resident) return -K_ENOSPC;
+  return fn(ctx, a[1], event, a[3], context, a[5]);
+}

@@ -1,0 +1,354 @@
+#include "abi/linux/resident.h"
+
+#include "abi/linux/life.h"
+#include "base/error.h"
+#if __has_include("engine/checkpoint.h")
+#include "engine/checkpoint.h"
+#else
+#define eng_checkpoint(i, err) ((void)(i), (void)(err), CAY_OK)
+#define eng_rollback eng_instance_reset
+#endif
+#include "engine/stop.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+/* What undo gives back to the process. */
+struct before {
+  k_sigaction actions[K_NSIG + 1];
+  k_sigset mask;
+  k_inode *cwd; /* a reference */
+  uint32_t umask;
+  uint8_t *open; /* one bit for each descriptor that was open */
+  uint32_t open_count;
+};
+
+struct abi_resident {
+  abi_machine *m;
+  eng_func boot, room, serve, stop_words;
+  struct abi_stop_words words;
+  bool has_words;
+  bool calling; /* kernel.mu: inside eng_call, the words may be written */
+  bool poked;   /* kernel.mu: the reason was set in this call */
+  struct before before;
+};
+
+k_process *abi_resident_process(const abi_resident *r) { return r->m->p; }
+uint64_t abi_resident_memory(abi_resident *r) { return eng_memory_len(r->m->instance); }
+
+/* ---- making ---- */
+
+static cay_status find_functions(abi_resident *r, cay_error *err) {
+  eng_instance *i = r->m->instance;
+  if (eng_func_find(i, "cay_boot", ":i", &r->boot) && eng_func_find(i, "cay_room", "i:i", &r->room) &&
+      eng_func_find(i, "cay_serve", "ii:i", &r->serve) &&
+      eng_func_find(i, "cay_stop_words", ":i", &r->stop_words))
+    return CAY_OK;
+  return err_set(err, CAY_UNSUPPORTED, "%s is not a resident program", r->m->p->program->path);
+}
+
+cay_status abi_resident_new(abi_runner *runner, k_process *p, eng_image *from, abi_resident **out,
+                            cay_error *err) {
+  abi_resident *r = mem_zalloc(sizeof *r);
+  abi_machine *m = r != NULL ? abi_machine_new(runner, p) : NULL;
+  if (m == NULL) {
+    mem_free(r);
+    return err_no_memory(err);
+  }
+  r->m = m;
+  cay_status status = abi_instance_from(m, from, err);
+  if (status == CAY_OK) status = find_functions(r, err);
+  if (status != CAY_OK) {
+    if (m->instance != NULL) abi_instance_drop(m);
+    abi_machine_free(m);
+    mem_free(r);
+    return status;
+  }
+  k_lock(m->kernel);
+  p->resident = true;
+  p->machine = m;
+  k_unlock(m->kernel);
+  *out = r;
+  return CAY_OK;
+}
+
+static void forget_before(abi_resident *r) {
+  k_inode_unref(r->before.cwd);
+  mem_free(r->before.open);
+  r->before = (struct before){ 0 };
+}
+
+void abi_resident_free(abi_resident *r) {
+  if (r == NULL) return;
+  abi_machine *m = r->m;
+  k_kernel *k = m->kernel;
+  abi_instance_drop(m);
+  k_lock(k);
+  forget_before(r);
+  k->used.syscalls += m->calls;
+  m->p->machine = NULL;
+  m->p->memory = 0; /* given back with the instance */
+  k_process_discard(m->p);
+  k_unlock(k);
+  abi_machine_free(m);
+  mem_free(r);
+}
+
+/* ---- calls ---- */
+
+static void enter(abi_resident *r) {
+  abi_machine *m = r->m;
+  k_lock(m->kernel);
+  k_kernel_hold(m->kernel);
+  r->calling = true;
+  r->poked = false;
+  m->next = ABI_NEXT_NONE;
+  m->status = 0;
+  m->why[0] = '\0';
+  if (eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_FUEL && m->p->job != NULL &&
+      m->runner->options.fuel != NULL) {
+    m->fuel = m->runner->options.fuel(m->runner->options.fuel_ctx, m->p->job);
+    m->fuel_given = m->fuel != NULL ? *m->fuel : UINT64_MAX;
+  }
+  m->odd = abi_is_odd(m);
+  k_unlock(m->kernel);
+  eng_fuel_set(m->instance, m->fuel != NULL ? m->fuel_given : UINT64_MAX);
+  m->cpu_mark_ns = clock_thread_cpu_ns();
+}
+
+/* Contexts of vfork that were left go with the call: there is no way back into their frames. */
+static void end_children(abi_machine *m, int32_t status) {
+  while (m->depth > 0) {
+    k_process *child = m->p;
+    abi_vfork_leave(m);
+    k_process_exit(child, child->dying ? child->exit_status : status);
+  }
+}
+
+static void leave(abi_resident *r, bool returned) {
+  abi_machine *m = r->m;
+  if (m->fuel != NULL) abi_fuel_settle(m);
+  k_lock(m->kernel);
+  r->calling = false;
+  end_children(m, K_SIGKILL);
+  abi_charge_time(m);
+  m->kernel->used.syscalls += m->calls;
+  m->calls = 0;
+  m->fuel = NULL;
+  if (returned && m->p->dying) m->status = m->p->exit_status;
+  k_kernel_drop(m->kernel);
+  k_unlock(m->kernel);
+  eng_kick_clear(m->instance);
+}
+
+static void say_why(abi_resident *r, abi_gone *gone) {
+  const abi_machine *m = r->m;
+  const k_process *p = abi_root(m);
+  gone->status = p->dying ? p->exit_status : m->status;
+  (void)snprintf(gone->why, sizeof gone->why, "%s", p->dying ? "" : m->why);
+}
+
+/* True: it returned. */
+static bool call(abi_resident *r, const eng_func *func, eng_val values[2]) {
+  abi_machine *m = r->m;
+  enum eng_end end = eng_call(m->instance, func, values);
+  if (end == ENG_RETURNED) return m->next == ABI_NEXT_NONE;
+  if (end != ENG_LEFT) abi_trapped(m);
+  if (m->next == ABI_NEXT_NONE) abi_die(m, K_SIGKILL, NULL);
+  return false;
+}
+
+cay_status abi_resident_boot(abi_resident *r, bool *returned, abi_gone *gone, cay_error *err) {
+  eng_val values[2] = { 0 };
+  enter(r);
+  *returned = call(r, &r->boot, values);
+  leave(r, *returned);
+  if (!*returned) {
+    say_why(r, gone);
+    return CAY_OK;
+  }
+  if (values[0].i32 != 0) return err_set(err, CAY_INVALID, "cay_boot answered %d", values[0].i32);
+  return CAY_OK;
+}
+
+static void nonsense(abi_resident *r, const char *what) {
+  char why[100];
+  (void)snprintf(why, sizeof why, "the interpreter answered nonsense: %s", what);
+  abi_die(r->m, K_SIGABRT, why);
+}
+
+/* Words of a program that lies are addresses of its own memory all the same. */
+static bool read_words(abi_resident *r) {
+  eng_val values[2] = { 0 };
+  struct abi_stop_words w;
+  eng_instance *i = r->m->instance;
+  void *unused;
+  if (!call(r, &r->stop_words, values)) return false;
+  r->has_words = abi_get(i, values[0].u32, &w) >= 0 && w.signal > 0 && w.signal <= K_NSIG &&
+                 abi_ptr(i, w.reason, 4, &unused) >= 0 && abi_ptr(i, w.tripped, 4, &unused) >= 0 &&
+                 abi_ptr(i, w.is_tripped, 4, &unused) >= 0 && abi_ptr(i, w.breaker, 4, &unused) >= 0 &&
+                 (w.reason | w.tripped | w.is_tripped | w.breaker) % 4 == 0;
+  if (r->has_words) r->words = w;
+  return true;
+}
+
+/* A stop that came too late for the call before means nothing to this one. */
+static void clear_words(abi_resident *r) {
+  const uint32_t zero = 0;
+  if (!r->has_words) return;
+  (void)abi_put(r->m->instance, r->words.reason, &zero);
+  k_lock(r->m->kernel);
+  k_signals_forget(r->m->p, k_sigbit((int)r->words.signal));
+  k_unlock(r->m->kernel);
+}
+
+static bool serve(abi_resident *r, uint32_t op, cay_slice request, cay_slice *reply, bool *no_room) {
+  eng_instance *i = r->m->instance;
+  eng_val values[2] = { { .u32 = (uint32_t)request.len } };
+  uint32_t answer[2];
+  void *bytes;
+  if (!r->has_words && !read_words(r)) return false;
+  clear_words(r);
+  if (!call(r, &r->room, values)) return false;
+  *no_room = values[0].u32 == 0 && request.len != 0;
+  if (*no_room) return true;
+  if (abi_copy_out(i, values[0].u32, request.data, request.len) < 0)
+    return nonsense(r, "a room outside its memory"), false;
+  values[0].u32 = op;
+  values[1].u32 = (uint32_t)request.len;
+  if (!call(r, &r->serve, values)) return false;
+  if (values[0].u32 == 0 || abi_get(i, values[0].u32, &answer) < 0 ||
+      abi_ptr(i, answer[0], answer[1], &bytes) < 0)
+    return nonsense(r, "a reply outside its memory"), false;
+  *reply = (cay_slice){ bytes, answer[1] };
+  return true;
+}
+
+cay_status abi_resident_call(abi_resident *r, uint32_t op, cay_slice request, cay_slice *reply,
+                             bool *returned, abi_gone *gone, cay_error *err) {
+  bool no_room = false;
+  if (request.len > INT32_MAX) return err_set(err, CAY_LIMIT, "the request is longer than 2 GiB");
+  enter(r);
+  *returned = serve(r, op, request, reply, &no_room);
+  leave(r, *returned);
+  if (!*returned)
+    say_why(r, gone);
+  else if (no_room)
+    return err_set(err, CAY_NO_MEMORY, "the interpreter has no room for a request of %zu bytes", request.len);
+  return CAY_OK;
+}
+
+/* ---- undo ---- */
+
+static bool was_open(const struct before *b, uint32_t fd) {
+  return fd < b->open_count && (b->open[fd / 8] >> fd % 8 & 1) != 0;
+}
+
+static k_ret remember(abi_resident *r) {
+  k_process *p = r->m->p;
+  uint32_t count = p->fds.cap;
+  struct before *b = &r->before;
+  if (count > b->open_count) {
+    uint8_t *open = mem_realloc_array(b->open, (count + 7) / 8, 1);
+    if (open == NULL) return -K_ENOMEM;
+    b->open = open;
+    b->open_count = count;
+  }
+  if (b->open_count != 0) memset(b->open, 0, (b->open_count + 7) / 8);
+  for (uint32_t fd = 0; fd < count; fd++)
+    if (p->fds.slots[fd].file != NULL) b->open[fd / 8] |= (uint8_t)(1 << fd % 8);
+  memcpy(b->actions, p->signals.actions, sizeof b->actions);
+  b->mask = p->signals.mask;
+  b->umask = p->view.umask;
+  if (b->cwd != p->view.cwd) {
+    k_inode *old = b->cwd;
+    b->cwd = p->view.cwd != NULL ? k_inode_ref(p->view.cwd) : NULL;
+    k_inode_unref(old);
+  }
+  return 0;
+}
+
+cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) {
+  k_lock(r->m->kernel);
+  k_ret kept = remember(r);
+  k_unlock(r->m->kernel);
+  if (kept < 0) return err_no_memory(err);
+  return eng_checkpoint(r->m->instance, err);
+}
+
+/* May release kernel.mu: the table is looked at anew after each close. */
+static void close_new(abi_resident *r) {
+  k_process *p = r->m->p;
+  for (uint32_t fd = 3; fd < p->fds.cap; fd++)
+    if (p->fds.slots[fd].file != NULL && !was_open(&r->before, fd)) (void)!k_fd_close(&p->fds, (int32_t)fd);
+}
+
+static void restore_process(abi_resident *r) {
+  k_process *p = r->m->p;
+  const struct before *b = &r->before;
+  close_new(r);
+  memcpy(p->signals.actions, b->actions, sizeof p->signals.actions);
+  p->signals.mask = b->mask;
+  p->signals.has_saved_mask = false;
+  p->view.umask = b->umask;
+  if (b->cwd != NULL && b->cwd != p->view.cwd) (void)!vfs_chdir(&p->view, b->cwd);
+}
+
+cay_status abi_resident_undo(abi_resident *r, cay_error *err) {
+  abi_machine *m = r->m;
+  m->nested = 0;
+  m->next = ABI_NEXT_NONE;
+  m->handler_waits = false;
+  k_lock(m->kernel);
+  k_process_revive(m->p);
+  restore_process(r);
+  k_unlock(m->kernel);
+  eng_kick_clear(m->instance);
+  return eng_rollback(m->instance, err);
+}
+
+cay_status abi_resident_freeze(abi_resident *r, eng_image **out, cay_error *err) {
+  return eng_image_freeze(r->m->instance, out, err);
+}
+
+cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *err) {
+  abi_machine *m = r->m;
+  const abi_machine before = *m;
+  if (eng_image_module(image) != eng_instance_module(before.instance))
+    return err_set(err, CAY_INVALID, "the image is one of another program");
+  cay_status status = abi_instance_from(m, image, err);
+  if (status == CAY_OK) status = find_functions(r, err);
+  if (status == CAY_OK) {
+    eng_instance_free(before.instance);
+    r->has_words = false;
+    return CAY_OK;
+  }
+  k_lock(m->kernel);
+  eng_instance *unfit = m->instance;
+  uint64_t charged = m->charged;
+  *m = before;
+  m->charged = charged; /* a memory that it could not have was not charged either */
+  k_unlock(m->kernel);
+  if (unfit != before.instance) eng_instance_free(unfit);
+  return status;
+}
+
+/* ---- stopping ---- */
+
+/* The guest runs meanwhile and does not know of us: it reads and writes its breaker in two steps, and may
+ * lose our bit. That is why the reason is looked at, and all of it repeated. The memory has rights as long as
+ * nobody has kicked, which happens only to a process that is dying, under kernel.mu. */
+bool abi_resident_poke(abi_resident *r, uint32_t reason) {
+  abi_machine *m = r->m;
+  if (!r->calling || !r->has_words || m->p == NULL || abi_root(m)->dying) return true;
+  uint8_t *base = eng_memory(m->instance);
+  _Atomic uint32_t *word = (_Atomic uint32_t *)(void *)(base + r->words.reason);
+  if (r->poked && atomic_load(word) == 0) return true;
+  r->poked = true;
+  atomic_store(word, reason);
+  atomic_store((_Atomic uint32_t *)(void *)(base + r->words.tripped), 1);
+  atomic_store((_Atomic uint32_t *)(void *)(base + r->words.is_tripped), 1);
+  atomic_fetch_or((_Atomic uint32_t *)(void *)(base + r->words.breaker), r->words.breaker_bit);
+  k_signal_send(abi_root(m), &(k_siginfo){ .signo = (int32_t)r->words.signal, .code = K_SI_KERNEL });
+  return false;
+}

@@ -1,0 +1,80 @@
+/* resident.h - a program whose functions the embedder calls one after the other: an interpreter at rest.
+ *
+ * A resident module exports, besides `_start`,
+ *
+ *   cay_boot() -> i32             makes it ready, once; what the instance is then can be frozen: 0 is success
+ *   cay_room(i32 len) -> i32      where the next request goes: `len` bytes; 0: no memory
+ *   cay_serve(i32 op, i32 len) -> i32   handles the request in the room; the address of {u32 addr, u32 len}
+ * of the reply, or 0: it is broken cay_stop_words() -> i32       the address of struct abi_stop_words
+ *   cay_main() -> i32             instead of `_start` in a process that begins with the boot image
+ *
+ * Between calls there is nothing on its stack, so memory and globals are its whole state, and a call that
+ * ends in any way but returning can be undone: memory is put back to the last checkpoint, the process lives
+ * on.
+ *
+ * The process is one of the kernel's like any other: with descriptors, children, signals. It may not exec.
+ *
+ * Threads     one call at a time, on a thread with eng_thread_stack bytes of stack; poke from any. */
+#pragma once
+
+#include "abi/linux/runner.h"
+#include "base/buf.h"
+#include "engine/image.h"
+
+typedef struct abi_resident abi_resident;
+
+/* Where the host asks an interpreter that computes to raise an exception: it sets the reason, then the three
+ * words that make the interpreter look, and sends the signal for real, for calls that sleep. */
+struct abi_stop_words {
+  uint32_t reason;     /* address of a word: why, read and reset by the guest's handler */
+  uint32_t tripped;    /* address of a word: set to 1 */
+  uint32_t is_tripped; /* likewise */
+  uint32_t breaker;    /* address of a word: `breaker_bit` is set in it */
+  uint32_t breaker_bit;
+  uint32_t signal;
+};
+
+/* Why a call did not return. */
+typedef struct abi_gone {
+  int32_t status; /* as wait(2): it exited, or a signal ended it */
+  char why[1024]; /* text of a trap; "" */
+} abi_gone;
+
+/* `p` is new and has its program (k_exec_commit), whose image is resident. `from` NULL: a fresh instance, to
+ * be booted; else it begins as that image. On failure `p` is the caller's as before. CAY_UNSUPPORTED: not a
+ * resident program. Else errors as eng_instance_from_image. Without kernel.mu. */
+cay_status abi_resident_new(abi_runner *runner, k_process *p, eng_image *from, abi_resident **out,
+                            cay_error *err) CHECKED;
+
+/* The process goes as well (k_process_discard). NULL is fine. Without kernel.mu. */
+void abi_resident_free(abi_resident *r);
+OWNED_DEFINE(abi_resident, abi_resident_free)
+
+k_process *abi_resident_process(const abi_resident *r);
+uint64_t abi_resident_memory(abi_resident *r); /* bytes of its memory */
+
+/* Calls cay_boot. *returned false: *gone says why it did not. CAY_INVALID: it answered an error. */
+cay_status abi_resident_boot(abi_resident *r, bool *returned, abi_gone *gone, cay_error *err) CHECKED;
+
+/* One request, and the reply: borrowed from the guest's memory until the next call, bytes that nobody has
+ * looked at. *returned false: the program exited, trapped, was ended or answered nonsense; abi_resident_undo
+ * is next. The process has a job (k_job_attach). CAY_NO_MEMORY: the request does not fit into its memory. */
+cay_status abi_resident_call(abi_resident *r, uint32_t op, cay_slice request, cay_slice *reply,
+                             bool *returned, abi_gone *gone, cay_error *err) CHECKED;
+
+/* What it is now is what abi_resident_undo goes back to. */
+cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) CHECKED;
+
+/* Memory as at the last checkpoint; descriptors that were opened since are closed, the working directory and
+ * signal actions are as they were. Children live on: they are the job's. */
+cay_status abi_resident_undo(abi_resident *r, cay_error *err) CHECKED;
+
+/* For the embedder's own image of it; at rest. */
+cay_status abi_resident_freeze(abi_resident *r, eng_image **out, cay_error *err) CHECKED;
+
+/* Becomes another image of its program; at rest. On failure it is what it was. */
+cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *err) CHECKED;
+
+/* Asks the running call to end by an exception (struct abi_stop_words); to be repeated while it answers
+ * false. True: the guest has taken notice. With kernel.mu, from any thread. */
+bool abi_resident_poke(abi_resident *r, uint32_t reason);

@@ -1,0 +1,359 @@
+/* session.c - the life of a session, and one request to it at a time (cay_session_new, _free, _cancel). */
+#include "sandbox/session.h"
+
+#include "base/alloc.h"
+#include "sandbox/input.h"
+#include "sandbox/language.h"
+#include "sandbox/status.h"
+
+#include <string.h>
+
+enum {
+  GRACE_MS = 50, /* between the exception and force */
+  POKE_MS = 1,
+};
+
+/* ---- stopping a request ---- */
+
+/* With kernel.mu. By force: the interpreter is left where it stands. */
+static void force(cay_session *s) {
+  if (s->forced) return;
+  s->forced = true;
+  k_process_end(abi_resident_process(s->resident), K_SIGKILL);
+}
+
+static uint32_t reason_of(enum k_job_stop why) {
+  switch (why) {
+  case K_JOB_TIME: return 1;
+  case K_JOB_FUEL: return 4;
+  case K_JOB_CANCELLED:
+  case K_JOB_RUNNING: break;
+  }
+  return 2;
+}
+
+/* With kernel.mu. */
+static void urge(cay_session *s) {
+  int64_t now = clock_mono_ns(), next = now + POKE_MS * NS_PER_MS;
+  if (now >= s->hard_ns) {
+    force(s);
+    return;
+  }
+  if (abi_resident_poke(s->resident, reason_of(s->why))) next = s->hard_ns;
+  if (alarm_arm(s->box->engine->alarms, &s->stop_alarm, next, NULL) != CAY_OK) force(s);
+}
+
+/* On the alarm thread; disarmed before the session's job goes. */
+static void on_stop_alarm(void *ctx) {
+  cay_session *s = ctx;
+  k_kernel *k = s->box->kernel;
+  k_lock(k);
+  if (s->job != NULL && s->why != K_JOB_RUNNING) urge(s);
+  k_unlock(k);
+}
+
+/* k_job_stop_fn */
+static void on_stop(void *ctx, enum k_job_stop why) {
+  cay_session *s = ctx;
+  if (s->why != K_JOB_RUNNING) return;
+  s->why = why;
+  s->hard_ns = clock_mono_ns() + GRACE_MS * NS_PER_MS;
+  urge(s);
+}
+
+void cay_session_cancel(cay_session *s) {
+  k_lock(s->box->kernel);
+  if (s->job != NULL) k_job_kill(s->job, K_JOB_CANCELLED);
+  k_unlock(s->box->kernel);
+}
+
+/* ---- taking turns ---- */
+
+cay_status sb_session_take(cay_session *s, cay_error *err) {
+  cay_status status = CAY_OK;
+  pthread_mutex_lock(&s->mu);
+  while (s->state == SB_SETTLING) pthread_cond_wait(&s->changed, &s->mu);
+  if (s->state == SB_RUNNING || s->closing)
+    status = err_set(err, CAY_BUSY, "the session is running something else");
+  else if (s->state == SB_BROKEN)
+    status = err_set(err, CAY_INTERNAL, "the session was ended and could not be put back; make a new one");
+  else
+    s->state = SB_RUNNING;
+  pthread_mutex_unlock(&s->mu);
+  return status;
+}
+
+static void set_state(cay_session *s, enum sb_session_state state) {
+  pthread_mutex_lock(&s->mu);
+  s->state = state;
+  pthread_cond_broadcast(&s->changed);
+  pthread_mutex_unlock(&s->mu);
+}
+
+void sb_session_give(cay_session *s) { set_state(s, SB_IDLE); }
+
+/* ---- one request ---- */
+
+static k_ret replace_input(k_process *p, cay_slice bytes) {
+  k_file *f = NULL;
+  K_TRY(sb_input_open(p->kernel, bytes, &f));
+  k_ret r = k_fd_put(&p->fds, f, 0, false);
+  if (r < 0) k_file_unref(f);
+  return r;
+}
+
+static k_ret begin_job(sb_request *q) {
+  cay_session *s = q->session;
+  k_process *p = abi_resident_process(s->resident);
+  k_job *job = NULL;
+  K_TRY(k_job_new(s->box->kernel, q->output, q->output_ctx, &job));
+  job->on_stop = on_stop;
+  job->on_stop_ctx = s;
+  job->on_event = q->event;
+  job->on_event_ctx = q->event_ctx;
+  k_ret r = k_job_attach(job, p);
+  if (r >= 0 && q->input.len != 0) r = replace_input(p, q->input);
+  if (r < 0) {
+    if (p->job != NULL) k_job_detach(p, K_SIGKILL);
+    k_job_unref(job);
+    return r;
+  }
+  s->job = job;
+  s->why = K_JOB_RUNNING;
+  s->forced = false;
+  return 0;
+}
+
+static void end_job(sb_request *q) {
+  cay_session *s = q->session;
+  k_job *job = s->job;
+  IGNORED(k_job_set_deadline(job, K_FOREVER)); /* taking a deadline away cannot fail */
+  k_lock(s->box->kernel);
+  s->job = NULL;
+  q->stop = s->why;
+  k_unlock(s->box->kernel);
+  if (q->stop != K_JOB_RUNNING) alarm_disarm(s->box->engine->alarms, &s->stop_alarm);
+  k_lock(s->box->kernel);
+  k_job_detach(abi_resident_process(s->resident), q->gone.status);
+  if (!q->returned) k_job_kill(job, q->stop != K_JOB_RUNNING ? q->stop : K_JOB_CANCELLED);
+  k_job_unref(job);
+  k_unlock(s->box->kernel);
+}
+
+/* A copy of an image knows neither its environment nor randomness of its own. */
+static cay_status greet(cay_session *s, bool *returned, abi_gone *gone, cay_error *err) {
+  const k_program *program = abi_resident_process(s->resident)->program;
+  OWNED(buf_free) buf fields = BUF_INIT(INT32_MAX);
+  uint8_t seed[32];
+  cay_slice reply;
+  k_lock(s->box->kernel);
+  rng_bytes(&s->box->kernel->random, seed, sizeof seed);
+  k_unlock(s->box->kernel);
+  cay_status status = talk_put(&fields, TALK_SEED, seed, sizeof seed);
+  for (uint32_t i = 0; s->fresh && i < program->envc && status == CAY_OK; i++)
+    status = talk_put_text(&fields, TALK_ENV, program->envp[i]);
+  if (status != CAY_OK) return err_no_memory(err);
+  S_TRY(abi_resident_call(s->resident, TALK_GREET, (cay_slice){ fields.data, fields.len }, &reply, returned,
+                          gone, err));
+  if (*returned) s->greeted = true;
+  return CAY_OK;
+}
+
+static cay_status converse(sb_request *q, cay_error *err) {
+  cay_session *s = q->session;
+  cay_slice bytes = { 0 };
+  q->returned = true;
+  if (!s->greeted) S_TRY(greet(s, &q->returned, &q->gone, err));
+  if (!q->returned) return CAY_OK;
+  S_TRY(abi_resident_call(s->resident, q->op, (cay_slice){ q->fields.data, q->fields.len }, &bytes,
+                          &q->returned, &q->gone, err));
+  if (!q->returned) return CAY_OK;
+  talk_reply reply;
+  if (!talk_read(bytes, &reply)) {
+    q->returned = false;
+    q->gone = (abi_gone){ .status = K_SIGABRT,
+                          .why = "the interpreter answered nonsense: fields beyond the reply" };
+    return CAY_OK;
+  }
+  return q->on_reply(q->ctx, &reply, err);
+}
+
+static void run(sb_request *q) {
+  cay_session *s = q->session;
+  k_lock(s->box->kernel);
+  k_ret r = begin_job(q);
+  k_unlock(s->box->kernel);
+  if (r < 0) {
+    q->status = sb_status(&q->err, r, NULL);
+    q->returned = true;
+    return;
+  }
+  if (q->wall_ms != UINT32_MAX) r = k_job_set_deadline(s->job, q->start_ns + q->wall_ms * NS_PER_MS);
+  q->status = r < 0 ? sb_status(&q->err, r, NULL) : converse(q, &q->err);
+  q->end_ns = clock_mono_ns();
+  end_job(q);
+}
+
+/* The state before the request, or a checkpoint of the state after it. False: the session is of no use any
+ * more. */
+static bool put_back(sb_request *q) {
+  cay_session *s = q->session;
+  if (s->no_undo) return false;
+  q->undone = abi_resident_undo(s->resident, NULL) == CAY_OK;
+  return q->undone;
+}
+
+static void tell(sb_request *q, enum sb_session_state state) {
+  cay_session *s = q->session;
+  pthread_mutex_lock(&s->mu);
+  q->done = true;
+  s->state = state;
+  pthread_cond_broadcast(&s->changed);
+  pthread_mutex_unlock(&s->mu);
+}
+
+/* The caller has its answer before the checkpoint is made; `q` is gone then. */
+static void run_request(void *ctx) {
+  sb_request *q = ctx;
+  cay_session *s = q->session;
+  run(q);
+  if (!q->returned) {
+    tell(q, put_back(q) ? SB_IDLE : SB_BROKEN);
+    return;
+  }
+  if (s->no_undo) {
+    tell(q, SB_IDLE);
+    return;
+  }
+  tell(q, SB_SETTLING);
+  set_state(s, abi_resident_checkpoint(s->resident, NULL) == CAY_OK ? SB_IDLE : SB_BROKEN);
+}
+
+cay_status sb_session_ask(sb_request *q, cay_error *err) {
+  cay_session *s = q->session;
+  q->start_ns = clock_mono_ns();
+  cay_status status = thread_pool_run(s->box->engine->threads, run_request, q, err);
+  if (status != CAY_OK) {
+    sb_session_give(s);
+    return status;
+  }
+  pthread_mutex_lock(&s->mu);
+  while (!q->done) pthread_cond_wait(&s->changed, &s->mu);
+  pthread_mutex_unlock(&s->mu);
+  if (q->status != CAY_OK && err != NULL) *err = q->err;
+  return q->status;
+}
+
+/* ---- life ---- */
+
+static cay_status make_process(cay_session *s, const sb_language *language, const cay_session_options *o,
+                               k_process **out, cay_error *err) {
+  sb_env env = { 0 };
+  k_process *p = NULL;
+  pthread_mutex_lock(&s->box->env_mu);
+  cay_status status = sb_env_copy(&env, &s->box->env, err);
+  pthread_mutex_unlock(&s->box->env_mu);
+  if (status == CAY_OK) status = sb_env_put_all(&env, o->env, err);
+  if (status == CAY_OK) {
+    k_lock(s->box->kernel);
+    k_ret r = sb_language_process(language, s->box->kernel, sb_env_vector(&env), o->cwd, NULL, &p);
+    k_unlock(s->box->kernel);
+    status = r == -K_EAGAIN ? err_set(err, CAY_LIMIT, "EAGAIN: the sandbox has as many processes as it may")
+                            : sb_status(err, r, language->program);
+  }
+  sb_env_free(&env);
+  *out = p;
+  return status;
+}
+
+static void discard(cay_sandbox *box, k_process *p) {
+  k_lock(box->kernel);
+  k_process_discard(p);
+  k_unlock(box->kernel);
+}
+
+static cay_status start(cay_session *s, const cay_session_options *o, cay_error *err) {
+  const sb_language *language = sb_language_find(o->language);
+  s->fresh = true;
+  eng_image *image = NULL;
+  k_process *p = NULL;
+  if (language == NULL) return err_set(err, CAY_NOT_FOUND, "no language is called %.40s", o->language);
+  if (o->image != NULL)
+    image = o->image->memory;
+  else
+    S_TRY(sb_language_boot(s->box->engine, language, &image, err));
+  S_TRY(make_process(s, language, o, &p, err));
+  cay_status status = abi_resident_new(s->box->runner, p, image, &s->resident, err);
+  if (status != CAY_OK) {
+    discard(s->box, p);
+    return status;
+  }
+  return abi_resident_checkpoint(s->resident, err);
+}
+
+cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options, cay_session **out,
+                           cay_error *err) {
+  cay_session_options o;
+  if (!sb_options_copy(&o, sizeof o, options))
+    return err_set(err, CAY_INVALID, "session options: from a newer version of session.h");
+  cay_session *s = mem_zalloc(sizeof *s);
+  if (s == NULL) return err_no_memory(err);
+  *s = (cay_session){ .box = box, .no_undo = o.no_undo, .stop_alarm = { .fn = on_stop_alarm, .ctx = s } };
+  pthread_mutex_init(&s->mu, NULL);
+  pthread_cond_init(&s->changed, NULL);
+  list_init(&s->in_box);
+  pthread_mutex_lock(&box->runs_mu);
+  list_push(&box->sessions, &s->in_box);
+  pthread_mutex_unlock(&box->runs_mu);
+  cay_status status = start(s, &o, err);
+  if (status != CAY_OK) {
+    cay_session_free(s);
+    return status;
+  }
+  *out = s;
+  return CAY_OK;
+}
+
+/* What runs is ended without grace. */
+static void close_session(cay_session *s) {
+  pthread_mutex_lock(&s->mu);
+  s->closing = true;
+  if (s->state == SB_RUNNING) {
+    k_lock(s->box->kernel);
+    if (s->job != NULL) {
+      k_job_kill(s->job, K_JOB_CANCELLED);
+      force(s);
+    }
+    k_unlock(s->box->kernel);
+  }
+  while (s->state == SB_RUNNING || s->state == SB_SETTLING) pthread_cond_wait(&s->changed, &s->mu);
+  pthread_mutex_unlock(&s->mu);
+}
+
+static void destroy(cay_session *s) {
+  close_session(s);
+  abi_resident_free(s->resident);
+  pthread_mutex_destroy(&s->mu);
+  pthread_cond_destroy(&s->changed);
+  mem_free(s);
+}
+
+void cay_session_free(cay_session *s) {
+  if (s == NULL) return;
+  pthread_mutex_lock(&s->box->runs_mu);
+  list_remove(&s->in_box);
+  pthread_mutex_unlock(&s->box->runs_mu);
+  destroy(s);
+}
+
+void sb_sessions_free(cay_sandbox *box) {
+  for (;;) {
+    pthread_mutex_lock(&box->runs_mu);
+    cay_session *s =
+        list_empty(&box->sessions) ? NULL : CONTAINER_OF(box->sessions.next, cay_session, in_box);
+    if (s != NULL) list_remove(&s->in_box);
+    pthread_mutex_unlock(&box->runs_mu);
+    if (s == NULL) return;
+    destroy(s);
+  }
+}

@@ -1,0 +1,80 @@
+/* session.h - what stands behind cay_session: a resident process, and who is using it.
+ *
+ * States      IDLE -> RUNNING (an evaluation, or any other request) -> SETTLING (the result is out, the
+ * checkpoint is being made) -> IDLE. BROKEN: it can only be freed. Locks       mu protects `state` and is
+ * held for a moment; `job`, `why` and the stop belong to kernel.mu. Order: mu, kernel.mu. Everything else
+ * belongs to the thread that made it RUNNING. */
+#pragma once
+
+#include "abi/linux/resident.h"
+#include "guest/talk.h"
+#include "sandbox/grant.h"
+#include "sandbox/sandbox.h"
+
+enum sb_session_state { SB_IDLE, SB_RUNNING, SB_SETTLING, SB_BROKEN };
+
+struct cay_session {
+  cay_sandbox *box;
+  list in_box;
+  abi_resident *resident;
+  bool no_undo;
+  bool greeted;   /* it knows its environment and has randomness of its own */
+  bool fresh;     /* it began as an image: the environment is to be told as well */
+  uint32_t cells; /* evaluations so far, for their names */
+  uint64_t grants_version;
+
+  pthread_mutex_t mu;
+  pthread_cond_t changed;
+  enum sb_session_state state;
+  bool closing;
+
+  /* kernel.mu */
+  k_job *job;          /* of the request that runs */
+  enum k_job_stop why; /* it is being stopped */
+  int64_t hard_ns;     /* when by force */
+  bool forced;
+  alarm_entry stop_alarm;
+};
+
+struct cay_image {
+  eng_image *memory;
+};
+
+/* One request to the interpreter, on a thread of the engine. */
+typedef struct sb_request {
+  cay_session *session;
+  enum talk_op op;
+  buf fields;
+  cay_slice input;
+  uint32_t wall_ms;
+  k_output_fn *output;
+  void *output_ctx;
+  k_event_fn *event;
+  void *event_ctx;
+  /* Looks at the reply while it is there; on the session's thread. */
+  cay_status (*on_reply)(void *ctx, const talk_reply *reply, cay_error *err);
+  void *ctx;
+
+  /* what became of it */
+  bool returned;
+  bool undone;
+  enum k_job_stop stop;
+  abi_gone gone;
+  int64_t start_ns, end_ns;
+  cay_status status;
+  cay_error err;
+
+  bool done; /* session.mu */
+} sb_request;
+
+/* Waits for an evaluation's aftermath, and makes the session RUNNING. CAY_BUSY, CAY_INTERNAL (it is broken).
+ */
+cay_status sb_session_take(cay_session *session, cay_error *err) CHECKED;
+void sb_session_give(cay_session *session); /* and makes it IDLE again */
+
+/* Runs the request in a session that was taken, and gives that back by and by. The status is the host's;
+ * whether the interpreter answered is in `returned`. */
+cay_status sb_session_ask(sb_request *request, cay_error *err) CHECKED;
+
+/* All of the sandbox's; before its kernel is stopped. */
+void sb_sessions_free(cay_sandbox *box);
