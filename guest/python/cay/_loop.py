@@ -1,0 +1,143 @@
+"""The event loop of a session.
+
+It is made when the first cell waits, and kept: tasks that are left pending go on when a later cell awaits. It has no
+descriptors of its own until somebody asks for a signal, so a session at rest is all in memory.
+"""
+
+import asyncio
+import math
+import select
+import selectors
+import sys
+from asyncio import events, unix_events
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from inspect import CO_COROUTINE
+from types import CodeType
+from typing import Any
+
+import cay
+
+_loop: "Loop | None" = None
+
+
+class Selector(selectors.PollSelector):
+    """Polls the descriptors of callbacks beside those of asyncio, without the cost of a handle for each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.poll: select.poll = self._selector  # type: ignore[attr-defined]
+        self.waiting: dict[int, cay.Invocation] = {}
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            wait = None
+        else:
+            wait = math.ceil(timeout * 1000) if timeout > 0 else 0
+        if wait != 0:
+            flush()
+        ready = []
+        for fd, event in self.poll.poll(wait):
+            invocation = self.waiting.get(fd)
+            if invocation is not None:
+                invocation._ready()
+                continue
+            key = self.get_map().get(fd)
+            if key is not None:
+                mask = (event & ~select.POLLIN and selectors.EVENT_WRITE) | (
+                    event & ~select.POLLOUT and selectors.EVENT_READ
+                )
+                if mask & key.events:
+                    ready.append((key, mask & key.events))
+        return ready
+
+
+_SelectorEventLoop: Any = unix_events.SelectorEventLoop  # whose inner methods the stubs leave out
+
+
+class Loop(_SelectorEventLoop):  # type: ignore[misc]
+    """asyncio's own, with two differences: a cell starts at once, and the pipe to itself is made when needed."""
+
+    def __init__(self) -> None:
+        self._ssock = self._csock = None
+        self._internal_fds = 0
+        super().__init__(Selector())
+
+    def _make_self_pipe(self) -> None:
+        """Only signals write to it, for there is one thread."""
+
+    def _close_self_pipe(self) -> None:
+        if self._ssock is not None:
+            super()._close_self_pipe()
+
+    def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:
+        if self._ssock is None:
+            super()._make_self_pipe()
+        super().add_signal_handler(sig, callback, *args)
+
+    def start(self, coroutine: Coroutine[Any, Any, Any], context: Context) -> "asyncio.Task[Any]":
+        """Runs it until it has ended, and gives it as a task that is done."""
+        self._run_forever_setup()
+        try:
+            task = asyncio.Task(coroutine, loop=self, eager_start=True, context=context)
+            while not task.done():
+                self._run_once()
+                if self._stopping and not task.done():
+                    raise RuntimeError("the event loop was stopped before the cell had ended")
+        finally:
+            self._run_forever_cleanup()
+        return task
+
+
+async def _cell(body: CodeType | None, value: CodeType | None, names: dict[str, Any]) -> Any:
+    """The two parts of a cell, of which at least one awaits."""
+    result = None
+    for code in (body, value):
+        if code is not None:
+            result = eval(code, names)
+            if code.co_flags & CO_COROUTINE:
+                result = await result
+    return result if value is not None else None
+
+
+def run(
+    body: CodeType | None, value: CodeType | None, names: dict[str, Any], context: Context
+) -> "asyncio.Task[Any]":
+    """Runs a cell; gives a task that is done."""
+    global _loop
+    if _loop is None or _loop.is_closed():
+        _loop = Loop()
+        events.set_event_loop(_loop)
+    return _loop.start(_cell(body, value, names), context)
+
+
+def watch(loop: asyncio.AbstractEventLoop, fd: int, invocation: cay.Invocation) -> "asyncio.Future[None]":
+    """A future that a task waits for until the descriptor is readable and the invocation has its answer."""
+    future = loop.create_future()
+    selector = getattr(loop, "_selector", None)
+    if isinstance(selector, Selector):
+        selector.waiting[fd] = invocation
+        selector.poll.register(fd, select.POLLIN)
+    else:
+        loop.add_reader(fd, invocation._ready)
+    future._asyncio_future_blocking = True
+    return future
+
+
+def forget(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+    """The opposite of watch()."""
+    selector = getattr(loop, "_selector", None)
+    if isinstance(selector, Selector):
+        if selector.waiting.pop(fd, None) is not None:
+            selector.poll.unregister(fd)
+    elif not loop.is_closed():
+        loop.remove_reader(fd)
+
+
+def flush() -> None:
+    """What was printed is seen before the loop waits."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # closed, None, or the user's own: nothing that a loop should end for
+            pass

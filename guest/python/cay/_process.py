@@ -1,0 +1,49 @@
+"""What an interpreter that came out of an image must learn anew in its process."""
+
+import os
+import random
+import signal
+import site
+import sys
+import time
+import warnings
+
+
+def set_environment(entries: list[bytes]) -> None:
+    """Sets variables, each NAME=value; and what depends on them."""
+    for entry in entries:
+        name, sign, value = entry.partition(b"=")
+        if name and sign and b"\0" not in entry:
+            os.environb[name] = value
+    time.tzset()
+
+
+def reseed(seed: bytes) -> None:
+    """Random numbers begin anew; without a seed, from the system's randomness."""
+    random.seed(seed or None)
+    tempfile = sys.modules.get("tempfile")
+    if tempfile is not None:
+        setattr(tempfile, "_name_sequence", None)
+
+
+def begin_session() -> None:
+    """Before the first request: modules are also looked for in the working directory, as in a REPL."""
+    reseed(b"")
+    sys.argv = [""]
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+
+
+def begin_program(entries: list[bytes], user_site: bool, interruptible: bool) -> None:
+    """Before a program runs: the environment, signals, and what was given by options and variables."""
+    os.environ.clear()
+    set_environment(entries)
+    reseed(b"")
+    signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    if user_site:
+        site.ENABLE_USER_SITE = True
+        site.addusersitepackages(set())
+    if sys.warnoptions:
+        warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]

@@ -1,0 +1,61 @@
+"""An exception as text: what Python prints, with the frames of the user alone."""
+
+import asyncio
+import os
+import traceback
+from types import TracebackType
+
+_ASYNCIO = os.path.dirname(asyncio.__file__) + "/"
+
+
+def _is_ours(entry: TracebackType) -> bool:
+    """Whether a frame belongs to this program, or to the loop that it turns."""
+    name = entry.tb_frame.f_code.co_filename
+    return name.startswith("<cay.") or name.startswith(_ASYNCIO)
+
+
+def _strip(error: BaseException, seen: set[int]) -> None:
+    """Takes the first frames off every traceback of the chain while they are ours."""
+    if id(error) in seen:
+        return
+    seen.add(id(error))
+    entry = error.__traceback__
+    while entry is not None and _is_ours(entry):
+        entry = entry.tb_next
+    error.__traceback__ = entry
+    for other in (error.__cause__, error.__context__):
+        if other is not None:
+            _strip(other, seen)
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            _strip(part, seen)
+
+
+def _line_in(error: BaseException, cell: str | None) -> int:
+    """The line of the cell where it happened, the innermost; 0 when there is none."""
+    if isinstance(error, SyntaxError) and error.filename == cell and error.lineno:
+        return error.lineno
+    found = 0
+    entry = error.__traceback__
+    while entry is not None:
+        if entry.tb_frame.f_code.co_filename == cell:
+            found = entry.tb_lineno or found
+        entry = entry.tb_next
+    return found
+
+
+def _name_of(kind: type[BaseException]) -> str:
+    if kind.__module__ in ("builtins", "__main__"):
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def describe(error: BaseException, cell: str | None) -> tuple[str, str, str, int]:
+    """The type's name, the message, the whole text, and the line in the cell or 0."""
+    _strip(error, set())
+    try:
+        message = str(error)
+    except Exception:
+        message = "<exception str() failed>"
+    text = "".join(traceback.TracebackException.from_exception(error, compact=True).format())
+    return _name_of(type(error)), message, text, _line_in(error, cell)

@@ -1,0 +1,99 @@
+/* driver.h - the parts of the program that turns CPython into a guest which serves requests.
+ *
+ * It is at rest between two calls of its exports: nothing of it lives outside of linear memory, so the host
+ * may freeze, copy and put back the memory there. The thread state stays attached, for there is one thread.
+ *
+ * Exports, requests and tags are described in README.md. */
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "fields.h"
+
+#ifdef __wasm__
+#define EXPORT(name) __attribute__((export_name(#name))) name
+#else
+#define EXPORT(name) name
+#endif
+
+enum op {
+  OP_EXECUTE = 1,
+  OP_SNAPSHOT_STATE = 2,
+  OP_RESTORE_STATE = 3,
+  OP_CLEAR_STATE = 4,
+  OP_RESEED = 5,
+  OP_NAMES = 6,
+  OP_ENVIRONMENT = 7,
+};
+
+enum status { STATUS_OK = 0, STATUS_EXCEPTION = 1, STATUS_EXIT = 2, STATUS_STOPPED = 3 };
+
+/* serve.c: the requests. */
+typedef struct {
+  uintptr_t addr, len;
+} place;
+
+uint8_t *cay_room(uint32_t len);
+const place *cay_serve(uint32_t op, uint32_t len);
+
+/* boot.c and main.c: the life of the program. */
+int cay_boot(void);
+int cay_main(void);
+int boot_interpreter(void); /* without the libc's own start; 0, or -1 after a message on stderr */
+
+/* module.c: the module `cay`, and the Python modules that are linked into this program. */
+int module_register(void);          /* before the interpreter starts */
+PyObject *helper(const char *name); /* the module cay._NAME, borrowed; NULL with an exception */
+PyObject *helper_call(const char *name, const char *function, const char *format, ...);
+int module_add_builtins(void);   /* invoke and list_callbacks, where every module finds them */
+extern PyObject *error_callback; /* cay.CallbackError */
+extern PyObject *error_stopped;  /* cay.Stopped */
+
+/* execute.c */
+void execute(fields *request, reply *r);
+PyObject *user_names(void); /* the dictionary of __main__, borrowed; NULL with an exception */
+
+/* report.c: an exception as fields. */
+void report_exception(reply *r, PyObject *cell); /* takes the exception that is set; `cell` may be NULL */
+
+/* ask.c, callbacks.c */
+int ask_ready(PyObject *module);
+PyObject *ask_new(PyObject *name, PyObject *args, bool decode); /* takes both over */
+int callbacks_ready(PyObject *module);
+int callbacks_refresh(void); /* the host's list has changed */
+
+/* loop.c: runs a cell of which a part awaits. The parts are code objects or None; the value of the second, or
+ * NULL with an exception. */
+PyObject *loop_run(PyObject *body, PyObject *value);
+
+/* streams.c */
+int streams_ready(PyObject *module);
+int streams_open(const PyConfig *config, bool session); /* sys.stdin, stdout, stderr, anew */
+int streams_begin(const field *input); /* before code runs: nothing is left of an earlier input */
+void streams_flush(void);              /* what cannot be written is dropped */
+
+/* trace.c */
+enum {
+  FLAG_JSON = 1,
+  FLAG_TRACE_LINES = 2,
+  FLAG_TRACE_CALLS = 4,
+  FLAG_TRACE_RETURNS = 8,
+  FLAG_TRACE_EXCEPTIONS = 16,
+  FLAG_TRACE_LOCALS = 32,
+  FLAG_GRANTS_CHANGED = 64,
+  FLAG_TRACE_ANY = FLAG_TRACE_LINES | FLAG_TRACE_CALLS | FLAG_TRACE_RETURNS | FLAG_TRACE_EXCEPTIONS,
+};
+int trace_begin(uint32_t flags, const char *filter, size_t filter_len);
+void trace_end(void);
+
+/* state.c */
+void state_snapshot(reply *r);
+void state_restore(fields *request, reply *r);
+void state_clear(reply *r);
+void state_names(reply *r);
+
+/* stop.c */
+const uintptr_t *cay_stop_words(void);
+int stop_install(void); /* the handler; once in a process */
+void stop_forget(void); /* what came too late to stop anything */

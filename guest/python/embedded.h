@@ -1,0 +1,12 @@
+/* embedded.h - the Python modules of cay/, as the script `embed` writes them. The last entry has no name. */
+#pragma once
+
+#include <stddef.h>
+
+struct embedded {
+  const char *name;          /* without the underscore */
+  const unsigned char *text; /* ends with a zero */
+  size_t len;
+};
+
+extern const struct embedded embedded_modules[];

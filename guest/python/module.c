@@ -1,0 +1,92 @@
+/* The module `cay`, and its private Python modules, which are compiled when they are first needed. In a
+ * booted interpreter all are. They are named <cay.…> in tracebacks, where report.c leaves them out. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "driver.h"
+#include "embedded.h"
+
+PyObject *error_callback, *error_stopped;
+
+static int add_exceptions(PyObject *module) {
+  error_callback = PyErr_NewExceptionWithDoc(
+      "cay.CallbackError", "A callback answered with an error, refused its arguments, or does not exist.",
+      NULL, NULL);
+  error_stopped = PyErr_NewExceptionWithDoc(
+      "cay.Stopped", "The host ends what runs: a limit was reached, or somebody cancelled it.",
+      PyExc_BaseException, NULL);
+  if (!error_callback || !error_stopped) return -1;
+  if (PyModule_AddObjectRef(module, "CallbackError", error_callback) < 0) return -1;
+  return PyModule_AddObjectRef(module, "Stopped", error_stopped);
+}
+
+static PyObject *create(void) {
+  static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "cay",
+    .m_doc = "What a sandbox adds to Python: callbacks into the program that started it.",
+    .m_size = -1,
+  };
+  PyObject *module = PyModule_Create(&definition), *path = PyList_New(0);
+  /* A package without a folder: its modules are in sys.modules once they are loaded. */
+  bool made = module && path && PyModule_AddObjectRef(module, "__path__", path) == 0 &&
+              add_exceptions(module) == 0 && ask_ready(module) == 0 && callbacks_ready(module) == 0 &&
+              streams_ready(module) == 0;
+  Py_XDECREF(path);
+  if (made) return module;
+  Py_XDECREF(module);
+  return NULL;
+}
+
+int module_register(void) { return PyImport_AppendInittab("cay", create); }
+
+static PyObject *load(const struct embedded *e, const char *full) {
+  char file[64];
+  snprintf(file, sizeof file, "<%s>", full);
+  PyObject *package = PyImport_ImportModule("cay");
+  PyObject *code = package ? Py_CompileString((const char *)e->text, file, Py_file_input) : NULL;
+  PyObject *module = code ? PyImport_ExecCodeModule(full, code) : NULL;
+  if (module && PyObject_SetAttrString(package, full + sizeof "cay." - 1, module) < 0) Py_CLEAR(module);
+  Py_XDECREF(code);
+  Py_XDECREF(package);
+  Py_XDECREF(module); /* sys.modules holds it */
+  return module;
+}
+
+PyObject *helper(const char *name) {
+  char full[32];
+  snprintf(full, sizeof full, "cay._%s", name);
+  PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), full);
+  if (module) return module;
+  for (const struct embedded *e = embedded_modules; e->name; e++)
+    if (!strcmp(e->name, name)) return load(e, full);
+  PyErr_Format(PyExc_ImportError, "%s is not part of this program", full);
+  return NULL;
+}
+
+PyObject *helper_call(const char *name, const char *function, const char *format, ...) {
+  PyObject *module = helper(name);
+  PyObject *callable = module ? PyObject_GetAttrString(module, function) : NULL;
+  if (!callable) return NULL;
+  va_list list;
+  va_start(list, format);
+  PyObject *arguments = Py_VaBuildValue(format, list);
+  va_end(list);
+  PyObject *result = arguments ? PyObject_CallObject(callable, arguments) : NULL;
+  Py_XDECREF(arguments);
+  Py_DECREF(callable);
+  return result;
+}
+
+int module_add_builtins(void) {
+  static const char *const names[] = { "invoke", "list_callbacks" };
+  PyObject *module = PyImport_ImportModule("cay");
+  PyObject *builtins = PyEval_GetBuiltins();
+  for (size_t i = 0; module && i < sizeof names / sizeof *names; i++) {
+    PyObject *value = PyObject_GetAttrString(module, names[i]);
+    if (!value || PyDict_SetItemString(builtins, names[i], value) < 0) Py_CLEAR(module);
+    Py_XDECREF(value);
+  }
+  Py_XDECREF(module);
+  return module ? 0 : -1;
+}

@@ -1,0 +1,32 @@
+#include "start.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((import_module("linux"), import_name("init"))) long host_init(void *block);
+
+/* Parts of the libc that its own _start calls. */
+void __init_libc(char **environment, char *name);
+void __libc_start_init(void);
+
+char **start_process(void) {
+  static int constructed;
+  void *block = aligned_alloc(16, ((size_t)host_init(NULL) + 15) & ~(size_t)15);
+  if (!block) abort();
+  host_init(block);
+  long argc = *(long *)block;
+  char **argv = (char **)block + 1;
+  __init_libc(argv + argc + 1, argv[0]);
+  if (!constructed++) __libc_start_init();
+  return argv;
+}
+
+extern char __stack_low __attribute__((weak)); /* from the linker, where it knows it */
+
+/* The stack lies first in memory and grows downwards. The red zone of leaf functions is left alone. */
+__attribute__((noinline)) void start_clear_stack(void) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0), low = (uintptr_t)&__stack_low;
+  if (here > low + 1024) memset((void *)(low ? low : 16), 0, here - 1024 - (low ? low : 16));
+}

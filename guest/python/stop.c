@@ -1,0 +1,73 @@
+/* How the host stops what runs: it sets the reason, and makes the interpreter believe that a signal came,
+ * both from another thread; see README.md. The signal itself is sent too, which ends a system call that
+ * sleeps. */
+#include <signal.h>
+
+#include "driver.h"
+
+#include "internal/pycore_ceval.h"
+#include "internal/pycore_pystate.h"
+#include "internal/pycore_runtime.h"
+#include "internal/pycore_signal.h"
+
+enum { STOP_SIGNAL = 64 };
+
+_Static_assert(STOP_SIGNAL < Py_NSIG, "the interpreter has a place for it");
+
+static volatile uint32_t reason;
+
+static const char *reason_text(uint32_t why) {
+  switch (why) {
+  case 1: return "time limit reached";
+  case 2: return "cancelled";
+  case 3: return "output limit reached";
+  case 4: return "instruction limit reached";
+  default: return "stopped";
+  }
+}
+
+/* Called between two instructions of Python. Without a reason it is an echo of what was already raised. */
+static PyObject *raise_stopped(PyObject *self, PyObject *arguments) {
+  (void)self, (void)arguments;
+  uint32_t why = reason;
+  if (!why) Py_RETURN_NONE;
+  reason = 0;
+  PyErr_SetString(error_stopped, reason_text(why));
+  return NULL;
+}
+
+static PyMethodDef raise_method = { "stop", raise_stopped, METH_VARARGS, NULL };
+
+static int set_handler(void) {
+  PyObject *signals = PyImport_ImportModule("signal");
+  PyObject *handler = signals ? PyCFunction_New(&raise_method, NULL) : NULL;
+  PyObject *old = handler ? PyObject_CallMethod(signals, "signal", "iO", STOP_SIGNAL, handler) : NULL;
+  Py_XDECREF(old);
+  Py_XDECREF(handler);
+  Py_XDECREF(signals);
+  return old ? 0 : -1;
+}
+
+int stop_install(void) {
+  if (set_handler() < 0) return -1;
+  PyOS_setsig(SIGPIPE, SIG_IGN);
+  PyOS_setsig(SIGXFSZ, SIG_IGN);
+  return 0;
+}
+
+void stop_forget(void) {
+  if (!reason && !_PyRuntime.signals.handlers[STOP_SIGNAL].tripped) return;
+  _PyRuntime.signals.handlers[STOP_SIGNAL].tripped = 0;
+  reason = 0;
+}
+
+const uintptr_t *EXPORT(cay_stop_words)(void) {
+  static uintptr_t words[6];
+  words[0] = (uintptr_t)&reason;
+  words[1] = (uintptr_t)&_PyRuntime.signals.handlers[STOP_SIGNAL].tripped;
+  words[2] = (uintptr_t)&_PyRuntime.signals.is_tripped;
+  words[3] = (uintptr_t)&_PyThreadState_GET()->eval_breaker;
+  words[4] = _PY_SIGNALS_PENDING_BIT;
+  words[5] = STOP_SIGNAL;
+  return words;
+}
