@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MODULE_MAX = 64 << 20, PIECE = 1 << 20 };
+enum { MODULE_MAX = 16 << 20, PIECE = 1 << 20 }; /* compiling takes some seconds for each MiB */
 
 /* ---- images ---- */
 
