@@ -102,22 +102,36 @@ bool eng_cache_load(eng_engine *engine, eng_module *module) {
   return loaded;
 }
 
-/* The folder does not grow without end: when it is full, the entry unused for longest makes room. */
-static void make_room(const char *dir) {
-  DIR *d = opendir(dir);
-  if (d == NULL) return;
-  size_t count = 0;
-  char oldest[256] = "";
+struct folder {
+  size_t count;
+  uint64_t len;
+  char oldest[256];
+};
+
+static struct folder look_at(DIR *d) {
+  struct folder f = { 0 };
   struct timespec when = { 0 };
+  rewinddir(d);
   for (struct dirent *e; (e = readdir(d)) != NULL;) {
     struct stat st;
     if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) continue;
-    bool older = count++ == 0 || st.st_atim.tv_sec < when.tv_sec;
+    f.len += (uint64_t)st.st_size;
+    bool older = f.count++ == 0 || st.st_atim.tv_sec < when.tv_sec;
     if (!older) continue;
     when = st.st_atim;
-    (void)snprintf(oldest, sizeof oldest, "%s", e->d_name);
+    (void)snprintf(f.oldest, sizeof f.oldest, "%s", e->d_name);
   }
-  if (count >= ENTRIES_MAX) (void)unlinkat(dirfd(d), oldest, 0);
+  return f;
+}
+
+/* The folder does not grow without end: when it is full, the entries unused for longest make room. */
+static void make_room(const char *dir, uint64_t len, uint64_t len_max) {
+  DIR *d = opendir(dir);
+  if (d == NULL) return;
+  for (struct folder f = look_at(d); f.count >= ENTRIES_MAX || (f.count > 0 && f.len + len > len_max);) {
+    if (unlinkat(dirfd(d), f.oldest, 0) != 0) break;
+    f = look_at(d);
+  }
   (void)closedir(d);
 }
 
@@ -131,8 +145,8 @@ void eng_cache_store(eng_engine *engine, const eng_module *module) {
   }
   struct artifact about = eng_module_about(module);
   char *path = entry_path(engine, module);
-  if (path != NULL) {
-    make_room(engine->cache_dir);
+  if (path != NULL && code.size <= engine->cache_len_max) {
+    make_room(engine->cache_dir, code.size, engine->cache_len_max);
     (void)eng_artifact_write(path, &about, &code, NULL);
   }
   mem_free(path);

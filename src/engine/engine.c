@@ -12,6 +12,8 @@ enum {
   DEFAULT_WASM_STACK = 1 << 20,
   DEFAULT_MODULE_MAX = 64 << 20,
   DEFAULT_IDLE = 32,
+  DEFAULT_IDLE_LEN = 64 << 20,
+  DEFAULT_CACHE_LEN = 1 << 30,
   HOST_STACK = 256 << 10, /* for host functions on top of the guest's frames, and for the compiler */
 };
 
@@ -133,8 +135,11 @@ static void init(eng_engine *e, const eng_options *options) {
   e->wasm_stack = or_default(options->wasm_stack, DEFAULT_WASM_STACK);
   e->module_max = or_default(options->module_max, DEFAULT_MODULE_MAX);
   e->idle_max = or_default(options->idle_modules, DEFAULT_IDLE);
+  e->idle_len_max = or_default(options->idle_len, DEFAULT_IDLE_LEN);
+  e->cache_len_max = or_default(options->cache_len, DEFAULT_CACHE_LEN);
   for (size_t i = 0; i < MODULE_BUCKETS; i++) list_init(&e->buckets[i]);
   list_init(&e->idle);
+  list_init(&e->idle_installed);
   e->pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   e->scans = eng_pages_scan_works(e->pagemap);
   e->watch = eng_watch_open();

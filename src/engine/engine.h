@@ -28,7 +28,9 @@ typedef struct eng_options {
   size_t wasm_stack;     /* bytes of native stack that guest code may use; 0: 1 MiB       */
   size_t module_max;     /* the largest module taken, in bytes; 0: 64 MiB                 */
   size_t idle_modules;   /* compiled modules kept although nobody uses them; 0: 32        */
+  size_t idle_len;       /* bytes of their code at most; 0: 64 MiB                        */
   const char *cache_dir; /* where compiled code is kept; made 0700 if absent. NULL: nowhere */
+  uint64_t cache_len;    /* bytes of the files there at most; 0: 1 GiB                    */
 } eng_options;
 
 /* Cheap: engines for the three ways of stopping are made when first used. CAY_NO_MEMORY; CAY_DENIED when

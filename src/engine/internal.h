@@ -32,11 +32,13 @@ struct eng_engine {
   pthread_mutex_t mu;
   pthread_cond_t loaded; /* some module left MODULE_LOADING */
   wasm_engine_t *wasm[ENG_STOP_COUNT];
-  size_t wasm_stack, module_max, idle_max;
+  size_t wasm_stack, module_max, idle_max, idle_len_max;
+  uint64_t cache_len_max;
   char *cache_dir; /* NULL: none */
   list buckets[MODULE_BUCKETS];
-  list idle; /* modules without references, the longest idle first */
-  size_t idle_count;
+  list idle;           /* modules without references, the longest idle first */
+  list idle_installed; /* likewise those of files made ahead of time: strangers do not push them out */
+  size_t idle_count, idle_len, idle_installed_count; /* idle_len: bytes of code in `idle` */
   eng_cache_stats stats;
   alarm_set *alarms;
   int pagemap;       /* /proc/self/pagemap, or -1 */
@@ -73,7 +75,9 @@ struct eng_module {
   const eng_imports *imports;
   enum module_state state; /* this, refs and the lists: engine.mu */
   size_t refs;
+  bool installed; /* from a file made ahead of time */
   list bucket, idle;
+  eng_module *doomed; /* the next to be destroyed with this one */
   /* immutable once ready */
   wasmtime_module_t *wasm;
   wasmtime_instance_pre_t *pre;

@@ -4,11 +4,18 @@
 
 #include <string.h>
 
-static void destroy(eng_module *m) {
+static void destroy_one(eng_module *m) {
   if (m->pre != NULL) wasmtime_instance_pre_delete(m->pre);
   if (m->wasm != NULL) wasmtime_module_delete(m->wasm);
   eng_exports_free(m);
   mem_free(m);
+}
+
+static void destroy(eng_module *m) {
+  for (eng_module *next; m != NULL; m = next) {
+    next = m->doomed;
+    destroy_one(m);
+  }
 }
 
 /* ---- the table of modules; everything here with engine.mu held ---- */
@@ -24,24 +31,52 @@ static eng_module *find(eng_engine *e, const digest *key, enum eng_stop stop, co
   return NULL;
 }
 
-static void take_ref(eng_engine *e, eng_module *m) {
-  if (m->refs++ == 0 && list_linked(&m->idle)) {
-    list_remove(&m->idle);
-    e->idle_count--;
+static size_t code_len(const eng_module *m) { return (size_t)(m->code_end - m->code); }
+
+static void leave_idle(eng_engine *e, eng_module *m) {
+  list_remove(&m->idle);
+  if (m->installed) {
+    e->idle_installed_count--;
+    return;
   }
+  e->idle_count--;
+  e->idle_len -= code_len(m);
 }
 
-/* The module that must be destroyed once the lock is dropped, or NULL. */
+static void take_ref(eng_engine *e, eng_module *m) {
+  if (m->refs++ == 0 && list_linked(&m->idle)) leave_idle(e, m);
+}
+
+static void become_idle(eng_engine *e, eng_module *m) {
+  list_push(m->installed ? &e->idle_installed : &e->idle, &m->idle);
+  if (m->installed) {
+    e->idle_installed_count++;
+    return;
+  }
+  e->idle_count++;
+  e->idle_len += code_len(m);
+}
+
+/* The one to go next, out of the table, or NULL: all is within bounds. */
+static eng_module *evict(eng_engine *e) {
+  list *from = e->idle_count > e->idle_max || e->idle_len > e->idle_len_max ? &e->idle
+               : e->idle_installed_count > e->idle_max                      ? &e->idle_installed
+                                                                            : NULL;
+  if (from == NULL) return NULL;
+  eng_module *victim = CONTAINER_OF(from->next, eng_module, idle);
+  leave_idle(e, victim);
+  list_remove(&victim->bucket);
+  return victim;
+}
+
+/* The modules that must be destroyed once the lock is dropped: a chain by `doomed`. */
 static eng_module *drop_ref(eng_engine *e, eng_module *m) {
   if (--m->refs > 0) return NULL;
   if (m->state != MODULE_READY) return m; /* it has left the table already */
-  list_push(&e->idle, &m->idle);
-  if (++e->idle_count <= e->idle_max) return NULL;
-  eng_module *victim = CONTAINER_OF(e->idle.next, eng_module, idle);
-  list_remove(&victim->idle);
-  list_remove(&victim->bucket);
-  e->idle_count--;
-  return victim;
+  become_idle(e, m);
+  eng_module *doomed = NULL;
+  for (eng_module *victim; (victim = evict(e)) != NULL; doomed = victim) victim->doomed = doomed;
+  return doomed;
 }
 
 /* A module that others will wait for, until publish. */
@@ -74,7 +109,7 @@ static eng_module *claim(eng_engine *e, const digest *key, enum eng_stop stop, c
     }
     /* The other failed. Its reason may be its own, so try again. */
     dead = drop_ref(e, m);
-    if (dead != NULL) destroy(dead);
+    destroy(dead);
   }
   pthread_mutex_unlock(&e->mu);
   return m;
@@ -92,7 +127,7 @@ static void publish(eng_module *m, bool succeeded) {
   }
   pthread_cond_broadcast(&e->loaded);
   pthread_mutex_unlock(&e->mu);
-  if (dead != NULL) destroy(dead);
+  destroy(dead);
 }
 
 /* ---- making one ---- */
@@ -201,6 +236,7 @@ cay_status eng_module_open_precompiled(eng_engine *engine, const char *path, enu
   eng_module *m = claim(engine, &about.source, stop, imports, &mine);
   if (m == NULL) return err_no_memory(err);
   if (mine) {
+    m->installed = true;
     cay_status status = map(m, path, &about, err);
     publish(m, status == CAY_OK);
     if (status != CAY_OK) return status;
@@ -255,12 +291,15 @@ void eng_module_unref(eng_module *m) {
   pthread_mutex_lock(&engine->mu);
   eng_module *dead = drop_ref(engine, m);
   pthread_mutex_unlock(&engine->mu);
-  if (dead != NULL) destroy(dead);
+  destroy(dead);
 }
 
 void eng_modules_free(eng_engine *engine) {
   LIST_EACH_SAFE (m, &engine->idle, eng_module, idle) {
-    destroy(m);
+    destroy_one(m);
+  }
+  LIST_EACH_SAFE (m, &engine->idle_installed, eng_module, idle) {
+    destroy_one(m);
   }
 }
 

@@ -139,3 +139,44 @@ TEST(a_folder_that_cannot_be_written_only_costs_time) {
   eng_module_unref(m);
   eng_engine_free(engine);
 }
+
+/* Bytes of the files in a folder. */
+static uint64_t folder_len(const char *dir) {
+  uint64_t len = 0;
+  DIR *d = opendir(dir);
+  EXPECT(d != NULL);
+  for (struct dirent *e; (e = readdir(d)) != NULL;) {
+    struct stat st;
+    EXPECT_EQ(fstatat(dirfd(d), e->d_name, &st, 0), 0);
+    if (S_ISREG(st.st_mode)) len += (uint64_t)st.st_size;
+  }
+  (void)closedir(d);
+  return len;
+}
+
+TEST(the_folder_holds_no_more_bytes_than_it_may) {
+  const char *dir = fresh_dir();
+  (void)use(dir);
+  uint64_t one = folder_len(dir);
+  eng_engine *engine = NULL;
+  eng_options options = { .cache_dir = dir, .cache_len = 3 * one + one / 2 };
+  EXPECT_EQ(eng_engine_new(&options, &engine, NULL), CAY_OK);
+  for (int n = 0; n < 8; n++) {
+    char source[128];
+    (void)snprintf(source, sizeof source, "(module (memory (export \"memory\") %d))", n + 2);
+    eng_module_unref(load(engine, source, ENG_STOP_EPOCH, &no_imports));
+    EXPECT(folder_len(dir) <= options.cache_len);
+  }
+  EXPECT(folder_len(dir) > one);
+  EXPECT_EQ(eng_engine_cache_stats(engine).compiled, 8);
+  eng_engine_free(engine);
+}
+
+TEST(an_entry_larger_than_the_folder_may_be_is_not_kept) {
+  const char *dir = fresh_dir();
+  eng_engine *engine = NULL;
+  EXPECT_EQ(eng_engine_new(&(eng_options){ .cache_dir = dir, .cache_len = 100 }, &engine, NULL), CAY_OK);
+  eng_module_unref(load(engine, text, ENG_STOP_EPOCH, &no_imports));
+  EXPECT_EQ(folder_len(dir), 0);
+  eng_engine_free(engine);
+}

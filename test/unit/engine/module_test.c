@@ -53,6 +53,61 @@ TEST(modules_that_nobody_uses_are_kept_up_to_a_number) {
   eng_engine_free(engine);
 }
 
+/* A module with `n` functions, whose digest it gives; nobody uses it when this returns. */
+static digest load_and_leave(eng_engine *engine, int n) {
+  char text[8192];
+  size_t at = (size_t)snprintf(text, sizeof text, "(module (memory (export \"memory\") 1)");
+  for (int f = 0; f < n; f++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "(func (export \"f%d\") (result i32) (i32.const %d))",
+                           f, f);
+  (void)snprintf(text + at, sizeof text - at, ")");
+  eng_module *m = load(engine, text, ENG_STOP_EPOCH, &imports);
+  digest key = *eng_module_digest(m);
+  eng_module_unref(m);
+  return key;
+}
+
+static bool is_kept(eng_engine *engine, const digest *key, enum eng_stop stop) {
+  eng_module *m = eng_module_find(engine, key, stop, &imports);
+  eng_module_unref(m);
+  return m != NULL;
+}
+
+TEST(modules_that_nobody_uses_are_kept_up_to_some_bytes_of_code) {
+  eng_engine *engine = NULL;
+  EXPECT_EQ(eng_engine_new(&(eng_options){ .idle_len = 1 }, &engine, NULL), CAY_OK);
+  digest first = load_and_leave(engine, 1);
+  EXPECT(!is_kept(engine, &first, ENG_STOP_EPOCH));
+  eng_engine_free(engine);
+
+  EXPECT_EQ(eng_engine_new(&(eng_options){ .idle_len = 256 << 10 }, &engine, NULL), CAY_OK);
+  digest keys[100];
+  for (int n = 0; n < 100; n++) keys[n] = load_and_leave(engine, n + 1);
+  int kept = 0;
+  for (int n = 0; n < 100; n++) kept += is_kept(engine, &keys[n], ENG_STOP_EPOCH);
+  EXPECT(kept > 0 && kept < 32);
+  EXPECT(is_kept(engine, &keys[99], ENG_STOP_EPOCH));
+  EXPECT(!is_kept(engine, &keys[0], ENG_STOP_EPOCH));
+  eng_engine_free(engine);
+}
+
+TEST(modules_of_strangers_do_not_push_out_those_of_the_installation) {
+  char path[256];
+  (void)snprintf(path, sizeof path, "%s/installed.cwasm", test_dir());
+  eng_engine *engine = NULL;
+  EXPECT_EQ(eng_engine_new(&(eng_options){ .idle_modules = 1 }, &engine, NULL), CAY_OK);
+  wasm_byte_vec_t bytes = wat("(module (memory (export \"memory\") 7))");
+  EXPECT_EQ(eng_module_compile(engine, bytes.data, bytes.size, ENG_STOP_EPOCH, path, NULL), CAY_OK);
+  wasm_byte_vec_delete(&bytes);
+  eng_module *m = NULL;
+  EXPECT_EQ(eng_module_open_precompiled(engine, path, ENG_STOP_EPOCH, &imports, &m, NULL), CAY_OK);
+  digest installed = *eng_module_digest(m);
+  eng_module_unref(m);
+  for (int n = 0; n < 5; n++) (void)load_and_leave(engine, n + 1);
+  EXPECT(is_kept(engine, &installed, ENG_STOP_EPOCH));
+  eng_engine_free(engine);
+}
+
 TEST(an_import_that_is_not_offered_is_named) {
   static const struct {
     const char *text, *says;
