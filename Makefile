@@ -4,6 +4,7 @@
 # make bench      figures, beside native and bubblewrap
 # make install PREFIX=/usr/local
 # make wheel      the Python package with all it needs: dist/cay-*.whl
+# make npm        the package for Node, likewise: dist/cay-*.tgz
 # make clean      remove what was built here (the cache of fetched and built things stays: $CAY_CACHE)
 #
 # Parts: setup fetch build guests. JOBS=n limits parallel work.
@@ -12,7 +13,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test bench install wheel clean
+.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test bench install wheel npm clean
 
 all: guests
 
@@ -83,6 +84,9 @@ install: guests
 
 wheel: guests
 	@scripts/wheel
+
+npm: guests
+	@scripts/npm
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz dist cay

@@ -1,0 +1,33 @@
+// Where the `cay` program is: $CAY_BINARY, the one of the package, the one on PATH.
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { BinaryNotFound } from "./errors.js";
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+export function findBinary(given?: string): string {
+  const named = given ?? (process.env["CAY_BINARY"] || undefined);
+  if (named !== undefined) {
+    if (isProgram(named)) return named;
+    throw new BinaryNotFound(`${named} is not a program (named by ${given === undefined ? "CAY_BINARY" : "binary"})`);
+  }
+  const bundled = fileURLToPath(new URL("../native/bin/cay", import.meta.url));
+  if (isProgram(bundled)) return bundled;
+  for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
+    const path = join(folder, "cay");
+    if (folder !== "" && isProgram(path)) return path;
+  }
+  throw new BinaryNotFound(
+    "there is no cay program: this package was installed without one and none is on PATH; " +
+      "install the package for this platform, or set CAY_BINARY to the program",
+  );
+}

@@ -1,0 +1,15 @@
+// Run shell commands that nobody has reviewed, in a sandbox.
+//
+//   import { Sandbox } from "cay";
+//
+//   const sandbox = await Sandbox.create();
+//   console.log((await sandbox.commands.run("echo hello | tr a-z A-Z")).stdout);
+//   await sandbox.kill();
+import "./dispose.js";
+
+export { Commands } from "./commands.js";
+export { BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeout } from "./errors.js";
+export { Files } from "./files.js";
+export { Env, Sandbox } from "./sandbox.js";
+export { CommandResult } from "./types.js";
+export type { CreateOptions, Data, End, FileInfo, RunOptions, Usage } from "./types.js";

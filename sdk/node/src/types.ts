@@ -1,0 +1,101 @@
+// What calls take and answer with.
+import { CommandFailed, SandboxTimeout } from "./errors.js";
+
+export type Data = string | Uint8Array;
+
+export type End = "exit" | "signal" | "trap" | "time" | "cancelled";
+
+export interface CreateOptions {
+  /** Milliseconds for each command, unless it brings its own. Default 30,000. */
+  timeoutMs?: number;
+  /** Bytes in files. Default 256 MiB. */
+  fsLimitBytes?: number;
+  /** Memory of all processes together. Default 256 MiB. */
+  memoryLimitBytes?: number;
+  /** Of each output stream of a command. Default 16 MiB. */
+  outputLimitBytes?: number;
+  /** Processes at once. Default 64. */
+  processLimit?: number;
+  /** Variables of all commands. */
+  env?: Readonly<Record<string, string>>;
+  /** The folder of the guests, in place of the installed ones. */
+  wasmDir?: string;
+  /** A `cay` program, in place of the installed one. */
+  binary?: string;
+}
+
+export interface RunOptions {
+  stdin?: Data;
+  /** Where it starts; default /home/agent. */
+  cwd?: string;
+  /** Variables for this command. */
+  env?: Readonly<Record<string, string>>;
+  /** In place of the sandbox's, longer or shorter. */
+  timeoutMs?: number;
+  /** The output as text as it comes. The command waits while a promise that it answered is not settled. */
+  onStdout?: (text: string) => unknown;
+  onStderr?: (text: string) => unknown;
+  /** Aborting ends the command; the call then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Makes failure an exception, as CommandResult.check does. */
+  check?: boolean;
+}
+
+/** How a command ended, and what it wrote. */
+export class CommandResult {
+  constructor(
+    readonly stdout: string,
+    readonly stderr: string,
+    /** 124 at the timeout or when it was cancelled; 128 + signal. */
+    readonly exitCode: number,
+    readonly executionTimeMs: number,
+    readonly stdoutTruncated: boolean,
+    readonly stderrTruncated: boolean,
+    readonly end: End,
+    /** Of a trap. */
+    readonly detail: string,
+  ) {}
+
+  get ok(): boolean {
+    return this.exitCode === 0;
+  }
+
+  get timedOut(): boolean {
+    return this.end === "time";
+  }
+
+  /** This result, or throws SandboxTimeout or CommandFailed when the exit code is not 0. */
+  check(): this {
+    if (this.timedOut) throw new SandboxTimeout(`the command was ended after ${Math.round(this.executionTimeMs)} ms`, this);
+    if (this.exitCode !== 0) {
+      const last = this.stderr.trim().split("\n").at(-1);
+      throw new CommandFailed(`the command failed with exit code ${this.exitCode}${last ? `: ${last}` : ""}`, this);
+    }
+    return this;
+  }
+}
+
+export interface FileInfo {
+  name: string;
+  /** "link" only in listings; "other" for devices and the like. */
+  type: "file" | "dir" | "link" | "other";
+  size: number;
+  mode: number;
+  mtimeMs: number;
+  /** Of a link. */
+  target?: string;
+}
+
+export interface Usage {
+  memoryBytes: number;
+  memoryPeakBytes: number;
+  fsBytes: number;
+  fsPeakBytes: number;
+  files: number;
+  processes: number;
+  processesPeak: number;
+  syscalls: number;
+  unknownSyscalls: number;
+  forks: number;
+  execs: number;
+}

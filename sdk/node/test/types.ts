@@ -1,0 +1,43 @@
+// Every method, as the compiler sees it. Compiled and not run.
+import { type CommandResult, type CreateOptions, type FileInfo, Sandbox, SandboxError, type Usage } from "cay";
+
+export async function all(options: CreateOptions): Promise<void> {
+  const sandbox: Sandbox = await Sandbox.create({ ...options, timeoutMs: 1000, env: { A: "b" } });
+  const result: CommandResult = await sandbox.commands.run("true", {
+    stdin: new Uint8Array(3),
+    cwd: "/tmp",
+    env: { A: "b" },
+    timeoutMs: 10,
+    onStdout: (text: string) => text.length,
+    onStderr: async (text) => void text.length,
+    signal: AbortSignal.timeout(5),
+    check: true,
+  });
+  const text: string = result.check().stdout + result.stderr + result.end + result.detail;
+  const bytes: Buffer = await sandbox.files.read("f");
+  const read: string = await sandbox.files.readText("f");
+  const list: FileInfo[] = await sandbox.files.list("d", { recursive: true });
+  const info: FileInfo = await sandbox.files.stat("f");
+  const there: boolean = await sandbox.files.exists("f");
+  const value: string | null = await sandbox.env.get("A");
+  const usage: Usage = await sandbox.usage();
+  await sandbox.files.write("f", bytes, { mode: 0o600, append: true });
+  await sandbox.files.mkdir("d", { parents: true });
+  await sandbox.files.rm("d", { recursive: true });
+  await sandbox.files.rename("a", "b");
+  await sandbox.files.symlink("a", "b");
+  await sandbox.files.upload("here", "there");
+  await sandbox.files.download("there", "here");
+  await sandbox.env.set("A", null);
+  await sandbox.mount("/host", "/mnt", { writable: true });
+  await sandbox.unmount("/mnt");
+  await sandbox[Symbol.asyncDispose]();
+  await sandbox.kill();
+  const error = new SandboxError(`${text}${read}${list.length}${info.size}${there}${value}${usage.files}`);
+  const errno: string | null = error.errno;
+  // @ts-expect-error a command is text
+  await sandbox.commands.run(7);
+  // @ts-expect-error there is no such option
+  await sandbox.commands.run("true", { timeout: 7 });
+  throw errno;
+}
