@@ -24,6 +24,8 @@ static PyStatus configure(PyConfig *config) {
   config->user_site_directory = 0;
   config->safe_path = 1; /* sys.path[0] belongs to a program, and none is known yet */
   PyStatus status = PyConfig_SetString(config, &config->program_name, L"python3");
+  if (!PyStatus_Exception(status)) status = PyConfig_SetString(config, &config->home, PYTHON_HOME);
+  if (!PyStatus_Exception(status)) status = PyConfig_SetString(config, &config->executable, PYTHON_PROGRAM);
   if (!PyStatus_Exception(status)) status = PyConfig_Read(config);
   config->safe_path = 0;
   return status;

@@ -17,6 +17,14 @@
 #define EXPORT(name) name
 #endif
 
+#ifdef __wasm__
+#define PYTHON_HOME L"/usr"
+#define PYTHON_PROGRAM L"/usr/bin/python3"
+#else
+#define PYTHON_HOME NULL /* wherever the library is that this is linked with */
+#define PYTHON_PROGRAM NULL
+#endif
+
 enum op {
   OP_EXECUTE = 1,
   OP_SNAPSHOT_STATE = 2,

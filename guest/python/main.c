@@ -18,9 +18,23 @@
 
 extern char **environ;
 
+/* Where the library is, unless the environment says something else: there is nothing to search. */
+static PyStatus configure_cold(PyConfig *config, int argc, char **argv) {
+  PyConfig_InitPythonConfig(config);
+  PyStatus status = PyConfig_SetBytesArgv(config, argc, argv);
+  const char *home = getenv("PYTHONHOME");
+  if (PyStatus_Exception(status) || (home && *home)) return status;
+  return PyConfig_SetString(config, &config->home, PYTHON_HOME);
+}
+
 int main(int argc, char **argv) {
+  PyConfig config;
   if (module_register() < 0) return 1;
-  return Py_BytesMain(argc, argv);
+  PyStatus status = configure_cold(&config, argc, argv);
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  if (PyStatus_Exception(status)) Py_ExitStatusException(status);
+  return Py_RunMain();
 }
 
 static int same(const wchar_t *a, const wchar_t *b) { return a == b || (a && b && !wcscmp(a, b)); }
@@ -38,7 +52,7 @@ static bool can_honour(const PyConfig *asked, const PyConfig *booted) {
          asked->int_max_str_digits == booted->int_max_str_digits &&
          asked->malloc_stats == booted->malloc_stats && asked->dump_refs == booted->dump_refs &&
          asked->warn_default_encoding == booted->warn_default_encoding && asked->xoptions.length == 0 &&
-         same(asked->home, booted->home) && same(asked->pycache_prefix, booted->pycache_prefix);
+         !asked->home && same(asked->pycache_prefix, booted->pycache_prefix);
 }
 
 /* What is found on the disk stays as it was found at boot. */

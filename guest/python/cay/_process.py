@@ -15,7 +15,8 @@ def set_environment(entries: list[bytes]) -> None:
         name, sign, value = entry.partition(b"=")
         if name and sign and b"\0" not in entry:
             os.environb[name] = value
-    time.tzset()
+    if hasattr(time, "tzset"):
+        time.tzset()
 
 
 def reseed(seed: bytes) -> None:

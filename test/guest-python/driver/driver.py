@@ -2,11 +2,25 @@
 
 import os
 import pathlib
-import shlex
 import struct
 import subprocess
 
-HOST = shlex.split(os.environ.get("FAKE_HOST", "/tmp/fake_host"))
+# Natively a program that is linked with the driver; else the module of one, which $CAY runs in a sandbox.
+NATIVE = os.environ.get("FAKE_HOST")
+GUEST = os.environ.get("FAKE_HOST_WASM", "fake_host.wasm")
+CAY = os.environ.get("CAY", "cay")
+
+
+def command(folder=None, variables=None):
+    """How the driver is started, with a folder that it may write and variables that it sees."""
+    if NATIVE:
+        return [NATIVE]
+    words = [CAY, "run", "--timeout", "none"]
+    for name, value in (variables or {}).items():
+        words += ["-e", f"{name}={value}"]
+    return [*words, *(["--mount", f"{folder}:{folder}:rw"] if folder else []), GUEST]
+
+
 BOOT = "import asyncio, json, re, math, collections, itertools, functools, datetime, random, io, os, dataclasses, enum, typing, hashlib"
 
 EXECUTE, SNAPSHOT, RESTORE, CLEAR, RESEED, NAMES, ENVIRONMENT = range(1, 8)
@@ -60,7 +74,7 @@ class Driver:
     def __init__(self, boot=BOOT):
         self.cell = 0
         self.process = subprocess.Popen(
-            [*HOST, boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
+            [*command(), boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
         )
 
     def __enter__(self):
@@ -128,16 +142,15 @@ def environment():
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 
-def program(*args, input="", cwd=None, **env):
+def program(*args, input="", folder=None, **variables):
     """python3 with these arguments, out of a booted interpreter."""
     return subprocess.run(
-        [*HOST, "--main", *args],
+        [*command(folder, variables), "--main", *args],
         input=input,
         capture_output=True,
         text=True,
         timeout=60,
-        cwd=cwd,
-        env={**environment(), **env},
+        env={**environment(), **(variables if NATIVE else {})},
     )
 
 

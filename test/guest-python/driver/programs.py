@@ -18,9 +18,9 @@ def test_commands_modules_scripts_and_standard_input():
             )
         with open(os.path.join(folder, "beside.py"), "w") as file:
             file.write("x = 5\n")
-        done = program(script, "1", "2")
+        done = program(script, "1", "2", folder=folder)
         assert (done.stdout, done.returncode) == (f"['1', '2'] {folder} {script} 5\n", 7), done
-        assert program(folder).returncode == 1
+        assert program(folder, folder=folder).returncode == 1
 
 
 def test_errors_and_exit_codes():
@@ -79,7 +79,7 @@ def test_the_end_of_a_program_runs_what_waits_for_it():
     code = "import atexit, sys\natexit.register(print, 'atexit')\nclass A:\n    def __del__(self): print('deleted')\na = A()\nsys.stdout.write('last ')"
     assert program("-c", code).stdout == "last atexit\ndeleted\n"
     with tempfile.TemporaryDirectory() as folder:
-        program("-c", f"f = open('{folder}/out', 'w'); f.write('flushed')")
+        program("-c", f"f = open('{folder}/out', 'w'); f.write('flushed')", folder=folder)
         with open(f"{folder}/out") as file:
             assert file.read() == "flushed"
 
