@@ -19,49 +19,47 @@ uint8_t *EXPORT(cay_room)(uint32_t len) {
   return room;
 }
 
+static int reseed(const char *seed, size_t len) {
+  PyObject *done = helper_call("process", "reseed", "(y#)", seed, (Py_ssize_t)len);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
 /* What a process does before its first request: the image that it was made from has served nobody. */
-static int begin(void) {
+static int begin(uint32_t op) {
   if (begun) return 0;
   PyObject *fresh = helper_call("process", "begin_session", "()");
   Py_XDECREF(fresh);
   if (!fresh || stop_install() < 0 || module_add_builtins() < 0) return -1;
+  if (op != OP_GREET && reseed("", 0) < 0) return -1;
   begun = true;
   return 0;
 }
 
-static PyObject *read_environment(fields *request) {
-  PyObject *entries = PyList_New(0);
-  field f;
+static int append(PyObject *list, const field *f) {
+  PyObject *entry = PyBytes_FromStringAndSize(f->data, (Py_ssize_t)f->len);
+  int appended = entry ? PyList_Append(list, entry) : -1;
+  Py_XDECREF(entry);
+  return appended;
+}
+
+/* The environment, when some of it is told, and randomness. */
+static int greet(fields *request) {
+  PyObject *entries = PyList_New(0), *set = NULL;
+  field f, seed = { 0 };
   while (entries && fields_next(request, &f)) {
-    if (f.tag != TAG_ENV) continue;
-    PyObject *entry = PyBytes_FromStringAndSize(f.data, (Py_ssize_t)f.len);
-    if (!entry || PyList_Append(entries, entry) < 0) Py_CLEAR(entries);
-    Py_XDECREF(entry);
+    if (f.tag == TAG_SEED) seed = f;
+    else if (f.tag == TAG_ENV && append(entries, &f) < 0) Py_CLEAR(entries);
   }
-  return entries;
+  if (entries) set = PyList_GET_SIZE(entries) ? helper_call("process", "set_environment", "(O)", entries) : Py_NewRef(entries);
+  Py_XDECREF(entries);
+  Py_XDECREF(set);
+  return set ? reseed(seed.data ? seed.data : "", seed.len) : -1;
 }
 
-/* Gives the outcome of something that has no value. */
-static void report_done(PyObject *done, reply *r) {
-  if (!done) {
-    report_exception(r, NULL);
-    return;
-  }
-  Py_DECREF(done);
-  reply_u32(r, TAG_STATUS, STATUS_OK);
-}
-
-static void set_environment(fields *request, reply *r) {
-  PyObject *entries = read_environment(request);
-  report_done(entries ? helper_call("process", "set_environment", "(N)", entries) : NULL, r);
-}
-
-static void reseed(fields *request, reply *r) {
-  field f = { 0 };
-  while (fields_next(request, &f) && f.tag != TAG_SEED) continue;
-  report_done(helper_call("process", "reseed", "(y#)", f.tag == TAG_SEED ? f.data : "",
-                          f.tag == TAG_SEED ? (Py_ssize_t)f.len : 0),
-              r);
+static void serve_greeting(fields *request, reply *r) {
+  if (greet(request) < 0) report_exception(r, NULL);
+  else reply_u32(r, TAG_STATUS, STATUS_OK);
 }
 
 static void dispatch(uint32_t op, fields *request, reply *r) {
@@ -70,9 +68,8 @@ static void dispatch(uint32_t op, fields *request, reply *r) {
   case OP_SNAPSHOT_STATE: state_snapshot(r); return;
   case OP_RESTORE_STATE: state_restore(request, r); return;
   case OP_CLEAR_STATE: state_clear(r); return;
-  case OP_RESEED: reseed(request, r); return;
+  case OP_GREET: serve_greeting(request, r); return;
   case OP_NAMES: state_names(r); return;
-  case OP_ENVIRONMENT: set_environment(request, r); return;
   default: PyErr_Format(PyExc_ValueError, "no operation %u", op); report_exception(r, NULL);
   }
 }
@@ -96,7 +93,7 @@ const place *EXPORT(cay_serve)(uint32_t op, uint32_t len) {
   reply_reset(&r);
   if (len > room_cap) return NULL;
   fields request = { room, room + len };
-  if (begin() < 0)
+  if (begin(op) < 0)
     report_exception(&r, NULL);
   else
     dispatch(op, &request, &r);

@@ -44,6 +44,7 @@ static bool matches(const char *name, const char *file) {
     if (len < sizeof pattern) {
       memcpy(pattern, at, len);
       pattern[len] = 0;
+      if (strstr(name, pattern) || strstr(file, pattern)) return true;
       if (!fnmatch(pattern, name, 0) || !fnmatch(pattern, file, 0)) return true;
     }
     at += len + (at[len] == ',');

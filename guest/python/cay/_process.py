@@ -10,7 +10,8 @@ import warnings
 
 
 def set_environment(entries: list[bytes]) -> None:
-    """Sets variables, each NAME=value; and what depends on them."""
+    """Makes the environment these variables, each NAME=value; and what depends on them."""
+    os.environ.clear()
     for entry in entries:
         name, sign, value = entry.partition(b"=")
         if name and sign and b"\0" not in entry:
@@ -21,7 +22,7 @@ def set_environment(entries: list[bytes]) -> None:
 
 def reseed(seed: bytes) -> None:
     """Random numbers begin anew; without a seed, from the system's randomness."""
-    random.seed(seed or None)
+    random.seed(int.from_bytes(seed) if seed else None)
     tempfile = sys.modules.get("tempfile")
     if tempfile is not None:
         setattr(tempfile, "_name_sequence", None)
@@ -29,7 +30,6 @@ def reseed(seed: bytes) -> None:
 
 def begin_session() -> None:
     """Before the first request: modules are also looked for in the working directory, as in a REPL."""
-    reseed(b"")
     sys.argv = [""]
     if "" not in sys.path:
         sys.path.insert(0, "")
@@ -37,7 +37,6 @@ def begin_session() -> None:
 
 def begin_program(entries: list[bytes], user_site: bool, interruptible: bool) -> None:
     """Before a program runs: the environment, signals, and what was given by options and variables."""
-    os.environ.clear()
     set_environment(entries)
     reseed(b"")
     signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)

@@ -23,7 +23,7 @@ def command(folder=None, variables=None):
 
 BOOT = "import asyncio, json, re, math, collections, itertools, functools, datetime, random, io, os, dataclasses, enum, typing, hashlib"
 
-EXECUTE, SNAPSHOT, RESTORE, CLEAR, RESEED, NAMES, ENVIRONMENT = range(1, 8)
+EXECUTE, SNAPSHOT, RESTORE, CLEAR, GREET, NAMES = range(1, 7)
 GRANTS, INPUT, EVENTS, STOP, MEASURE = range(100, 105)
 CODE, NAME, FLAGS, FILTER, STDIN = 1, 2, 3, 4, 5
 STATUS, REPR, JSON, TYPE, TEXT, TRACEBACK, EXIT, LINE, BYTES, SEED, ENV = range(16, 27)
