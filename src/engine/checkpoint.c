@@ -22,10 +22,11 @@
 enum {
   REBASE_MIN = 1 << 20,     /* bytes of new copies below which an image of its own is not considered */
   SETTLE_MIN = 1 << 18,     /* likewise, when there is time */
-  HOT_MAX = 128,            /* pages */
+  HOT_MAX = 1024,           /* pages */
   HOT_IDLE = 8,             /* a hot page that did not change so often in a row is protected again */
   HOT = 0x80,               /* in `heat`: hot, and how often it did not change; else the round it was seen */
-  DROP_MIN = 64 * MEM_PAGE, /* a run so long is dropped at a rollback, not copied back */
+  DROP_MIN = 64 * MEM_PAGE, /* a run so long is dropped at a rollback, not copied back, */
+  DROP_TOTAL = 1024 * MEM_PAGE, /* if there is so much in all */
 };
 
 struct eng_saved {
@@ -101,6 +102,7 @@ enum way { SAVE, RESTORE, COMPARE };
 struct walk {
   eng_instance *i;
   enum way way;
+  bool may_drop;
   size_t cold_from, cold_to; /* pages to be protected again, with none that is hot in between */
 };
 
@@ -128,13 +130,13 @@ static bool visit_page(struct walk *w, size_t page) {
   if (w->way == COMPARE) return !changed;
   if (changed && w->way == SAVE) save_page(w->i, page, now);
   if (changed && w->way == RESTORE) memcpy(now, saved, MEM_PAGE);
-  if (w->way == SAVE) warm(w->i->saved, page, changed);
+  if (page < w->i->saved->pages) warm(w->i->saved, page, changed);
   leave_page(w, page);
   return true;
 }
 
-/* Long runs come from a guest that ran wild. The pages without a copy need none: what is mapped under them is
- * what they were. */
+/* After a guest that ran wild, memory is given back. The pages without a copy need none: what is mapped under
+ * them is what they were. */
 static bool drop_run(struct walk *w, size_t page, size_t end) {
   const struct eng_saved *s = w->i->saved;
   for (size_t from; page < end; page++) {
@@ -150,7 +152,7 @@ static bool drop_run(struct walk *w, size_t page, size_t end) {
 static bool visit_run(void *ctx, size_t offset, size_t len) {
   struct walk *w = ctx;
   size_t page = offset / MEM_PAGE, end = page + len / MEM_PAGE;
-  if (w->way == RESTORE && len >= DROP_MIN && drop_run(w, page, end)) return true;
+  if (w->may_drop && len >= DROP_MIN && drop_run(w, page, end)) return true;
   for (; page < end; page++)
     if (!visit_page(w, page)) return false;
   return true;
@@ -161,7 +163,7 @@ static bool visit_run(void *ctx, size_t offset, size_t len) {
 /* Usually few: then the kernel is asked once for a checkpoint, which looks at them twice. */
 struct runs {
   eng_instance *i;
-  size_t count;
+  size_t count, len;
   struct {
     size_t offset, len;
   } list[256]; /* the first of them */
@@ -174,6 +176,7 @@ static bool add_run(void *ctx, size_t offset, size_t len) {
     r->list[r->count].len = len;
   }
   r->count++;
+  r->len += len;
   return true;
 }
 
@@ -184,7 +187,7 @@ static bool ask(eng_instance *i, eng_pages_fn *visit, void *ctx) {
 
 static void find_runs(eng_instance *i, struct runs *r) {
   r->i = i;
-  r->count = 0;
+  r->count = r->len = 0;
   (void)ask(i, add_run, r);
 }
 
@@ -197,7 +200,8 @@ static bool each_run(const struct runs *r, eng_pages_fn *visit, void *ctx) {
 
 /* True: all of it was as it was saved (COMPARE), or is now. */
 static bool walk(const struct runs *r, enum way way) {
-  struct walk w = { .i = r->i, .way = way };
+  struct walk w = { .i = r->i, .way = way, .may_drop = way == RESTORE && r->len >= DROP_TOTAL };
+  if (way != COMPARE) r->i->saved->round++;
   bool same = each_run(r, visit_run, &w);
   protect_cold(&w);
   return same;
@@ -312,7 +316,6 @@ static cay_status save(eng_instance *i, cay_error *err) {
   if (i->image == NULL || worth_an_image(i, fresh.pages, REBASE_MIN)) {
     S_TRY(rebase(i, err));
   } else {
-    i->saved->round++;
     (void)walk(&runs, SAVE);
     watch(i);
   }

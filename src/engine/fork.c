@@ -4,14 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum {
-  REBASE_MIN = 64 * MEM_PAGE,  /* below this a new image is not worth its price */
-  POPULATE_MIN = 8 * MEM_PAGE, /* one call for many faults */
-};
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+enum { REBASE_MIN = 64 * MEM_PAGE }; /* below this a new image is not worth its price */
 
 static bool count_bytes(void *ctx, size_t offset, size_t len) {
   (void)offset;

@@ -10,8 +10,8 @@
 
 enum {
   PAGE = MEM_PAGE,
-  COPY_BACK_MAX =
-      128 * PAGE, /* reset: beyond this many changed bytes the kernel drops pages faster than we copy */
+  COPY_BACK_MAX = 1024 * PAGE, /* reset: beyond this many changed bytes pages are dropped; until then the
+                                  next run has no faults */
 };
 
 /* ---- the memory of an image ---- */
@@ -69,19 +69,6 @@ static bool next_data(const eng_image *image, uint64_t *start, uint64_t *end) {
   return *end > *start;
 }
 
-cay_status eng_image_runs(const eng_image *image, eng_run_fn *visit, void *ctx, cay_error *err) {
-  for (uint64_t start = 0, end; start < image->len && next_data(image, &start, &end); start = end) {
-    for (uint64_t at = start, first; at < end;) {
-      while (at < end && eng_page_is_zero(image->master + at)) at += PAGE;
-      for (first = at; at < end && !eng_page_is_zero(image->master + at);) at += PAGE;
-      if (at > first) S_TRY(visit(ctx, first, at - first, err));
-    }
-  }
-  return CAY_OK;
-}
-
-/* ---- freezing ---- */
-
 /* Which pages may hold anything: one bit each. Reading the others would only make the kernel allocate them.
  */
 struct page_set {
@@ -96,6 +83,47 @@ static bool add_pages(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
+static cay_status new_set(struct page_set *set, size_t count, cay_error *err) {
+  set->count = count;
+  set->bits = mem_zalloc_array(count / 64 + 1, sizeof *set->bits);
+  return set->bits != NULL ? CAY_OK : err_no_memory(err);
+}
+
+static void add_image(struct page_set *set, const eng_image *image) {
+  for (uint64_t start = 0, end; start < image->len && next_data(image, &start, &end); start = end)
+    add_pages(set, start, end - start);
+  if (image->base != NULL) add_image(set, image->base);
+}
+
+static const uint8_t *page_of(const eng_image *image, size_t page) {
+  uint64_t len = PAGE;
+  return eng_image_at(image, page * PAGE, &len);
+}
+
+static cay_status visit_set(const eng_image *image, const struct page_set *set, eng_run_fn *visit, void *ctx,
+                            cay_error *err) {
+  for (size_t page = 0, first; page < set->count; page++) {
+    if (set->bits[page / 64] == 0) page |= 63;
+    first = page;
+    while (page < set->count && (set->bits[page / 64] >> page % 64 & 1) &&
+           !eng_page_is_zero(page_of(image, page)))
+      page++;
+    if (first != page) S_TRY(visit(ctx, first * PAGE, (page - first) * PAGE, err));
+  }
+  return CAY_OK;
+}
+
+cay_status eng_image_runs(const eng_image *image, eng_run_fn *visit, void *ctx, cay_error *err) {
+  struct page_set set;
+  S_TRY(new_set(&set, image->len / PAGE, err));
+  add_image(&set, image);
+  cay_status status = visit_set(image, &set, visit, ctx, err);
+  mem_free(set.bits);
+  return status;
+}
+
+/* ---- freezing ---- */
+
 /* What lies under pages that were never written: an image's data, or the module's. */
 static void add_underneath(struct page_set *set, const eng_instance *i) {
   if (i->image == NULL) {
@@ -103,8 +131,7 @@ static void add_underneath(struct page_set *set, const eng_instance *i) {
     add_pages(set, start, i->module->data_end - start);
     return;
   }
-  for (uint64_t start = 0, end; next_data(i->image, &start, &end); start = end)
-    add_pages(set, start, end - start);
+  add_image(set, i->image);
 }
 
 /* Zero pages stay holes. */
@@ -123,9 +150,8 @@ static cay_status write_pages(eng_image *image, const uint8_t *base, const struc
 }
 
 static cay_status write_memory(eng_image *image, eng_instance *i, cay_error *err) {
-  size_t count = image->len / PAGE;
-  struct page_set set = { .bits = mem_zalloc_array(count / 64 + 1, sizeof(uint64_t)), .count = count };
-  if (set.bits == NULL) return err_no_memory(err);
+  struct page_set set;
+  S_TRY(new_set(&set, image->len / PAGE, err));
   add_underneath(&set, i);
   (void)eng_pages_changed(i->module->engine, i->head.base, image->len, add_pages, &set);
   cay_status status = write_pages(image, i->head.base, &set, err);
@@ -147,9 +173,11 @@ cay_status eng_image_freeze(eng_instance *i, eng_image **out, cay_error *err) {
   const char *why_not = eng_module_why_not_imageable(i->module);
   if (why_not != NULL) return err_set(err, CAY_UNSUPPORTED, "the module cannot be frozen: %s", why_not);
   assert(i->depth == 0);
-  if (!eng_is_its_image(i)) return eng_freeze(i, false, out, err);
-  *out = eng_image_ref(i->image);
-  return CAY_OK;
+  if (eng_is_its_image(i)) {
+    *out = eng_image_ref(i->image);
+    return CAY_OK;
+  }
+  return eng_layer_suits(i) ? eng_layer_freeze(i, out, err) : eng_freeze(i, false, out, err);
 }
 
 eng_image *eng_image_ref(eng_image *image) {
@@ -161,6 +189,9 @@ void eng_image_unref(eng_image *image) {
   if (image == NULL || atomic_fetch_sub(&image->refs, 1) > 1) return;
   if (image->master != NULL) (void)munmap((void *)(uintptr_t)image->master, image->len);
   if (image->fd >= 0) (void)close(image->fd);
+  eng_image_unref(image->base);
+  eng_image_unref(atomic_load(&image->whole));
+  mem_free(image->bits);
   eng_module_unref(image->module);
   mem_free(image);
 }
@@ -190,12 +221,17 @@ cay_status eng_grow_to(eng_instance *i, uint64_t len, cay_error *err) {
   return now >= len ? CAY_OK : eng_memory_grow(i, (uint32_t)((len - now) / ENG_PAGE), &old, err);
 }
 
+/* What memory is mapped from in an instance of it. */
+static eng_image *ground_of(eng_image *image) { return image->base != NULL ? image->base : image; }
+
 cay_status eng_instance_from_image(eng_image *image, const eng_instance_options *options, eng_instance **out,
                                    cay_error *err) {
   OWNED(eng_instance_free) eng_instance *i = NULL;
   S_TRY(eng_instance_new(image->module, options, &i, err));
   S_TRY(eng_grow_to(i, image->len, err));
-  S_TRY(eng_overlay(i, image, err));
+  image = eng_image_to_use(image);
+  S_TRY(eng_overlay(i, ground_of(image), err));
+  eng_layer_apply(image, i);
   eng_globals_write(i, image->globals);
   i->origin = eng_image_ref(image);
   *out = MOVE(i);
@@ -205,8 +241,8 @@ cay_status eng_instance_from_image(eng_image *image, const eng_instance_options 
 /* ---- reset ---- */
 
 struct copy_back {
-  uint8_t *base;
-  const uint8_t *master;
+  uint8_t *memory;
+  const eng_image *image;
   size_t left;
 };
 
@@ -214,7 +250,11 @@ static bool copy_back(void *ctx, size_t offset, size_t len) {
   struct copy_back *c = ctx;
   if (len > c->left) return false;
   c->left -= len;
-  memcpy(c->base + offset, c->master + offset, len);
+  for (uint64_t at = offset, n; at < offset + len; at += n) {
+    n = offset + len - at;
+    const uint8_t *from = eng_image_at(c->image, at, &n);
+    memcpy(c->memory + at, from, n);
+  }
   return true;
 }
 
@@ -225,20 +265,24 @@ static cay_status drop(eng_instance *i, uint64_t from, uint64_t to, cay_error *e
 }
 
 static cay_status undo_changes(eng_instance *i, cay_error *err) {
-  const eng_image *image = i->image;
-  struct copy_back c = { .base = i->head.base, .master = image->master, .left = COPY_BACK_MAX };
-  if (!eng_pages_changed(i->module->engine, i->head.base, image->len, copy_back, &c))
+  const eng_image *image = i->origin;
+  struct copy_back c = { .memory = i->head.base, .image = image, .left = COPY_BACK_MAX };
+  if (!eng_pages_changed(i->module->engine, i->head.base, image->len, copy_back, &c)) {
     S_TRY(drop(i, 0, image->len, err));
+    eng_layer_apply(image, i);
+  }
   return drop(i, image->len, eng_memory_len(i), err);
 }
 
 /* Where checkpoints or forks have mapped another image, or protected pages. */
 static cay_status map_again(eng_instance *i, cay_error *err) {
-  uint64_t len = i->origin->len, grown = eng_memory_len(i) - len;
-  S_TRY(eng_overlay(i, i->origin, err));
-  if (grown > 0 && mmap(i->head.base + len, grown, PROT_READ | PROT_WRITE,
+  eng_image *ground = ground_of(i->origin);
+  uint64_t grown = eng_memory_len(i) - ground->len;
+  S_TRY(eng_overlay(i, ground, err));
+  if (grown > 0 && mmap(i->head.base + ground->len, grown, PROT_READ | PROT_WRITE,
                         MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
     return err_errno(err, errno, "resetting an instance");
+  eng_layer_apply(i->origin, i);
   eng_saved_drop(i);
   return CAY_OK;
 }
@@ -247,7 +291,7 @@ cay_status eng_instance_reset(eng_instance *i, cay_error *err) {
   if (i->origin == NULL) return err_set(err, CAY_INVALID, "the instance was not made from an image");
   assert(i->depth == 0);
   eng_drop_trap(i);
-  bool as_made = i->image == i->origin && i->saved == NULL;
+  bool as_made = i->image == ground_of(i->origin) && i->saved == NULL;
   S_TRY(as_made ? undo_changes(i, err) : map_again(i, err));
   eng_globals_write(i, i->origin->globals);
   return CAY_OK;

@@ -25,27 +25,31 @@ struct head {
 
 struct summing {
   checksum sum;
-  const uint8_t *master;
+  const eng_image *image;
 };
 
 static cay_status add_run(void *ctx, uint64_t offset, uint64_t len, cay_error *err) {
   (void)err;
   struct summing *s = ctx;
-  for (uint64_t at = offset; at < offset + len; at += MEM_PAGE) {
+  for (uint64_t at = offset, n; at < offset + len; at += MEM_PAGE) {
+    n = MEM_PAGE;
+    const uint8_t *page = eng_image_at(s->image, at, &n);
     checksum_add(&s->sum, &at, sizeof at);
-    checksum_add(&s->sum, s->master + at, MEM_PAGE);
+    checksum_add(&s->sum, page, MEM_PAGE);
   }
   return CAY_OK;
 }
 
-static uint64_t sum_of(const struct head *head, const struct global_record *globals, const eng_image *image) {
+static cay_status sum_of(const struct head *head, const struct global_record *globals, const eng_image *image,
+                         uint64_t *out, cay_error *err) {
   struct head blank = *head;
   blank.sum = 0;
-  struct summing s = { .master = image->master };
+  struct summing s = { .image = image };
   checksum_add(&s.sum, &blank, sizeof blank);
   checksum_add(&s.sum, globals, head->globals * sizeof *globals);
-  (void)eng_image_runs(image, add_run, &s, NULL);
-  return checksum_end(&s.sum);
+  S_TRY(eng_image_runs(image, add_run, &s, err));
+  *out = checksum_end(&s.sum);
+  return CAY_OK;
 }
 
 /* ---- saving ---- */
@@ -59,7 +63,12 @@ struct saving {
 
 static cay_status save_run(void *ctx, uint64_t offset, uint64_t len, cay_error *err) {
   const struct saving *s = ctx;
-  return eng_file_put(s->fd, s->image->master + offset, len, s->head->offset + offset, "an image", err);
+  for (uint64_t at = offset, n; at < offset + len; at += n) {
+    n = offset + len - at;
+    const uint8_t *data = eng_image_at(s->image, at, &n);
+    S_TRY(eng_file_put(s->fd, data, n, s->head->offset + at, "an image", err));
+  }
+  return CAY_OK;
 }
 
 static cay_status save(void *ctx, int fd, cay_error *err) {
@@ -77,21 +86,32 @@ static uint64_t data_offset(uint64_t globals) {
   return (end + DATA_ALIGN - 1) & ~(uint64_t)(DATA_ALIGN - 1);
 }
 
+static cay_status add_len(void *ctx, uint64_t offset, uint64_t len, cay_error *err) {
+  (void)offset, (void)err;
+  *(uint64_t *)ctx += len;
+  return CAY_OK;
+}
+
+static cay_status describe(const eng_image *image, const struct global_record *globals, size_t count,
+                           struct head *head, cay_error *err) {
+  *head = (struct head){
+    .version = VERSION, .globals = (uint32_t)count, .len = image->len, .offset = data_offset(count)
+  };
+  memcpy(head->magic, magic, sizeof head->magic);
+  memcpy(head->module, eng_module_digest(image->module)->bytes, sizeof head->module);
+  S_TRY(eng_image_runs(image, add_len, &head->stored, err));
+  return sum_of(head, globals, image, &head->sum, err);
+}
+
 cay_status eng_image_save(const eng_image *image, const char *path, cay_error *err) {
   size_t count = eng_globals_count(image->module);
   struct global_record *globals = mem_zalloc_array(count + 1, sizeof *globals);
   if (globals == NULL) return err_no_memory(err);
   eng_globals_encode(image->module, image->globals, globals);
-  struct head head = { .version = VERSION,
-                       .globals = (uint32_t)count,
-                       .len = image->len,
-                       .stored = image->stored,
-                       .offset = data_offset(count) };
-  memcpy(head.magic, magic, sizeof head.magic);
-  memcpy(head.module, eng_module_digest(image->module)->bytes, sizeof head.module);
-  head.sum = sum_of(&head, globals, image);
+  struct head head;
   struct saving s = { .image = image, .head = &head, .globals = globals };
-  cay_status status = eng_file_make(path, save, &s, err);
+  cay_status status = describe(image, globals, count, &head, err);
+  if (status == CAY_OK) status = eng_file_make(path, save, &s, err);
   mem_free(globals);
   return status;
 }
@@ -124,9 +144,9 @@ static cay_status fill(eng_image *image, const struct head *head, const struct g
   image->offset = head->offset;
   image->stored = head->stored;
   S_TRY(eng_image_map(image, false, err));
-  if (verify && sum_of(head, globals, image) != head->sum)
-    return err_set(err, CAY_CORRUPT, "%s was damaged: its sum is wrong", path);
-  return CAY_OK;
+  uint64_t sum = head->sum;
+  if (verify) S_TRY(sum_of(head, globals, image, &sum, err));
+  return sum == head->sum ? CAY_OK : err_set(err, CAY_CORRUPT, "%s was damaged: its sum is wrong", path);
 }
 
 static cay_status take_globals(eng_image *image, const struct head *head, bool verify, const char *path,

@@ -3,16 +3,29 @@
 
 #include "engine/internal.h"
 
-enum { MEM_PAGE = 4096 }; /* the unit in which pages are stored, compared and mapped, in bytes */
+enum {
+  MEM_PAGE = 4096,             /* the unit in which pages are stored, compared and mapped, in bytes */
+  POPULATE_MIN = 8 * MEM_PAGE, /* for so many bytes one call is cheaper than a fault for each page */
+};
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 struct eng_image {
   _Atomic size_t refs;
   eng_module *module;
-  int fd;                   /* a memfd, or a file of the installation */
-  uint64_t offset;          /* where the memory begins in it, a multiple of every host's page */
-  uint64_t len, stored;     /* of the memory; of its pages that are not zero */
-  const uint8_t *master;    /* the memory; NULL if len is 0 */
-  uint8_t *own;             /* the same, writable: the image of one instance (checkpoint.c). Else NULL */
+  int fd;                /* a memfd, or a file of the installation */
+  uint64_t offset;       /* where the memory begins in it, a multiple of every host's page */
+  uint64_t len, stored;  /* of the memory; of its pages that are in the file */
+  const uint8_t *master; /* the memory; NULL if len is 0. Read by eng_image_at */
+  uint8_t *own;          /* the same, writable: the image of one instance (checkpoint.c). Else NULL */
+
+  eng_image *base;            /* a layer: pages without a bit are as in this one, which is none. Else NULL */
+  uint64_t *bits;             /* a layer: its own pages */
+  _Atomic(eng_image *) whole; /* a layer that was used often: the same, and no layer */
+  _Atomic uint64_t copied;    /* a layer: bytes that instances of it have copied */
+
   wasmtime_val_t globals[]; /* in the order of globals.c */
 };
 
@@ -36,6 +49,20 @@ cay_status eng_freeze(eng_instance *instance, bool own, eng_image **out, cay_err
 /* The image becomes what the memory is mapped from; the instance takes a reference. */
 cay_status eng_overlay(eng_instance *instance, eng_image *image, cay_error *err) CHECKED;
 cay_status eng_grow_to(eng_instance *instance, uint64_t len, cay_error *err) CHECKED;
+
+/* ---- layer.c ---- */
+
+/* The memory from `at` on, a multiple of MEM_PAGE, and how far it can be read there: *len is made smaller if
+ * need be. */
+const uint8_t *eng_image_at(const eng_image *image, uint64_t at, uint64_t *len);
+
+bool eng_layer_suits(eng_instance *instance);
+cay_status eng_layer_freeze(eng_instance *instance, eng_image **out, cay_error *err) CHECKED;
+void eng_layer_apply(const eng_image *image, eng_instance *instance); /* memory is as the base; or no layer */
+/* What an instance is best made from: itself, or the whole image of a layer. Borrowed. */
+eng_image *eng_image_to_use(eng_image *image);
+
+/* ---- both ---- */
 
 bool eng_page_is_zero(const uint8_t *page);
 

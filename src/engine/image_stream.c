@@ -42,7 +42,12 @@ static cay_status put_run(void *ctx, uint64_t offset, uint64_t len, cay_error *e
   struct writing *w = ctx;
   struct run run = { (uint32_t)(offset / MEM_PAGE), (uint32_t)(len / MEM_PAGE) };
   S_TRY(put(w, &run, sizeof run, err));
-  return put(w, w->image->master + offset, len, err);
+  for (uint64_t at = offset, n; at < offset + len; at += n) {
+    n = offset + len - at;
+    const uint8_t *data = eng_image_at(w->image, at, &n);
+    S_TRY(put(w, data, n, err));
+  }
+  return CAY_OK;
 }
 
 static cay_status put_globals(struct writing *w, size_t count, cay_error *err) {
@@ -67,7 +72,7 @@ cay_status eng_image_write(const eng_image *image, eng_image_sink *sink, void *c
                        .len = image->len };
   memcpy(head.magic, magic, sizeof head.magic);
   memcpy(head.module, eng_module_digest(image->module)->bytes, sizeof head.module);
-  (void)eng_image_runs(image, count_run, &head.stored, NULL);
+  S_TRY(eng_image_runs(image, count_run, &head.stored, err));
   S_TRY(put(&w, &head, sizeof head, err));
   S_TRY(put_globals(&w, head.globals, err));
   S_TRY(eng_image_runs(image, put_run, &w, err));

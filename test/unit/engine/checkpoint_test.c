@@ -243,7 +243,7 @@ static void write_something(eng_instance *i, uint64_t *state) {
   }
   for (uint64_t n = 0; n < 6; n++) store(i, (int32_t)(n * 11 * PAGE), (int32_t)dice(state)); /* hot */
   if (dice(state) % 16 == 0) memset(eng_memory(i) + near, (int)(dice(state) % 2), (len - near) / 2);
-  if (dice(state) % 8 == 0) (void)grow(i, (int32_t)(dice(state) % 5));
+  if (dice(state) % 8 == 0) (void)grow(i, (int32_t)(dice(state) % 40));
   set(i, (int32_t)dice(state));
 }
 

@@ -1,4 +1,5 @@
 /* image_test.c - freezing, forking and resetting, as src/engine/image.h promises it. */
+#include "engine/checkpoint.h"
 #include "machine.h"
 
 #include <unistd.h>
@@ -103,7 +104,7 @@ TEST(a_reset_instance_is_as_it_was_frozen) {
   set(w.instance, 5);
   eng_image *image = frozen(w.instance);
   eng_instance *a = thawed(image);
-  const int32_t dirty[] = { 1, 20, 400 }; /* copied back, and dropped */
+  const int32_t dirty[] = { 1, 20, 400 };
   for (size_t n = 0; n < COUNT_OF(dirty); n++) {
     for (int32_t p = 0; p < dirty[n]; p++) store(a, p * 4096, -1);
     set(a, 6);
@@ -118,6 +119,23 @@ TEST(a_reset_instance_is_as_it_was_frozen) {
   eng_instance_free(a);
   cay_error err;
   EXPECT_EQ(eng_instance_reset(w.instance, &err), CAY_INVALID);
+  eng_image_unref(image);
+  world_free(&w);
+}
+
+TEST(a_reset_gives_memory_back_after_a_guest_ran_wild) {
+  world w = world_of(machine, ENG_STOP_EPOCH, &no_imports, (eng_instance_options){ 0 });
+  EXPECT_EQ(grow(w.instance, 200), 33);
+  touch(w.instance, 0, 100);
+  set(w.instance, 5);
+  eng_image *image = frozen(w.instance);
+  eng_instance *a = thawed(image);
+  touch(a, 50 * 4096, 3000);
+  EXPECT(eng_instance_private_len(a) >= 3000 * 4096);
+  EXPECT_EQ(eng_instance_reset(a, NULL), CAY_OK);
+  EXPECT_EQ(eng_instance_private_len(a), 0);
+  EXPECT(memcmp(eng_memory(a), eng_memory(w.instance), eng_memory_len(a)) == 0);
+  eng_instance_free(a);
   eng_image_unref(image);
   world_free(&w);
 }
