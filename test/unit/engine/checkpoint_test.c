@@ -334,6 +334,61 @@ TEST(whatever_happened_a_rollback_is_exact) {
   }
 }
 
+/* ---- several at once ---- */
+
+struct worker {
+  eng_instance *instance;
+  uint64_t seed;
+  pthread_t thread;
+};
+
+/* Writes all over its instance, keeps some of it, undoes some of it, forks and drops what it forked. */
+static void *work(void *ctx) {
+  struct worker *w = ctx;
+  eng_instance *i = w->instance;
+  uint64_t state = w->seed, len = eng_memory_len(i);
+  uint8_t *saved = malloc(len);
+  bool same = saved != NULL;
+  for (int step = 0; step < 60 && same; step++) {
+    cay_status status = dice(&state) % 8 == 0 ? eng_instance_settle(i, NULL) : eng_checkpoint(i, NULL);
+    memcpy(saved, eng_memory(i), len);
+    eng_instance *child = NULL;
+    if (step % 4 == 0 && status == CAY_OK)
+      status = eng_instance_fork(i, &(eng_instance_options){ 0 }, &child, NULL);
+    for (int n = 0; n < 60; n++) eng_memory(i)[dice(&state) % len] = (uint8_t)dice(&state);
+    if (step % 3 != 0 && status == CAY_OK) status = eng_rollback(i, NULL);
+    if (step % 3 != 0) same = memcmp(saved, eng_memory(i), len) == 0;
+    if (child != NULL) same = same && memcmp(saved, eng_memory(child), len) == 0;
+    same = same && status == CAY_OK;
+    eng_instance_free(child);
+  }
+  free(saved);
+  return same ? NULL : ctx;
+}
+
+TEST(instances_that_share_an_image_do_not_disturb_each_other) {
+  for (enum host host = 0; host < LISTS; host++) {
+    base b = base_on(host, ENG_STOP_PROTECT);
+    eng_instance *parent = thawed(b.image);
+    EXPECT_EQ(grow(parent, 30), 33);
+    touch(parent, 0, 63 * 16);
+    EXPECT_EQ(eng_instance_settle(parent, NULL), CAY_OK);
+    struct worker workers[4] = { { .instance = parent } };
+    for (size_t n = 1; n < COUNT_OF(workers); n++) workers[n].instance = forked(parent);
+    for (size_t n = 0; n < COUNT_OF(workers); n++) {
+      workers[n].seed = n + 1;
+      EXPECT_EQ(pthread_create(&workers[n].thread, NULL, work, &workers[n]), 0);
+    }
+    for (size_t n = 0; n < COUNT_OF(workers); n++) {
+      void *failed = NULL;
+      pthread_join(workers[n].thread, &failed);
+      EXPECT(failed == NULL);
+      eng_instance_free(workers[n].instance);
+    }
+    base_free(&b);
+  }
+}
+
 /* ---- kicks ---- */
 
 static void *kick(void *ctx) {
