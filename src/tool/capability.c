@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-static tool_handler clock_now_unix, log_emit, secrets_get;
-
 tool_handler *tool_capability_find(const char *name) {
   static const struct {
     const char *name;
@@ -20,6 +18,11 @@ tool_handler *tool_capability_find(const char *name) {
   return NULL;
 }
 
+int64_t tool_world_now(const tool_world *world) {
+  int64_t ns = world->clock != NULL ? world->clock(world->clock_ctx) : clock_real_ns();
+  return ns > 0 ? ns / NS_PER_SEC : 0;
+}
+
 static void check_memory(bool fine, tool_end *end) {
   if (!fine) tool_end_set(end, TOOL_INTERNAL, "out of memory");
 }
@@ -30,10 +33,10 @@ static const char *text_of(yyjson_val *value) {
   return text != NULL && strlen(text) == yyjson_get_len(value) ? text : NULL;
 }
 
-static void clock_now_unix(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,
-                           yyjson_mut_val *result, tool_end *end) {
-  (void)world, (void)args;
-  check_memory(yyjson_mut_obj_add_int(doc, result, "unix", clock_real_ns() / NS_PER_SEC), end);
+void clock_now_unix(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc, yyjson_mut_val *result,
+                    tool_end *end) {
+  (void)args;
+  check_memory(yyjson_mut_obj_add_int(doc, result, "unix", tool_world_now(world)), end);
 }
 
 /* ---- log.emit ---- */
@@ -60,8 +63,8 @@ static void make_plain(char *line) {
     if ((unsigned char)*line < 0x20 || *line == 0x7f) *line = ' ';
 }
 
-static void log_emit(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc, yyjson_mut_val *result,
-                     tool_end *end) {
+void log_emit(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc, yyjson_mut_val *result,
+              tool_end *end) {
   enum tool_level level;
   yyjson_val *event = yyjson_obj_get(args, "event");
   const char *text = text_of(event);
@@ -90,8 +93,8 @@ static bool add_secret(yyjson_mut_doc *doc, yyjson_mut_val *result, const char *
   return yyjson_mut_obj_add_strncpy(doc, result, "value", buf_text(value), value->len);
 }
 
-static void secrets_get(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,
-                        yyjson_mut_val *result, tool_end *end) {
+void secrets_get(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc, yyjson_mut_val *result,
+                 tool_end *end) {
   const char *name = text_of(yyjson_obj_get(args, "name"));
   if (name == NULL || !tool_secret_is_name(name)) {
     tool_end_set(end, TOOL_INVALID_ARGS,

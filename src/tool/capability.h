@@ -17,9 +17,19 @@ typedef struct tool_world {
   tool_secrets secrets;
   tool_log_fn *log; /* NULL: nobody listens */
   void *log_ctx;
+  struct tool_store *store;    /* NULL: kv.sqlite.* has none */
+  const char *user;            /* whose rows are meant when the arguments do not say; NULL: they must */
+  int64_t (*clock)(void *ctx); /* nanoseconds since 1970; NULL: clock_real_ns */
+  void *clock_ctx;
 } tool_world;
+
+int64_t tool_world_now(const tool_world *world); /* seconds since 1970, never before it */
 
 typedef void tool_handler(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,
                           yyjson_mut_val *result, tool_end *end);
+
+#define CAPABILITY(name, handler) tool_handler handler;
+#include "tool/capabilities.def"
+#undef CAPABILITY
 
 tool_handler *tool_capability_find(const char *name); /* NULL: not implemented */
