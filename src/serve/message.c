@@ -144,11 +144,16 @@ char *rpc_result_line(yyjson_mut_doc *doc, const rpc_id *id, yyjson_mut_val *res
   return yyjson_mut_obj_add_val(doc, root, "result", result) ? line_of(doc, root, len) : NULL;
 }
 
-char *rpc_notification_line(yyjson_mut_doc *doc, const char *method, yyjson_mut_val *params, size_t *len) {
-  yyjson_mut_val *root = envelope(doc, NULL);
+char *rpc_request_line(yyjson_mut_doc *doc, const rpc_id *id, const char *method, yyjson_mut_val *params,
+                       size_t *len) {
+  yyjson_mut_val *root = envelope(doc, id);
   bool fine = yyjson_mut_obj_add_str(doc, root, "method", method) &&
               yyjson_mut_obj_add_val(doc, root, "params", params);
   return fine ? line_of(doc, root, len) : NULL;
+}
+
+char *rpc_notification_line(yyjson_mut_doc *doc, const char *method, yyjson_mut_val *params, size_t *len) {
+  return rpc_request_line(doc, NULL, method, params, len);
 }
 
 static char *error_line(yyjson_mut_doc *doc, const rpc_id *id, int code, const char *message, size_t *len) {

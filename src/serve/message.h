@@ -1,8 +1,7 @@
 /* message.h - JSON-RPC 2.0 messages: what a line asks for, and the lines that answer.
  *
  * Foreign bytes are parsed by yyjson; what is not a request by name with an id is refused here, so methods
- * see only well-formed ones. Requests of our own to the client would need nothing but a writer beside these:
- * their answers are told apart already (RPC_RESPONSE). */
+ * see only well-formed ones. */
 #pragma once
 
 #include "base/defs.h"
@@ -57,5 +56,7 @@ extern const yyjson_alc RPC_ALLOC;
 /* Whole lines, newline included, made in `doc`, whose root they become. The caller's (mem_free); NULL: out of
  * memory. */
 char *rpc_result_line(yyjson_mut_doc *doc, const rpc_id *id, yyjson_mut_val *result, size_t *len);
+char *rpc_request_line(yyjson_mut_doc *doc, const rpc_id *id, const char *method, yyjson_mut_val *params,
+                       size_t *len);
 char *rpc_notification_line(yyjson_mut_doc *doc, const char *method, yyjson_mut_val *params, size_t *len);
 char *rpc_error_line(const rpc_id *id, int code, const char *message, size_t *len);

@@ -104,6 +104,7 @@ static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
   serve_box *box = mem_zalloc(sizeof *box);
   if (box == NULL) return err_no_memory(err);
   list_init(&box->sinks);
+  box->server = s;
   box->timeout_ms = (uint32_t)w->timeout;
   box->name = mem_strdup(w->name);
   cay_status status = box->name != NULL ? new_sandbox(s, w, &box->sandbox, err) : err_no_memory(err);

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "serve/ask.h"
 #include "serve/run.h"
 #include "serve/text.h"
 
@@ -107,6 +108,7 @@ static void stop(run *r) {
 void runs_end(server *s, serve_box *box, int wait_ms) {
   struct timespec until = clock_timespec(clock_mono_ns() + wait_ms * NS_PER_MS);
   int waited = 0;
+  asks_end(s, box); /* the answers that runs wait for would come through the thread that waits here */
   pthread_mutex_lock(&s->mu);
   LIST_EACH (r, &s->runs, run, in_server) {
     if (box == NULL || r->box == box) stop(r);

@@ -1,5 +1,5 @@
 /* server.c - a line in, an answer out; the life of a server. */
-#include "serve/server.h"
+#include "serve/ask.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -116,9 +116,7 @@ bool server_line(server *s, const char *data, size_t len) {
   case RPC_NOTIFICATION:
     server_log(s, CAY_LOG_WARN, "the notification %.60s was ignored: requests need an id", m.method);
     break;
-  case RPC_RESPONSE:
-    server_log(s, CAY_LOG_WARN, "a response that nobody waits for was ignored, id %.60s", m.id.text);
-    break;
+  case RPC_RESPONSE: asks_answer(s, &m); break;
   case RPC_BAD: server_send_error(s, &m.id, m.code, m.why); break;
   }
   rpc_message_free(&m);
@@ -142,6 +140,7 @@ cay_status server_open(server *s, const serve_options *options, cay_error *err) 
   list_init(&s->engines);
   list_init(&s->boxes);
   list_init(&s->runs);
+  list_init(&s->asks);
   return CAY_OK;
 }
 

@@ -20,23 +20,31 @@ typedef struct serve_engine {
   cay_engine *engine;
 } serve_engine;
 
+typedef struct server server;
+
 typedef struct serve_box {
   list in_server;
+  server *server;
   char *name; /* "" for the one of the plain form */
   cay_sandbox *sandbox;
   uint32_t timeout_ms; /* of a run that names none */
   uint32_t runs;       /* under way */
+  bool ending;         /* asks nothing any more; with server.mu */
   list sinks;          /* method_run.c */
 } serve_box;
 
-typedef struct server {
+struct server {
   serve_options options;
   line_writer out;
   thread_pool *waiters;
   pthread_mutex_t mu;
   pthread_cond_t changed; /* a run ended, its client took output, or the server ends */
   list engines, boxes, runs;
-} server;
+  list asks; /* ask.c, like these */
+  uint32_t ask_count;
+  uint64_t ask_last;
+  bool ending; /* asks nothing any more */
+};
 
 CAY_CHECK cay_status server_open(server *s, const serve_options *options, cay_error *err);
 

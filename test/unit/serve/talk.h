@@ -13,6 +13,7 @@ typedef struct talk {
   size_t held_len;
   char line[1 << 17]; /* the last one heard */
   int lost;           /* answers that the log says were lost */
+  int ignored;        /* responses to nothing */
   int alive;          /* in the library, before */
   bool goes_on;       /* what server_line said last */
 } talk;
