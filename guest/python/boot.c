@@ -6,6 +6,7 @@
 
 #include "driver.h"
 #include "embedded.h"
+#include "settle.h"
 #include "start.h"
 
 static PyStatus preinitialize(void) {
@@ -75,11 +76,11 @@ static int run_source(const char *source) {
   return done ? 0 : -1;
 }
 
+static int collect(void) { return run_source("import gc\ngc.collect()\n"); }
+
 static int settle(void) {
-  static const char source[] = "import gc\n"
-                               "gc.collect()\n"
-                               "gc.freeze()\n";
-  return run_source(source);
+  if (settle_warm_up() < 0 || collect() < 0 || settle_objects() < 0) return -1;
+  return run_source("import gc\ngc.freeze()\n");
 }
 
 int EXPORT(cay_boot)(void) {

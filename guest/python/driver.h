@@ -59,7 +59,8 @@ extern PyObject *error_stopped;  /* cay.Stopped */
 
 /* execute.c */
 void execute(fields *request, reply *r);
-PyObject *user_names(void); /* the dictionary of __main__, borrowed; NULL with an exception */
+void execute_forget_sources(void); /* of all cells */
+PyObject *user_names(void);        /* the dictionary of __main__, borrowed; NULL with an exception */
 
 /* report.c: an exception as fields. */
 void report_exception(reply *r, PyObject *cell); /* takes the exception that is set; `cell` may be NULL */

@@ -75,6 +75,11 @@ static PyObject *source_cache(void) {
   return cache;
 }
 
+void execute_forget_sources(void) {
+  PyObject *cache = source_cache();
+  while (cache && sources.count) forget_oldest_source(cache);
+}
+
 /* Every line ends with a newline there, the last one too. */
 static PyObject *split_lines(PyObject *source) {
   PyObject *lines = PyUnicode_Splitlines(source, 1);

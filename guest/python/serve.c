@@ -30,7 +30,7 @@ static int begin(uint32_t op) {
   if (begun) return 0;
   PyObject *fresh = helper_call("process", "begin_session", "()");
   Py_XDECREF(fresh);
-  if (!fresh || stop_install() < 0 || module_add_builtins() < 0) return -1;
+  if (!fresh || stop_install() < 0) return -1;
   if (op != OP_GREET && reseed("", 0) < 0) return -1;
   begun = true;
   return 0;
@@ -48,18 +48,24 @@ static int greet(fields *request) {
   PyObject *entries = PyList_New(0), *set = NULL;
   field f, seed = { 0 };
   while (entries && fields_next(request, &f)) {
-    if (f.tag == TAG_SEED) seed = f;
-    else if (f.tag == TAG_ENV && append(entries, &f) < 0) Py_CLEAR(entries);
+    if (f.tag == TAG_SEED)
+      seed = f;
+    else if (f.tag == TAG_ENV && append(entries, &f) < 0)
+      Py_CLEAR(entries);
   }
-  if (entries) set = PyList_GET_SIZE(entries) ? helper_call("process", "set_environment", "(O)", entries) : Py_NewRef(entries);
+  if (entries)
+    set = PyList_GET_SIZE(entries) ? helper_call("process", "set_environment", "(O)", entries)
+                                   : Py_NewRef(entries);
   Py_XDECREF(entries);
   Py_XDECREF(set);
   return set ? reseed(seed.data ? seed.data : "", seed.len) : -1;
 }
 
 static void serve_greeting(fields *request, reply *r) {
-  if (greet(request) < 0) report_exception(r, NULL);
-  else reply_u32(r, TAG_STATUS, STATUS_OK);
+  if (greet(request) < 0)
+    report_exception(r, NULL);
+  else
+    reply_u32(r, TAG_STATUS, STATUS_OK);
 }
 
 static void dispatch(uint32_t op, fields *request, reply *r) {

@@ -39,7 +39,7 @@ static PyObject *raise_stopped(PyObject *self, PyObject *arguments) {
 static PyMethodDef raise_method = { "stop", raise_stopped, METH_VARARGS, NULL };
 
 static int set_handler(void) {
-  PyObject *signals = PyImport_ImportModule("signal");
+  PyObject *signals = PyImport_ImportModule("_signal");
   PyObject *handler = signals ? PyCFunction_New(&raise_method, NULL) : NULL;
   PyObject *old = handler ? PyObject_CallMethod(signals, "signal", "iO", STOP_SIGNAL, handler) : NULL;
   Py_XDECREF(old);

@@ -156,10 +156,20 @@ static PyObject *input_of_descriptor(void) {
   return open_stream(&in);
 }
 
+/* As exit() leaves it. */
+static bool is_closed(PyObject *stream) {
+  static PyObject *name;
+  if (!name) name = PyUnicode_InternFromString("closed");
+  PyObject *closed = name ? PyObject_GetAttr(stream, name) : NULL;
+  if (!closed) PyErr_Clear();
+  Py_XDECREF(closed);
+  return closed && Py_IsTrue(closed);
+}
+
 int streams_begin(const field *input) {
-  if (!input && !input_read) return 0;
   PyObject *current = PySys_GetObject("stdin");
-  if (current != own_input) return 0; /* the user has put another there */
+  if (!current || current != own_input) return 0; /* the user has put another there */
+  if (!input && !input_read && !is_closed(current)) return 0;
   PyObject *stream = input ? input_of(input) : input_of_descriptor();
   if (!stream) return -1;
   int set = PySys_SetObject("__stdin__", stream);

@@ -1,5 +1,7 @@
 """What an interpreter that came out of an image must learn anew in its process."""
 
+import asyncio
+import builtins
 import os
 import random
 import signal
@@ -35,10 +37,26 @@ def begin_session() -> None:
         sys.path.insert(0, "")
 
 
+def rehearse() -> None:
+    """What the first request of a copy does, while the image is made."""
+    entries = [name + b"=" + value for name, value in os.environb.items()]
+    set_environment(entries)
+    reseed(b"rehearsal")
+    begin_session()
+
+
+def end_rehearsal() -> None:
+    """Nothing of it is left."""
+    sys.path.remove("")
+    asyncio.set_event_loop_policy(None)
+
+
 def begin_program(entries: list[bytes], user_site: bool, interruptible: bool) -> None:
     """Before a program runs: the environment, signals, and what was given by options and variables."""
     set_environment(entries)
     reseed(b"")
+    for name in ("invoke", "list_callbacks"):
+        builtins.__dict__.pop(name, None)
     signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

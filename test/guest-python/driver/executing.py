@@ -117,6 +117,7 @@ def test_system_exit_has_its_code(d):
         reply = d.run(code)
         assert reply.status == EXITED and reply.number(EXIT) == number, (code, reply)
     assert d.run("import sys; sys.exit('bye')").err == "bye\n"
+    d.fails("input()", "EOFError")
     assert d.value("1") == "1"
 
 

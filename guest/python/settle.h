@@ -1,0 +1,13 @@
+/* settle.h - making an interpreter cheap to copy.
+ *
+ * A copy shares its memory with the image until it writes. Most of what the first cells of a copy would write
+ * is no news: counts of references that go up and down, caches that fill, code that specializes itself. Here
+ * it is written once, for all. */
+#pragma once
+
+/* Serves the kinds of requests that there are, some dozens of times, and forgets them. 0, or -1 with an
+ * exception. */
+int settle_warm_up(void);
+
+/* Every object that there is lives forever: nobody counts references to it any more. */
+int settle_objects(void);
