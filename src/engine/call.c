@@ -72,6 +72,7 @@ static enum eng_end end_of(eng_instance *i, wasmtime_error_t *error, wasm_trap_t
 
 enum eng_end eng_call(eng_instance *i, const eng_func *func, eng_val *values) {
   eng_func f = *func;
+  if (__builtin_expect(i->asleep, 0)) eng_wake(i);
   if (i->trap != NULL || i->error != NULL) {
     eng_drop_trap(i);
     drop_exception(i);

@@ -15,37 +15,21 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/image_inner.h"
+#include "engine/saved.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
 enum {
-  REBASE_MIN = 1 << 20,     /* bytes of new copies below which an image of its own is not considered */
-  SETTLE_MIN = 1 << 18,     /* likewise, when there is time */
-  HOT_MAX = 1024,           /* pages */
-  HOT_IDLE = 8,             /* a hot page that did not change so often in a row is protected again */
-  HOT = 0x80,               /* in `heat`: hot, and how often it did not change; else the round it was seen */
-  DROP_MIN = 64 * MEM_PAGE, /* a run so long is dropped at a rollback, not copied back, */
+  REBASE_MIN = 1 << 20,         /* bytes of new copies below which an image of its own is not considered */
+  SETTLE_MIN = 1 << 18,         /* likewise, when there is time */
+  DROP_MIN = 64 * MEM_PAGE,     /* a run so long is dropped at a rollback, not copied back, */
   DROP_TOTAL = 1024 * MEM_PAGE, /* if there is so much in all */
-};
-
-struct eng_saved {
-  uint8_t *copies;    /* sparse, as long as the memory; NULL when pages is 0 */
-  uint64_t *has_copy; /* one bit a page */
-  uint8_t *heat;
-  size_t pages; /* how far these three reach */
-  size_t copy_count, hot_count;
-  unsigned round;
-  wasmtime_val_t globals[];
 };
 
 static const uint8_t zeros[MEM_PAGE];
 
 /* ---- the checkpoint of one page ---- */
-
-static bool has_copy(const struct eng_saved *s, size_t page) {
-  return s != NULL && page < s->pages && (s->has_copy[page / 64] >> page % 64 & 1) != 0;
-}
 
 static bool in_image(const eng_instance *i, size_t page) {
   return i->image != NULL && page < i->image->len / MEM_PAGE;
@@ -57,42 +41,20 @@ static bool image_is_ours(const eng_instance *i, size_t page) {
 }
 
 static const uint8_t *saved_page(const eng_instance *i, size_t page) {
-  if (has_copy(i->saved, page)) return i->saved->copies + page * MEM_PAGE;
+  if (eng_has_copy(i->saved, page)) return i->saved->copies + page * MEM_PAGE;
   return in_image(i, page) ? i->image->master + page * MEM_PAGE : zeros;
 }
 
 static void save_page(eng_instance *i, size_t page, const uint8_t *now) {
   struct eng_saved *s = i->saved;
   uint8_t *to = s->copies + page * MEM_PAGE;
-  if (!has_copy(s, page) && image_is_ours(i, page)) {
+  if (!eng_has_copy(s, page) && image_is_ours(i, page)) {
     to = i->image->own + page * MEM_PAGE;
     if (eng_page_is_zero(to)) i->image->stored += MEM_PAGE;
-  } else if (!has_copy(s, page)) {
-    s->has_copy[page / 64] |= UINT64_C(1) << page % 64;
-    s->copy_count++;
+  } else if (!eng_has_copy(s, page)) {
+    eng_set_copy(s, page);
   }
   memcpy(to, now, MEM_PAGE);
-}
-
-/* ---- hot pages ---- */
-
-static bool is_hot(const struct eng_saved *s, size_t page) {
-  return page < s->pages && (s->heat[page] & HOT) != 0;
-}
-
-/* Written in two rounds one after the other: hot. */
-static void warm(struct eng_saved *s, size_t page, bool changed) {
-  uint8_t *heat = &s->heat[page], now = (uint8_t)(s->round % HOT);
-  if ((*heat & HOT) != 0) {
-    *heat = changed ? HOT : (uint8_t)(*heat + 1);
-    if (*heat < HOT + HOT_IDLE) return;
-    s->hot_count--;
-    *heat = now;
-  } else if (changed) {
-    bool again = *heat == (now + HOT - 1) % HOT && s->round > 1 && s->hot_count < HOT_MAX;
-    s->hot_count += again;
-    *heat = again ? HOT : now;
-  }
 }
 
 /* ---- one walk over what may have been written ---- */
@@ -115,7 +77,7 @@ static void protect_cold(struct walk *w) {
 }
 
 static void leave_page(struct walk *w, size_t page) {
-  if (is_hot(w->i->saved, page)) {
+  if (eng_is_hot(w->i->saved, page)) {
     protect_cold(w);
     return;
   }
@@ -130,7 +92,7 @@ static bool visit_page(struct walk *w, size_t page) {
   if (w->way == COMPARE) return !changed;
   if (changed && w->way == SAVE) save_page(w->i, page, now);
   if (changed && w->way == RESTORE) memcpy(now, saved, MEM_PAGE);
-  if (page < w->i->saved->pages) warm(w->i->saved, page, changed);
+  if (page < w->i->saved->pages) eng_warm(w->i->saved, page, changed);
   leave_page(w, page);
   return true;
 }
@@ -140,7 +102,7 @@ static bool visit_page(struct walk *w, size_t page) {
 static bool drop_run(struct walk *w, size_t page, size_t end) {
   const struct eng_saved *s = w->i->saved;
   for (size_t from; page < end; page++) {
-    for (from = page; page < end && !has_copy(s, page);) page++;
+    for (from = page; page < end && !eng_has_copy(s, page);) page++;
     if (page > from &&
         madvise(w->i->head.base + from * MEM_PAGE, (page - from) * MEM_PAGE, MADV_DONTNEED) != 0)
       return false;
@@ -207,64 +169,13 @@ static bool walk(const struct runs *r, enum way way) {
   return same;
 }
 
-/* ---- room for it: made before anything is changed, so that nothing can fail afterwards ---- */
-
-static void *reserve(size_t len) {
-  if (mem_fault_here()) return MAP_FAILED;
-  return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
-static cay_status grow_copies(struct eng_saved *s, size_t pages, cay_error *err) {
-  void *copies = s->copies == NULL ? reserve(pages * MEM_PAGE)
-                 : mem_fault_here()
-                     ? MAP_FAILED
-                     : mremap(s->copies, s->pages * MEM_PAGE, pages * MEM_PAGE, MREMAP_MAYMOVE);
-  if (copies == MAP_FAILED) return err_no_memory(err);
-  (void)madvise(copies, pages * MEM_PAGE, MADV_NOHUGEPAGE);
-  s->copies = copies;
-  return CAY_OK;
-}
-
-static cay_status grow(struct eng_saved *s, size_t pages, cay_error *err) {
-  if (pages <= s->pages) return CAY_OK;
-  uint64_t *bits = mem_realloc_array(s->has_copy, pages / 64 + 1, sizeof *bits);
-  if (bits == NULL) return err_no_memory(err);
-  s->has_copy = bits;
-  uint8_t *heat = mem_realloc(s->heat, pages);
-  if (heat == NULL) return err_no_memory(err);
-  s->heat = heat;
-  S_TRY(grow_copies(s, pages, err));
-  size_t words = s->pages == 0 ? 0 : s->pages / 64 + 1;
-  memset(bits + words, 0, (pages / 64 + 1 - words) * sizeof *bits);
-  memset(heat + s->pages, 0, pages - s->pages);
-  s->pages = pages;
-  return CAY_OK;
-}
-
-static void forget_copies(struct eng_saved *s) {
-  if (s->pages == 0) return;
-  (void)madvise(s->copies, s->pages * MEM_PAGE, MADV_DONTNEED);
-  memset(s->has_copy, 0, (s->pages / 64 + 1) * sizeof *s->has_copy);
-  memset(s->heat, 0, s->pages);
-  s->copy_count = s->hot_count = 0;
-  s->round = 0;
-}
-
-void eng_saved_drop(eng_instance *i) {
-  struct eng_saved *s = i->saved;
-  if (s == NULL) return;
-  if (s->copies != NULL) (void)munmap(s->copies, s->pages * MEM_PAGE);
-  mem_free(s->has_copy);
-  mem_free(s->heat);
-  mem_free(s);
-  i->saved = NULL;
-}
+/* ---- room, made before anything is changed, so that nothing can fail afterwards ---- */
 
 static cay_status prepare(eng_instance *i, cay_error *err) {
   if (i->saved == NULL)
     i->saved = mem_zalloc(sizeof *i->saved + eng_globals_count(i->module) * sizeof *i->saved->globals);
   if (i->saved == NULL) return err_no_memory(err);
-  return grow(i->saved, eng_memory_len(i) / MEM_PAGE, err);
+  return eng_saved_grow(i->saved, eng_memory_len(i) / MEM_PAGE, err);
 }
 
 /* ---- an image of its own ---- */
@@ -278,7 +189,7 @@ struct fresh {
 static bool count_fresh(void *ctx, size_t offset, size_t len) {
   struct fresh *f = ctx;
   for (size_t page = offset / MEM_PAGE, end = page + len / MEM_PAGE; page < end; page++)
-    f->pages += !has_copy(f->i->saved, page) && !image_is_ours(f->i, page);
+    f->pages += !eng_has_copy(f->i->saved, page) && !image_is_ours(f->i, page);
   return true;
 }
 
@@ -294,7 +205,7 @@ static cay_status rebase(eng_instance *i, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
   S_TRY(eng_freeze(i, true, &image, err));
   S_TRY(eng_overlay(i, image, err));
-  forget_copies(i->saved);
+  eng_saved_forget(i->saved);
   return CAY_OK;
 }
 
@@ -333,6 +244,7 @@ static cay_status check(eng_instance *i, cay_error *err) {
 
 cay_status eng_checkpoint(eng_instance *i, cay_error *err) {
   S_TRY(check(i, err));
+  if (i->asleep) eng_wake(i);
   bool first = i->saved == NULL;
   cay_status status = prepare(i, err);
   if (status == CAY_OK) status = save(i, err);
@@ -344,6 +256,7 @@ cay_status eng_rollback(eng_instance *i, cay_error *err) {
   if (i->saved == NULL) return eng_instance_reset(i, err);
   assert(i->depth == 0);
   eng_drop_trap(i);
+  if (i->asleep) eng_wake(i);
   struct runs runs;
   find_runs(i, &runs);
   if (!walk(&runs, RESTORE)) return err_set(err, CAY_IO, "rolling an instance back");
@@ -356,7 +269,7 @@ cay_status eng_rollback(eng_instance *i, cay_error *err) {
 static bool drop_double(void *ctx, size_t offset, size_t len) {
   eng_instance *i = ctx;
   for (size_t page = offset / MEM_PAGE, end = page + len / MEM_PAGE, from; page < end; page++) {
-    for (from = page; page < end && !has_copy(i->saved, page);) page++;
+    for (from = page; page < end && !eng_has_copy(i->saved, page);) page++;
     if (page > from)
       eng_pages_drop(i->watched ? i->module->engine : NULL, i->head.base + from * MEM_PAGE,
                      (page - from) * MEM_PAGE);
@@ -364,10 +277,32 @@ static bool drop_double(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
+/* Until the next call the instance's own pages are what it would go back to, so their copies can go. */
+static void sleep_until_called(eng_instance *i) {
+  struct eng_saved *s = i->saved;
+  if (s->copy_count == 0) return;
+  (void)madvise(s->copies, s->pages * MEM_PAGE, MADV_DONTNEED);
+  i->asleep = true;
+}
+
+void eng_wake(eng_instance *i) {
+  struct eng_saved *s = i->saved;
+  i->asleep = false;
+  for (size_t page = 0, from; page < s->pages; page++) {
+    if (s->has_copy[page / 64] == 0) page |= 63;
+    for (from = page; page < s->pages && eng_has_copy(s, page);) page++;
+    size_t len = (page - from) * MEM_PAGE;
+    if (len == 0) continue;
+    if (len >= POPULATE_MIN) (void)madvise(s->copies + from * MEM_PAGE, len, MADV_POPULATE_WRITE);
+    memcpy(s->copies + from * MEM_PAGE, i->head.base + from * MEM_PAGE, len);
+  }
+}
+
 cay_status eng_instance_settle(eng_instance *i, cay_error *err) {
   S_TRY(eng_checkpoint(i, err));
   if (i->saved->copy_count * MEM_PAGE >= SETTLE_MIN && worth_an_image(i, 0, 0)) return rebase(i, err);
   (void)eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), drop_double, i);
+  sleep_until_called(i);
   return CAY_OK;
 }
 
@@ -393,6 +328,6 @@ static bool count_bytes(void *ctx, size_t offset, size_t len) {
 uint64_t eng_instance_private_len(eng_instance *i) {
   uint64_t bytes = 0;
   if (!eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), count_bytes, &bytes)) return 0;
-  if (i->saved != NULL) bytes += i->saved->copy_count * MEM_PAGE;
+  if (i->saved != NULL && !i->asleep) bytes += i->saved->copy_count * MEM_PAGE;
   return bytes + (image_is_ours(i, 0) ? i->image->stored : 0);
 }

@@ -26,10 +26,10 @@ cay_status eng_checkpoint(eng_instance *instance, cay_error *err) CHECKED;
  * neither is there. CAY_IO: the instance is in pieces and can only be freed. */
 cay_status eng_rollback(eng_instance *instance, cay_error *err) CHECKED;
 
-/* A checkpoint for an instance that will not be called for a while. Memory that is held twice is given back
- * as far as that is possible, and a later eng_image_freeze or eng_instance_fork finds little to copy. Costs
- * up to a copy of the memory, and after it the pages are mapped again as the guest touches them. Errors as
- * eng_checkpoint; the checkpoint is made then if possible. */
+/* A checkpoint for an instance that will not be called for a while. Memory that is held twice is given back,
+ * and a later eng_image_freeze or eng_instance_fork finds little to copy. Costs up to a copy of the memory,
+ * and the next call begins with some 0.1 ms of making up for it. What the host writes into the memory before
+ * that call belongs to the checkpoint. Errors as eng_checkpoint; the checkpoint is made then if possible. */
 cay_status eng_instance_settle(eng_instance *instance, cay_error *err) CHECKED;
 
 /* Bytes of the host's memory that nobody shares with this instance: pages of its own, copies for its

@@ -170,6 +170,7 @@ struct eng_instance {
   eng_image *origin;       /* what it was made from, or NULL: for eng_instance_reset */
   struct eng_saved *saved; /* its checkpoint, or NULL: checkpoint.c */
   bool watched;            /* pages.c says what was written in the whole of the memory */
+  bool asleep;             /* its checkpoint has no copies until it is called: eng_instance_settle */
   unsigned depth;          /* calls under way */
   unsigned forks;          /* children it had since its memory was last mapped from an image */
   bool unwinding;          /* somebody answered ENG_UNWIND and the outermost frames are not gone yet */
@@ -220,5 +221,6 @@ void eng_pages_protect(const eng_engine *engine, uint8_t *base, size_t len);
 /* Gives them back: they are what is mapped there again. `watcher`: NULL when the range is not watched. */
 void eng_pages_drop(const eng_engine *watcher, uint8_t *base, size_t len);
 
-/* ---- checkpoint.c ---- */
-void eng_saved_drop(eng_instance *instance);
+/* ---- checkpoint.c, saved.c ---- */
+void eng_saved_drop(eng_instance *instance); /* what it was to go back to */
+void eng_wake(eng_instance *instance);       /* it was `asleep` */

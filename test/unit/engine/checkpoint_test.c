@@ -342,6 +342,13 @@ struct worker {
   pthread_t thread;
 };
 
+/* What the host writes before a settled instance is called again is not undone. */
+static bool call_it(eng_instance *i) {
+  eng_func f;
+  eng_val value = { .i32 = 0 };
+  return eng_func_find(i, "load", "i:i", &f) && eng_call(i, &f, &value) == ENG_RETURNED;
+}
+
 /* Writes all over its instance, keeps some of it, undoes some of it, forks and drops what it forked. */
 static void *work(void *ctx) {
   struct worker *w = ctx;
@@ -355,9 +362,10 @@ static void *work(void *ctx) {
     eng_instance *child = NULL;
     if (step % 4 == 0 && status == CAY_OK)
       status = eng_instance_fork(i, &(eng_instance_options){ 0 }, &child, NULL);
+    same = call_it(i);
     for (int n = 0; n < 60; n++) eng_memory(i)[dice(&state) % len] = (uint8_t)dice(&state);
     if (step % 3 != 0 && status == CAY_OK) status = eng_rollback(i, NULL);
-    if (step % 3 != 0) same = memcmp(saved, eng_memory(i), len) == 0;
+    if (step % 3 != 0) same = same && memcmp(saved, eng_memory(i), len) == 0;
     if (child != NULL) same = same && memcmp(saved, eng_memory(child), len) == 0;
     same = same && status == CAY_OK;
     eng_instance_free(child);
@@ -468,6 +476,44 @@ TEST(a_settled_instance_shares_its_memory_with_its_images_and_forks) {
     eng_image_unref(image);
     eng_image_unref(again);
     free(settled.bytes);
+    eng_instance_free(i);
+    base_free(&b);
+  }
+}
+
+TEST(a_settled_instance_holds_nothing_twice_until_it_is_called) {
+  for (enum host host = 0; host < SAYS_NOTHING; host++) {
+    base b = base_on(host, ENG_STOP_PROTECT);
+    eng_instance *i = thawed(b.image);
+    for (int32_t p = 0; p < 50; p++) store(i, p * PAGE, -p);
+    checkpoint(i);
+    EXPECT(eng_instance_private_len(i) >= 100 * PAGE);
+    EXPECT_EQ(eng_instance_settle(i, NULL), CAY_OK);
+    EXPECT(eng_instance_private_len(i) < 60 * PAGE);
+    copy settled = copy_of(i); /* calls it */
+    EXPECT(eng_instance_private_len(i) >= 100 * PAGE);
+    touch(i, 0, 60);
+    rollback(i);
+    expect_copy(i, &settled);
+
+    EXPECT_EQ(eng_instance_settle(i, NULL), CAY_OK);
+    rollback(i);
+    expect_copy(i, &settled);
+    EXPECT_EQ(eng_instance_settle(i, NULL), CAY_OK);
+    checkpoint(i);
+    EXPECT_EQ(eng_instance_settle(i, NULL), CAY_OK);
+    eng_instance *child = forked(i);
+    expect_copy(child, &settled);
+    eng_image *image = frozen(i);
+    eng_instance *other = thawed(image);
+    expect_copy(other, &settled);
+    EXPECT_EQ(eng_instance_reset(i, NULL), CAY_OK);
+    copy want = copy_of(b.w.instance);
+    expect_copy(i, &want);
+    free(settled.bytes), free(want.bytes);
+    eng_instance_free(other);
+    eng_image_unref(image);
+    eng_instance_free(child);
     eng_instance_free(i);
     base_free(&b);
   }
