@@ -65,7 +65,7 @@ units: build
 # ---- what runs inside ----
 
 guests: build
-	@CAY_JOBS=$(JOBS) guest/build --out build/guest --aot build/src/aot/cay-aot
+	@CAY_JOBS=$(JOBS) guest/build --out build/guest --aot build/src/aot/cay-aot --cay build/src/cli/cay
 	@ln -sfn ../../guest build/src/cay/guest
 
 # ---- using it ----

@@ -166,6 +166,12 @@ CAY_API void cay_image_free(cay_image *image);
 CAY_CHECK CAY_API cay_status cay_session_restore(cay_session *session, const cay_image *image,
                                                  cay_error *err);
 
+/* As a file: bounded and compact. Whoever loads one gets some state of the interpreter, checked to be whole,
+ * and nothing is believed of it: it can do what any guest can do. CAY_IO; CAY_CORRUPT; CAY_UNSUPPORTED: of
+ * another version. */
+CAY_CHECK CAY_API cay_status cay_image_save(const cay_image *image, const char *path, cay_error *err);
+CAY_CHECK CAY_API cay_status cay_image_load(cay_engine *engine, const char *language, const char *path,
+                                            cay_image **out, cay_error *err);
 CAY_API uint64_t cay_image_memory(const cay_image *image,
                                   uint64_t *stored); /* bytes; *stored: that are not zero */
 
@@ -180,6 +186,10 @@ typedef struct cay_image_options {
 
 CAY_CHECK CAY_API cay_status cay_image_build(cay_engine *engine, const cay_image_options *options,
                                              cay_image **out, cay_error *err);
+
+/* For whoever installs guests: as a file that engines map and believe, like compiled code. It belongs beside
+ * the program, under the name that the list of guests has for it. */
+CAY_CHECK CAY_API cay_status cay_image_install(const cay_image *image, const char *path, cay_error *err);
 
 #ifdef __cplusplus
 }

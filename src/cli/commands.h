@@ -10,6 +10,8 @@ enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_CAY = 125, EXIT_CANNOT_RUN = 126, EX
 int command_run(int argc, char **argv);
 int command_guests(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_python(int argc, char **argv);
+int command_image(int argc, char **argv);
 int command_serve(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);

@@ -12,12 +12,15 @@ static const char cay_help[] =
     "The sandbox sees nothing of this machine but what you give it.\n"
     "\n"
     "usage: cay run [OPTION]... COMMAND...\n"
-    "       cay guests | doctor | serve | help [COMMAND] | --version\n"
+    "       cay python [OPTION]... [-c CODE | -m MODULE | FILE | -] [ARGUMENT]...\n"
+    "       cay guests | doctor | serve | image | help [COMMAND] | --version\n"
     "\n"
     "  run       run a command in a new sandbox (`cay help run`)\n"
+    "  python    run Python in a new sandbox (`cay help python`)\n"
     "  guests    list the programs that a sandbox has\n"
     "  doctor    say what works on this machine, and what to do about what does not\n"
     "  serve     answer programs: JSON-RPC over standard input and output\n"
+    "  image     make an image of an interpreter that has already imported what is needed\n"
     "  help      explain a command\n"
     "\n"
     "First steps\n"
@@ -54,6 +57,29 @@ static const char run_help_end[] =
     "  cay run --json 'ls /nowhere' | jq .exit_code\n"
     "  cay run --env LANG --env MODE=test 'env | sort'\n"
     "  cay run --strace 'cat /etc/os-release' 2>trace.txt\n";
+
+static const char python_help[] =
+    "usage: cay python [OPTION]... [-c CODE | -m MODULE | FILE | -] [ARGUMENT]...\n"
+    "\n"
+    "Runs Python in a new sandbox, which is gone afterwards. FILE is a script of this machine, of which the sandbox\n"
+    "gets a copy in the folder it starts in. Everything else is as python3(1) has it: arguments, standard input,\n"
+    "exit code. The options before it are those of `cay run`: --in, --out, --mount, --env, --timeout, --memory, ...\n"
+    "\n"
+    "Examples\n"
+    "  cay python -c 'print(6 * 7)'\n"
+    "  cay python --timeout 5s script.py one two\n"
+    "  echo 'print(\"from a pipe\")' | cay python -\n"
+    "  cay python --in data.csv -c 'import csv; print(sum(1 for _ in csv.reader(open(\"data.csv\"))))'\n";
+
+static const char image_help[] =
+    "usage: cay image build [-c CODE] FILE\n"
+    "       cay image build --install FILE\n"
+    "       cay image info FILE\n"
+    "\n"
+    "build   starts an interpreter, runs CODE in it (imports, usually), and writes all of its memory to FILE. Sessions that\n"
+    "        begin as this image have the imports done. --install writes it in the form in which it stands beside the\n"
+    "        guests, as the build of cay needs it.\n"
+    "info    says how large an image is, and whether it fits this cay.\n";
 
 static const char guests_help[] =
     "usage: cay guests [--json]\n"
@@ -92,6 +118,10 @@ bool help_show(const char *command) {
     (void)fputs(run_help_start, stdout);
     request_help();
     (void)fputs(run_help_end, stdout);
+  } else if (strcmp(command, "python") == 0) {
+    (void)fputs(python_help, stdout);
+  } else if (strcmp(command, "image") == 0) {
+    (void)fputs(image_help, stdout);
   } else if (strcmp(command, "guests") == 0) {
     (void)fputs(guests_help, stdout);
   } else if (strcmp(command, "doctor") == 0) {

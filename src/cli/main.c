@@ -11,14 +11,15 @@ static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
 } commands[] = {
-  { "run", command_run },     { "guests", command_guests },   { "doctor", command_doctor },
-  { "serve", command_serve }, { "help", command_help },       { "--help", command_help },
-  { "-h", command_help },     { "version", command_version }, { "--version", command_version },
-  { "-V", command_version },
+  { "run", command_run },         { "guests", command_guests },     { "doctor", command_doctor },
+  { "serve", command_serve },     { "python", command_python },     { "image", command_image },
+  { "help", command_help },       { "--help", command_help },       { "-h", command_help },
+  { "version", command_version }, { "--version", command_version }, { "-V", command_version },
 };
 
 static int unknown(const char *word) {
-  static const char *const names[] = { "run", "guests", "doctor", "serve", "help", "version", NULL };
+  static const char *const names[] = { "run",   "python", "guests",  "doctor", "serve",
+                                       "image", "help",   "version", NULL };
   const char *near = say_nearest(word, names);
   if (near != NULL)
     say("there is no command %.60s; did you mean %s?", word, near);

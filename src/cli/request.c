@@ -218,6 +218,31 @@ cay_status request_parse(request *r, int argc, char **argv, cay_error *why) {
   return CAY_OK;
 }
 
+static const struct option *find_long(const char *word) {
+  size_t len = strcspn(word, "=");
+  for (size_t i = 0; long_options[i].name != NULL; i++)
+    if (strlen(long_options[i].name) == len && memcmp(long_options[i].name, word, len) == 0)
+      return &long_options[i];
+  return NULL;
+}
+
+/* 0: it is no option of ours; 1 or 2 words else. */
+static int option_words(const char *word) {
+  if (strncmp(word, "--", 2) == 0) {
+    const struct option *o = find_long(word + 2);
+    if (o == NULL) return 0;
+    return o->has_arg == required_argument && strchr(word, '=') == NULL ? 2 : 1;
+  }
+  if (word[0] != '-' || word[1] == '\0' || strchr("eCtqh", word[1]) == NULL) return 0;
+  return strchr("eCt", word[1]) != NULL && word[2] == '\0' ? 2 : 1;
+}
+
+int request_option_words(int argc, char *const *argv) {
+  int count = 0, more;
+  while (count < argc && (more = option_words(argv[count])) != 0) count += more;
+  return count < argc ? count : argc;
+}
+
 static void free_pairs(request_pairs *list) {
   for (size_t i = 0; i < list->count; i++) {
     free(list->items[i].from);

@@ -31,6 +31,10 @@ typedef struct request {
 CAY_CHECK cay_status request_parse(request *r, int argc, char **argv, cay_error *why);
 void request_free(request *r);
 
+/* How many of the words are options of `run` with their values, from the first on: for commands that put
+ * other words behind them. A `-c`, `-m` or `-` is none. */
+int request_option_words(int argc, char *const *argv);
+
 /* The line for the shell: one word as it is, several with a blank between. Yours (free); NULL: no memory. */
 char *request_line(const request *r);
 

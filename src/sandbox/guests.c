@@ -1,6 +1,7 @@
 #include "sandbox/guests.h"
 
 #include "base/alloc.h"
+#include "engine/image_file.h"
 #include "kernel/fs/base_tree.h"
 #include "sandbox/status.h"
 #include "sandbox/tar.h"
@@ -58,9 +59,27 @@ static cay_status load_program(cay_engine *e, const sb_entry *entry, sb_guest *g
   return abi_linux_image_new(module, (cay_slice){ g->wasm.data, g->wasm.len }, &g->image, err);
 }
 
+/* An image that is missing or does not fit is made anew when it is first needed. */
+static cay_status open_image(cay_engine *e, const sb_entry *entry, const sb_guest *g, cay_error *err) {
+  OWNED(eng_image_unref) eng_image *image = NULL;
+  cay_error why;
+  char *path = join(e->guest_dir, entry->image, "");
+  if (path == NULL) return err_no_memory(err);
+  cay_status status = eng_image_open(abi_linux_image_module(g->image), path, false, &image, &why);
+  mem_free(path);
+  if (status == CAY_OK) return abi_linux_image_set_boot(g->image, image, err);
+  if (status != CAY_NO_MEMORY && status != CAY_IO) {
+    sb_log(e, CAY_LOG_INFO, "guests", "%s: %s", g->public.path, why.message);
+    return CAY_OK;
+  }
+  if (err != NULL) *err = why;
+  return status;
+}
+
 static cay_status add_program(cay_engine *e, mem_builder *b, const sb_entry *entry, cay_error *err) {
   sb_guest *g = &e->guests->list[e->guests->count++];
   S_TRY(load_program(e, entry, g, err));
+  if (entry->image != NULL) S_TRY(open_image(e, entry, g, err));
   k_ret r = mem_builder_file(b, entry->path, 0755, 0, 0, g->wasm.data, g->wasm.len, NULL, NULL, g->image);
   return sb_status(err, r, entry->path);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { FIELDS_MAX = 5, ENTRIES_MAX = 65536 };
+enum { FIELDS_MAX = 6, ENTRIES_MAX = 65536 };
 
 /* Cuts one line into fields, in place. */
 static size_t split(char *line, char *fields[FIELDS_MAX]) {
@@ -32,8 +32,11 @@ static cay_status parse_line(char *fields[], size_t count, unsigned line, sb_ent
     out->kind = SB_TREE;
     return CAY_OK;
   }
-  if (strcmp(kind, "file") == 0 && count == 4) {
+  if (strcmp(kind, "file") == 0 && (count == 4 || count == 5)) {
     out->kind = SB_FILE;
+    out->image = count == 5 ? fields[4] : NULL;
+    if (out->image != NULL && !source_is_inside(out->image))
+      return err_set(err, CAY_CORRUPT, "line %u: %.100s is not inside the folder", line, out->image);
     out->epoch = strcmp(fields[3], "epoch") == 0;
     if (out->epoch || strcmp(fields[3], "protect") == 0) return CAY_OK;
     return err_set(err, CAY_CORRUPT, "line %u: \"%.40s\" is neither epoch nor protect", line, fields[3]);

@@ -4,8 +4,9 @@
  * folder of the manifest.
  *
  *   file  /bin/bash bash.wasm epoch      a program; how it is stopped while it computes: epoch or protect
- *   link  /bin/sh   /bin/dash            a symbolic link and its target
- *   tree  /usr/share/zoneinfo zoneinfo   a folder of plain files, copied name by name
+ *   file  /usr/bin/python3 python3.wasm protect python3.image     one that begins as an image
+ * (cay_image_install) link  /bin/sh   /bin/dash            a symbolic link and its target tree
+ * /usr/share/zoneinfo zoneinfo   a folder of plain files, copied name by name
  *
  * The folder is ours and trusted like our code, but a damaged one gives an error that names the line. */
 #pragma once
@@ -19,6 +20,7 @@ typedef struct sb_entry {
   const char *path;   /* in the sandbox */
   const char *source; /* the module, the target or the folder */
   bool epoch;         /* files: stopped through the epoch; else by page protection */
+  const char *image;  /* files: what its processes begin as; NULL: the module */
 } sb_entry;
 
 typedef struct sb_manifest {

@@ -1,9 +1,13 @@
 /* session_image.c - sessions as values (cay_session_freeze, cay_session_restore, cay_image_*). */
 #include "base/alloc.h"
+#include "engine/image_file.h"
+#include "sandbox/guests.h"
 #include "sandbox/language.h"
 #include "sandbox/session.h"
 
-#include <string.h>
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
 static cay_status image_new(eng_image *memory, cay_image **out, cay_error *err) {
   cay_image *image = mem_zalloc(sizeof *image);
@@ -26,6 +30,54 @@ uint64_t cay_image_memory(const cay_image *image, uint64_t *stored) {
   if (stored != NULL) *stored = eng_image_stored_len(image->memory);
   return eng_image_memory_len(image->memory);
 }
+
+/* ---- files ---- */
+
+static cay_status write_some(void *ctx, const void *data, size_t len, cay_error *err) {
+  return fwrite(data, 1, len, ctx) == len ? CAY_OK : err_errno(err, errno, "writing an image");
+}
+
+cay_status cay_image_save(const cay_image *image, const char *path, cay_error *err) {
+  FILE *file = fopen(path, "wbe");
+  if (file == NULL) return err_errno(err, errno, "%.150s", path);
+  cay_status status = eng_image_write(image->memory, write_some, file, err);
+  if (fclose(file) != 0 && status == CAY_OK) status = err_errno(err, errno, "writing %.150s", path);
+  if (status != CAY_OK) (void)unlink(path);
+  return status;
+}
+
+static cay_status read_some(void *ctx, void *out, size_t len, cay_error *err) {
+  FILE *file = ctx;
+  if (fread(out, 1, len, file) == len) return CAY_OK;
+  if (ferror(file) != 0) return err_errno(err, errno, "reading an image");
+  return err_set(err, CAY_CORRUPT, "the image is cut short");
+}
+
+cay_status cay_image_load(cay_engine *engine, const char *language, const char *path, cay_image **out,
+                          cay_error *err) {
+  enum { MEMORY_MAX = 1 << 30 };
+  const sb_language *l = sb_language_find(language);
+  k_image *program = l != NULL ? sb_guest_image(engine, l->program) : NULL;
+  if (program == NULL) return err_set(err, CAY_NOT_FOUND, "no such language is here");
+  FILE *file = fopen(path, "rbe");
+  if (file == NULL) {
+    int why = errno;
+    return why == ENOENT ? err_set(err, CAY_NOT_FOUND, "there is no file %.150s", path)
+                         : err_errno(err, why, "%.150s", path);
+  }
+  eng_image *memory = NULL;
+  cay_status status =
+      eng_image_read(abi_linux_image_module(program), read_some, file, MEMORY_MAX, &memory, err);
+  (void)fclose(file);
+  if (status != CAY_OK) return err_prefix(err, status, "%.100s", path);
+  return image_new(memory, out, err);
+}
+
+cay_status cay_image_install(const cay_image *image, const char *path, cay_error *err) {
+  return eng_image_save(image->memory, path, err);
+}
+
+/* ---- sessions ---- */
 
 cay_status cay_session_freeze(cay_session *s, cay_image **out, cay_error *err) {
   eng_image *memory = NULL;

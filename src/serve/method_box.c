@@ -1,7 +1,7 @@
 /* method_box.c - sandboxes: protocol, create, destroy, kill, usage. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "serve/server.h"
+#include "serve/python.h"
 
 #include <string.h>
 
@@ -104,6 +104,7 @@ static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
   serve_box *box = mem_zalloc(sizeof *box);
   if (box == NULL) return err_no_memory(err);
   list_init(&box->sinks);
+  list_init(&box->sessions);
   box->server = s;
   box->timeout_ms = (uint32_t)w->timeout;
   box->name = mem_strdup(w->name);
@@ -152,6 +153,7 @@ enum answer rpc_create(call *c) {
 enum answer rpc_destroy(call *c) {
   serve_box *box = c->box;
   runs_end(c->server, box, -1);
+  sessions_end(c->server, box);
   list_remove(&box->in_server);
   box_free(box);
   return answer_ok(c);

@@ -1,5 +1,6 @@
 /* server.c - a line in, an answer out; the life of a server. */
 #include "serve/ask.h"
+#include "serve/python.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -77,6 +78,11 @@ static enum answer dispatch(call *c, const char *name) {
   return m->fn(c);
 }
 
+static void end_all(server *s, int wait_ms) {
+  runs_end(s, NULL, wait_ms);
+  sessions_end(s, NULL);
+}
+
 /* False: the server is to end. */
 static bool answer_request(server *s, const rpc_message *m) {
   call c = { .server = s,
@@ -92,7 +98,7 @@ static bool answer_request(server *s, const rpc_message *m) {
   }
   server_log(s, CAY_LOG_DEBUG, "%.60s, id %.60s", m->method, m->id.text);
   enum answer a = dispatch(&c, m->method);
-  if (a == ANSWER_QUIT) runs_end(s, NULL, LAST_WORDS_MS);
+  if (a == ANSWER_QUIT) end_all(s, LAST_WORDS_MS);
   if (a == ANSWER_RESULT || a == ANSWER_QUIT) send_result(&c);
   if (a == ANSWER_ERROR) server_send_error(s, &m->id, c.code, c.why);
   yyjson_mut_doc_free(c.doc);
@@ -146,7 +152,7 @@ cay_status server_open(server *s, const serve_options *options, cay_error *err) 
 
 void server_close(server *s) {
   line_writer_end(&s->out, LAST_WORDS_MS);
-  runs_end(s, NULL, -1);
+  end_all(s, -1);
   thread_pool_free(s->waiters);
   LIST_EACH_SAFE (b, &s->boxes, serve_box, in_server) box_free(b);
   LIST_EACH_SAFE (e, &s->engines, serve_engine, in_server) engine_free(e);

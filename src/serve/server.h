@@ -31,6 +31,7 @@ typedef struct serve_box {
   uint32_t runs;       /* under way */
   bool ending;         /* asks nothing any more; with server.mu */
   list sinks;          /* method_run.c */
+  list sessions;       /* python.h */
 } serve_box;
 
 struct server {

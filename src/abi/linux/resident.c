@@ -2,12 +2,7 @@
 
 #include "abi/linux/life.h"
 #include "base/error.h"
-#if __has_include("engine/checkpoint.h")
 #include "engine/checkpoint.h"
-#else
-#define eng_checkpoint(i, err) ((void)(i), (void)(err), CAY_OK)
-#define eng_rollback eng_instance_reset
-#endif
 #include "engine/stop.h"
 
 #include <stdatomic.h>

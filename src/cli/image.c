@@ -1,0 +1,77 @@
+/* image.c - `cay image`: interpreters that have already started, as files. */
+#include "cli/commands.h"
+#include "cli/engine.h"
+#include "cli/say.h"
+
+#include <cay/session.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct wanted {
+  const char *code, *path;
+  bool install;
+} wanted;
+
+static int refuse(const char *why) {
+  say("%s", why);
+  say_hint("`cay help image` explains");
+  return EXIT_USAGE;
+}
+
+static double mib(uint64_t bytes) { return (double)bytes / (1 << 20); }
+
+static void describe(const char *path, const cay_image *image) {
+  uint64_t stored = 0, memory = cay_image_memory(image, &stored);
+  printf("%s: %.1f MiB of memory, of which %.1f MiB are not zero\n", path, mib(memory), mib(stored));
+}
+
+static cay_status build(cay_engine *engine, const wanted *w, cay_error *err) {
+  cay_image *image = NULL;
+  cay_status status = cay_image_build(engine, &CAY_INIT(cay_image_options, .code = w->code), &image, err);
+  if (status != CAY_OK) return status;
+  status = w->install ? cay_image_install(image, w->path, err) : cay_image_save(image, w->path, err);
+  if (status == CAY_OK) describe(w->path, image);
+  cay_image_free(image);
+  return status;
+}
+
+static cay_status info(cay_engine *engine, const wanted *w, cay_error *err) {
+  cay_image *image = NULL;
+  cay_status status = cay_image_load(engine, NULL, w->path, &image, err);
+  if (status == CAY_OK) describe(w->path, image);
+  cay_image_free(image);
+  return status;
+}
+
+static int with_engine(cay_status (*act)(cay_engine *engine, const wanted *w, cay_error *err),
+                       const wanted *w) {
+  cay_error err = { 0 };
+  cay_engine *engine = engine_open();
+  if (engine == NULL) return EXIT_WRONG;
+  cay_status status = act(engine, w, &err);
+  cay_engine_free(engine);
+  if (status == CAY_OK) return fflush(stdout) == 0 ? 0 : EXIT_WRONG;
+  say("%s", err.message);
+  return EXIT_WRONG;
+}
+
+int command_image(int argc, char **argv) {
+  static const struct option known[] = { { "install", no_argument, NULL, 'i' },
+                                         { "help", no_argument, NULL, 'h' },
+                                         { NULL, 0, NULL, 0 } };
+  wanted w = { 0 };
+  optind = 0;
+  opterr = 0;
+  for (int answer; (answer = getopt_long(argc, argv, "c:h", known, NULL)) != -1;) {
+    if (answer == 'h') return help_show("image") ? 0 : EXIT_WRONG;
+    if (answer == 'c') w.code = optarg;
+    if (answer == 'i') w.install = true;
+    if (answer == '?') return refuse("cay image knows -c CODE, --install and --help");
+  }
+  if (argc - optind != 2) return refuse("cay image wants build or info, and one file");
+  w.path = argv[optind + 1];
+  if (strcmp(argv[optind], "build") == 0) return with_engine(build, &w);
+  if (strcmp(argv[optind], "info") == 0) return with_engine(info, &w);
+  return refuse("cay image wants build or info");
+}
