@@ -165,7 +165,10 @@ static cay_status make_file(const char *path, cay_error *err) {
   struct stat st;
   if (errno != EEXIST) return err_errno(err, errno, "cannot be made");
   if (stat(path, &st) != 0) return err_errno(err, errno, "cannot be opened");
-  return S_ISREG(st.st_mode) ? CAY_OK : err_set(err, CAY_INVALID, "not a regular file");
+  if (!S_ISREG(st.st_mode)) return err_set(err, CAY_INVALID, "not a regular file");
+  /* SQLite would take so short a file for an empty one, and write over it. */
+  if (st.st_size > 0 && st.st_size < 512) return err_set(err, CAY_CORRUPT, "not a SQLite file");
+  return CAY_OK;
 }
 
 static cay_status connect(const tool_store_options *options, sqlite3 **out, cay_error *err) {

@@ -54,25 +54,30 @@ static void list(kv_call *call, enum tool_event_kind kind, int64_t by_default) {
 }
 
 /* Moments that passed while it was disabled are not made up for, except that of a task that never ran. */
-static int64_t moment_again(kv_call *call, int64_t next, int64_t minutes) {
-  if (minutes > 0) return kv_next_moment(next, kv_interval(minutes), call->now, NULL);
+static int64_t moment_again(kv_call *call, sqlite3_stmt *row) {
+  int64_t next = sqlite3_column_int64(row, 1), seconds = kv_interval(sqlite3_column_int64(row, 2));
+  if (seconds > 0) return kv_next_moment(sqlite3_column_int64(row, 3), seconds, call->now, NULL);
   if (next >= KV_NEVER) kv_invalid(call, "the task has run; schedule a new one");
   return next;
 }
 
-static void turn(kv_call *call, enum tool_event_kind kind, bool on) {
-  int64_t id = kv_id(call), next = 0;
-  bool found = false;
-  sqlite3_stmt *statement =
+/* The moment it has once it is switched. */
+static int64_t moment_of(kv_call *call, enum tool_event_kind kind, int64_t id, bool on) {
+  sqlite3_stmt *row =
       kv_use(call, SQL_JOB_MOMENTS, SQL_VALUES(sql_int(kind), sql_text(call->user), sql_int(id)));
-  if (kv_step(call, statement)) {
-    bool enabled = sqlite3_column_int(statement, 0) != 0;
-    next = sqlite3_column_int64(statement, 1);
-    if (on && !enabled) next = moment_again(call, next, sqlite3_column_int64(statement, 2));
-    found = true;
-    (void)sqlite3_reset(statement);
+  if (!kv_step(call, row)) {
+    kv_invalid(call, "there is no such %s: %lld", tool_event_kind_name(kind), (long long)id);
+    return 0;
   }
-  if (!found) kv_invalid(call, "there is no such %s: %lld", tool_event_kind_name(kind), (long long)id);
+  bool enabled = sqlite3_column_int(row, 0) != 0;
+  int64_t next = on && !enabled ? moment_again(call, row) : sqlite3_column_int64(row, 1);
+  (void)sqlite3_reset(row);
+  return next;
+}
+
+static void turn(kv_call *call, enum tool_event_kind kind, bool on) {
+  int64_t id = kv_id(call), next = moment_of(call, kind, id, on);
+  bool found;
   kv_add_row(call,
              kv_use(call, SQL_JOB_SWITCH,
                     SQL_VALUES(sql_int(kind), sql_text(call->user), sql_int(id), sql_int(on), sql_int(next),

@@ -21,9 +21,11 @@ static inline tool_store_options shelf_options(const char *path) {
   return (tool_store_options){ .path = path, .durability = TOOL_STORE_PROCESS, .rows_max = 20 };
 }
 
+/* A name that no file has yet. */
 static inline void shelf_path(char *out, size_t cap) {
-  static int count; /* a file of its own for every test */
-  (void)snprintf(out, cap, "%s/store-%d.db", test_dir(), ++count);
+  int count = 0;
+  do (void)snprintf(out, cap, "%s/store-%d.db", test_dir(), ++count);
+  while (access(out, F_OK) == 0);
 }
 
 static inline shelf *shelf_new(void) {
