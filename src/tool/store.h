@@ -54,12 +54,12 @@ typedef bool tool_due_fn(void *ctx, const tool_event *event);
 
 enum { TOOL_DUE_LEASE_S = 300, TOOL_DUE_RETRY_S = 60 };
 
-/* Calls `each` for everything due at `now` (seconds since 1970), earliest first. Each moment is delivered
- * once, by one process: it is claimed for TOOL_DUE_LEASE_S before the call and marked after. Twice only when
- * `each` answered false (offered again after TOOL_DUE_RETRY_S), took longer than the lease, or its process
- * ended between the call and the mark. A recurring one moves to its first moment after `now`; a `now` that is
- * smaller than before delivers nothing again. *delivered (may be NULL) counts the true answers, also on
- * failure. */
+/* Calls `each` for everything that is due at `now` (seconds since 1970) as it begins, earliest first. Each
+ * moment is delivered once, by one process: it is claimed for TOOL_DUE_LEASE_S before the call and marked
+ * after. Twice only when `each` answered false (offered again after TOOL_DUE_RETRY_S), took longer than the
+ * lease, or its process ended between the call and the mark. A recurring one moves to its first moment after
+ * `now`; a `now` that is smaller than before delivers nothing again. *delivered (may be NULL) counts the true
+ * answers, also on failure. */
 cay_status tool_store_due(tool_store *store, int64_t now, tool_due_fn *each, void *ctx, size_t *delivered,
                           cay_error *err) CHECKED;
 

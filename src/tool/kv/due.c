@@ -109,16 +109,26 @@ static cay_status finish(tool_store *store, const claim *c, int64_t now, cay_err
                  NULL, err);
 }
 
-/* One transaction: `done` (kind 0: none) gets its mark, and *c is the next. */
+/* One transaction: `done` (kind 0: none) gets its mark, and *c (NULL: no more is wanted) is the next. */
 static cay_status advance(tool_store *store, int64_t now, const claim *done, bool delivered, claim *c,
                           bool *found, cay_error *err) {
+  *found = false;
   S_TRY(sql_begin(store, err));
   if (done->event.kind != 0) S_TRY(delivered ? finish(store, done, now, err) : hold(store, done, now, err));
-  cay_status claimed = claim_first(store, now, c, found, err);
+  cay_status claimed = c != NULL ? claim_first(store, now, c, found, err) : CAY_OK;
   if (claimed == CAY_OK) return sql_commit(store, err);
   *found = false;
   IGNORED(sql_commit(store, NULL)); /* the mark, at least */
   return claimed;
+}
+
+static cay_status count_due(tool_store *store, int64_t now, int64_t *count, cay_error *err) {
+  sqlite3_stmt *row;
+  bool found;
+  S_TRY(sql_use(store, SQL_DUE_COUNT, SQL_VALUES(sql_int(now), sql_int(now + TOOL_DUE_LEASE_S)), &row, err));
+  S_TRY(sql_step(store, row, &found, err));
+  *count = found ? sqlite3_column_int64(row, 0) : 0;
+  return CAY_OK;
 }
 
 static cay_status smaller(tool_store *store, enum sql_name name, int64_t now, int64_t *moment,
@@ -159,23 +169,32 @@ cay_status tool_store_next(tool_store *store, int64_t now, int64_t *next, cay_er
   return status;
 }
 
+static cay_status count_locked(tool_store *store, int64_t now, int64_t *count, cay_error *err) {
+  S_TRY(check_now(now, err));
+  sql_lock(store);
+  cay_status status = count_due(store, now, count, err);
+  sql_unlock(store);
+  return status;
+}
+
+/* No more than were due at first: whoever is told may make new ones, for ever. When nothing is due, nobody
+ * has to wait for a writer to know. */
 cay_status tool_store_due(tool_store *store, int64_t now, tool_due_fn *each, void *ctx, size_t *delivered,
                           cay_error *err) {
   claim done = { 0 }, next = { 0 };
-  bool found = false, fine = false;
-  int64_t moment = INT64_MAX;
+  bool fine = false;
+  int64_t left = 0;
   size_t count = 0;
-  cay_status status = tool_store_next(store, now, &moment, err);
-  /* Nothing is due: nobody has to wait for a writer to know. */
-  for (bool go = status == CAY_OK && moment <= now; go; go = found) {
+  cay_status status = count_locked(store, now, &left, err);
+  for (bool found = status == CAY_OK && left > 0; found;) {
     sql_lock(store);
-    status = advance(store, now, &done, fine, &next, &found, err);
+    status = advance(store, now, &done, fine, left > 0 ? &next : NULL, &found, err);
     sql_unlock(store);
     claim_drop(&done);
-    if (status != CAY_OK) found = false;
-    if (!found) continue;
+    if (status != CAY_OK || !found) break;
     fine = each(ctx, &next.event);
     count += fine;
+    left--;
     done = next;
     next = (claim){ 0 };
   }

@@ -128,6 +128,18 @@ TEST(who_is_told_may_use_the_store_and_has_the_last_word) {
   shelf_free(s);
 }
 
+TEST(who_makes_new_ones_while_being_told_is_not_told_for_ever) {
+  shelf *s = shelf_new();
+  (void)ask(s, "reminders.create", "{\"title\":\"tea\",\"due_at\":900}");
+  EXPECT_EQ(count_of(meddle(s, "reminders.snooze", "{\"id\":1,\"due_at\":900}"), ";"), 1);
+  EXPECT_EQ(count_of(meddle(s, "reminders.create", "{\"title\":\"more\",\"due_at\":900}"), ";"), 1);
+  EXPECT_EQ(count_of(meddle(s, "reminders.delete_all", "{}"), ";"), 1);
+  (void)ask(s, "tasks.schedule", "{\"name\":\"n\",\"prompt\":\"p\",\"run_at\":900}");
+  EXPECT_EQ(count_of(meddle(s, "tasks.enable", "{\"id\":1}"), ";"), 1); /* it is: nothing changes */
+  EXPECT_EQ(next(s, 1000), INT64_MAX);
+  shelf_free(s);
+}
+
 TEST(disabled_and_completed_ones_are_not_due) {
   shelf *s = shelf_new();
   (void)ask(s, "tasks.schedule", "{\"name\":\"n\",\"prompt\":\"p\",\"run_at\":500}");
