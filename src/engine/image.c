@@ -198,7 +198,10 @@ void eng_image_unref(eng_image *image) {
 
 eng_module *eng_image_module(const eng_image *image) { return image->module; }
 uint64_t eng_image_memory_len(const eng_image *image) { return image->len; }
-uint64_t eng_image_stored_len(const eng_image *image) { return image->stored; }
+uint64_t eng_image_own_len(const eng_image *image) { return image->stored; }
+uint64_t eng_image_stored_len(const eng_image *image) {
+  return image->base != NULL ? image->not_zero : image->stored;
+}
 
 /* ---- instances from an image ---- */
 

@@ -27,10 +27,8 @@ OWNED_DEFINE(eng_image, eng_image_unref)
 
 eng_module *eng_image_module(const eng_image *image);  /* borrowed */
 uint64_t eng_image_memory_len(const eng_image *image); /* bytes of linear memory                 */
-
-/* Bytes of the host's memory, or of its file, that are this image's alone, in whole pages: what is not zero,
- * or only what differs from the image it refers to. */
-uint64_t eng_image_stored_len(const eng_image *image);
+uint64_t eng_image_stored_len(const eng_image *image); /* bytes that are not zero, in whole pages */
+uint64_t eng_image_own_len(const eng_image *image);    /* those it does not share with the one it refers to */
 
 /* 8 us whatever the size; if the image refers to another, and for the first times, 0.6 us more for each of
  * its pages. Errors as eng_instance_new. */

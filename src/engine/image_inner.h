@@ -23,6 +23,7 @@ struct eng_image {
 
   eng_image *base;            /* a layer: pages without a bit are as in this one, which is none. Else NULL */
   uint64_t *bits;             /* a layer: its own pages */
+  uint64_t not_zero;          /* a layer: bytes of all its pages that are not zero, the base's too */
   _Atomic(eng_image *) whole; /* a layer that was used often: the same, and no layer */
   _Atomic uint64_t copied;    /* a layer: bytes that instances of it have copied */
 

@@ -41,18 +41,21 @@ struct layering {
   cay_error *err;
 };
 
-static bool differs(const struct layering *l, size_t page) {
+static bool take_page(struct layering *l, size_t page) {
   uint64_t len = MEM_PAGE, at = page * MEM_PAGE;
-  const eng_image *base = l->image->base;
-  const uint8_t *below = at < base->len ? eng_image_at(base, at, &len) : zeros;
-  return memcmp(l->memory + at, below, MEM_PAGE) != 0;
+  eng_image *image = l->image;
+  const uint8_t *below = at < image->base->len ? eng_image_at(image->base, at, &len) : zeros;
+  if (memcmp(l->memory + at, below, MEM_PAGE) == 0) return false;
+  image->bits[page / 64] |= UINT64_C(1) << page % 64;
+  if (!eng_page_is_zero(l->memory + at)) image->not_zero += MEM_PAGE;
+  if (!eng_page_is_zero(below)) image->not_zero -= MEM_PAGE;
+  return true;
 }
 
 static bool take_run(void *ctx, size_t offset, size_t len) {
   struct layering *l = ctx;
   for (size_t page = offset / MEM_PAGE, end = page + len / MEM_PAGE, from; page < end; page++) {
-    for (from = page; page < end && differs(l, page); page++)
-      l->image->bits[page / 64] |= UINT64_C(1) << page % 64;
+    for (from = page; page < end && take_page(l, page);) page++;
     if (page == from) continue;
     l->status = eng_image_put(l->image, l->memory + from * MEM_PAGE, (page - from) * MEM_PAGE,
                               from * MEM_PAGE, l->err);
@@ -78,6 +81,7 @@ static cay_status blank_layer(eng_instance *i, eng_image **out, cay_error *err) 
   OWNED(eng_image_unref) eng_image *image = NULL;
   S_TRY(eng_image_blank(i->module, eng_memory_len(i), true, &image, err));
   image->base = eng_image_ref(i->image);
+  image->not_zero = i->image->stored;
   image->bits = mem_zalloc_array(image->len / MEM_PAGE / 64 + 1, sizeof *image->bits);
   if (image->bits == NULL) return err_no_memory(err);
   *out = MOVE(image);

@@ -48,7 +48,8 @@ static void expect_equal(eng_instance *a, eng_instance *b) {
 
 TEST(a_layer_holds_only_what_is_different) {
   layered l = a_layer();
-  EXPECT_EQ(eng_image_stored_len(l.layer), (20 + 1 + 1 + 1) * PAGE);
+  EXPECT_EQ(eng_image_own_len(l.layer), (20 + 1 + 1 + 1) * PAGE);
+  EXPECT_EQ(eng_image_stored_len(l.layer), eng_image_stored_len(l.base) + (20 - 1 + 1) * PAGE);
   eng_instance *i = thawed(l.layer);
   expect_equal(i, l.changed);
   store(i, 0, 5);
@@ -100,7 +101,7 @@ TEST(a_layer_of_an_instance_of_a_layer_refers_to_the_same_base) {
   for (int32_t n = 0; n < 5; n++) {
     store(i, (200 + n) * PAGE, -n - 1);
     eng_image *next = frozen(i);
-    EXPECT_EQ(eng_image_stored_len(next), (23 + (uint64_t)n + 1) * PAGE);
+    EXPECT_EQ(eng_image_own_len(next), (23 + (uint64_t)n + 1) * PAGE);
     eng_instance *again = thawed(next);
     expect_equal(again, i);
     eng_instance_free(i);
@@ -166,7 +167,8 @@ TEST(outside_of_the_process_it_is_whole) {
   EXPECT_EQ(eng_image_open(l.w.module, path, true, &opened, NULL), CAY_OK);
   EXPECT_EQ(eng_image_write(l.layer, append, &b, NULL), CAY_OK);
   EXPECT_EQ(eng_image_read_bytes(l.w.module, (cay_slice){ b.data, b.len }, UINT64_MAX, &read, NULL), CAY_OK);
-  EXPECT_EQ(eng_image_stored_len(opened), eng_image_stored_len(read));
+  EXPECT_EQ(eng_image_stored_len(opened), eng_image_stored_len(l.layer));
+  EXPECT_EQ(eng_image_stored_len(read), eng_image_stored_len(l.layer));
   eng_image *images[] = { opened, read };
   for (size_t n = 0; n < COUNT_OF(images); n++) {
     eng_instance *i = thawed(images[n]);
