@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 from ._errors import BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeout
 from ._types import CommandResult, FileInfo, Usage
 from ._version import __version__
+from .callbacks import Callback
+from .python import PythonError, PythonFailed, PythonResult, Session, TraceEvent
 from .sandbox import Sandbox
 
 if TYPE_CHECKING:
     from .aio import AsyncSandbox
 
-__all__ = ["AsyncSandbox", "BinaryNotFound", "CommandFailed", "CommandResult", "FileInfo", "Sandbox", "SandboxDied",
-           "SandboxError", "SandboxTimeout", "Usage", "__version__"]
+__all__ = ["AsyncSandbox", "BinaryNotFound", "Callback", "CommandFailed", "CommandResult", "FileInfo", "PythonError",
+           "PythonFailed", "PythonResult", "Sandbox", "SandboxDied", "SandboxError", "SandboxTimeout", "Session",
+           "TraceEvent", "Usage", "__version__"]
 
 
 def __getattr__(name: str) -> object:

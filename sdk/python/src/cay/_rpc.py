@@ -16,7 +16,7 @@ from typing import IO, Any, Callable, Dict, List, Optional, Tuple
 
 from ._errors import SandboxDied, SandboxError, SandboxTimeout
 
-Item = Tuple[str, Any]  # ("output", params), ("result", value), ("error", exception)
+Item = Tuple[str, Any]  # ("output", params of a notification), ("result", value), ("error", exception)
 Deliver = Callable[[Item], None]
 
 LINE_MAX = 64 << 20  # bytes of a request that the server reads
@@ -46,6 +46,7 @@ class Channel:
         self.state = threading.RLock()  # a collection may begin, and end in _close, wherever memory is taken
         self.waiting: Dict[int, Deliver] = {}
         self.death: Optional[str] = None  # why nobody can call any more
+        self.answer: Callable[[Dict[str, Any], Callable[[Any, Optional[str]], None]], None] = _refuse  # callbacks
         self.reader = threading.Thread(target=_read, args=(self,), name="cay-reader", daemon=True)
         self.reader.start()
 
@@ -93,12 +94,37 @@ def _log_file() -> IO[bytes]:
     return tempfile.TemporaryFile(buffering=0)
 
 
+def _refuse(_params: Dict[str, Any], answer: Callable[[Any, Optional[str]], None]) -> None:
+    answer(None, "no callbacks here")
+
+
 # ---- the reading thread ----
+
+def _serve(channel: Channel, message: Dict[str, Any]) -> None:
+    """A request of the server, which may be answered later and by another thread."""
+    def answer(result: Any, why: Optional[str]) -> None:
+        reply: Dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+        if why is None:
+            reply["result"] = result
+        else:
+            reply["error"] = {"code": 1, "message": why}
+        channel.write(json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+    if message["method"] == "callback":
+        channel.answer(message["params"], answer)
+    else:
+        answer(None, f"no method {message['method']} here")
+
 
 def _dispatch(channel: Channel, line: bytes) -> None:
     message = json.loads(line)
     number = message.get("id")
+    if number is not None and "method" in message:
+        _serve(channel, message)
+        return
     if number is None and "method" in message:
+        if "id" not in message["params"]:
+            return  # about nothing that we asked
         with channel.state:
             deliver = channel.waiting.get(message["params"]["id"], _ignore)
         deliver(("output", message["params"]))

@@ -10,14 +10,16 @@ import functools
 import inspect
 import os
 from types import TracebackType
-from typing import Any, Awaitable, Callable, Dict, Generator, List, Mapping, Optional, Type, TypeVar, Union
+from typing import Any, Awaitable, Callable, Dict, Generator, List, Mapping, Optional, Sequence, Type, TypeVar, Union
 
 from ._binary import command
 from ._errors import SandboxDied, SandboxError, SandboxTimeout
-from ._options import START_PATIENCE, Collected, Data, as_bytes, command_result, create_params, decode, run_params
+from ._options import START_PATIENCE, Collected, Data, as_bytes, command_result, create_params, decode, encode, run_params
 from ._rpc import Item, Link
 from ._types import CommandResult, FileInfo, Usage, file_info, usage
+from .callbacks import Callback, Callbacks, Function
 from .files import PIECE, Files, Local, _pieces
+from .python import Pieces, PythonResult, TraceEvent, eval_params, python_result, trace_event
 
 AsyncOutput = Callable[[str], Union[Any, Awaitable[Any]]]
 T = TypeVar("T")
@@ -174,17 +176,107 @@ class AsyncEnv:
         await self._calls.call("env.set", {"name": name, "value": value})
 
 
+class AsyncSession:
+    """As Session; on_stdout, on_stderr and on_trace may be coroutine functions."""
+
+    def __init__(self, calls: _Calls, name: str) -> None:
+        self._calls = calls
+        self.name = name
+
+    async def run(self, code: str, *, stdin: Optional[str] = None, timeout_ms: Optional[int] = None,
+                  on_stdout: Optional[AsyncOutput] = None, on_stderr: Optional[AsyncOutput] = None,
+                  on_trace: Optional[Callable[[TraceEvent], Any]] = None, trace: Sequence[str] = (),
+                  trace_filter: Optional[str] = None, trace_max: Optional[int] = None, check: bool = False) -> PythonResult:
+        pieces = Pieces(on_stdout, on_stderr)
+        if on_trace is not None and not trace:
+            trace = ("line",)
+        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max)
+        result = pieces.put_into(await self._run(params, pieces, on_trace))
+        return result.check() if check else result
+
+    async def _run(self, params: Dict[str, Any], pieces: Pieces,
+                   on_trace: Optional[Callable[[TraceEvent], Any]]) -> PythonResult:
+        items: "asyncio.Queue[Item]" = asyncio.Queue()
+        await self._calls.start("python.eval", params, items)
+        try:
+            while True:
+                kind, value = await items.get()
+                if kind == "error":
+                    raise value
+                if kind == "result":
+                    return python_result(value)
+                answer = pieces.add(value) if "event" not in value else on_trace(trace_event(value)) if on_trace else None
+                if inspect.isawaitable(answer):
+                    await answer
+        except SandboxError:
+            raise
+        except BaseException:
+            if self._calls.link.death is None:
+                self._calls.link.start("python.cancel", self._named())
+            raise
+
+    def _named(self, **more: Any) -> Dict[str, Any]:
+        return {"session": self.name, **more} if self.name else more
+
+    async def cancel(self) -> bool:
+        return bool((await self._calls.call("python.cancel", self._named()))["cancelled"])
+
+    async def save_state(self) -> bytes:
+        return decode((await self._calls.call("python.saveState", self._named()))["data"])
+
+    async def load_state(self, state: bytes) -> None:
+        await self._calls.call("python.loadState", self._named(data=encode(state)))
+
+    async def clear_state(self) -> None:
+        await self._calls.call("python.clearState", self._named())
+
+    async def fork(self, name: str) -> "AsyncSession":
+        await self._calls.call("python.fork", self._named(to=name))
+        return AsyncSession(self._calls, name)
+
+    async def close(self) -> None:
+        await self._calls.call("python.close", self._named())
+
+
+class AsyncPython(AsyncSession):
+    """As Python."""
+
+    def __init__(self, calls: _Calls) -> None:
+        super().__init__(calls, "")
+
+    def session(self, name: str) -> AsyncSession:
+        return AsyncSession(self._calls, name)
+
+
+class AsyncCallbackTable:
+    def __init__(self, calls: _Calls, callbacks: Callbacks) -> None:
+        self._calls = calls
+        self._callbacks = callbacks
+
+    async def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> None:
+        described = self._callbacks.add(callbacks)
+        await self._calls.call("callbacks.set", {"callbacks": described})
+
+    async def remove(self, name: str) -> None:
+        await self._calls.call("callbacks.remove", {"name": name})
+        self._callbacks.remove(name)
+
+
 class AsyncSandbox:
     """As Sandbox, started by `async with AsyncSandbox()`, or by `await AsyncSandbox()`, then ended by kill()."""
 
     commands: AsyncCommands
     files: AsyncFiles
     env: AsyncEnv
+    python: AsyncPython
+    callbacks: AsyncCallbackTable
 
     def __init__(self, *, timeout_ms: int = 30_000, fs_limit_bytes: int = 256 * 1024 * 1024,
                  memory_limit_bytes: Optional[int] = None, output_limit_bytes: Optional[int] = None,
                  process_limit: Optional[int] = None, env: Optional[Mapping[str, str]] = None,
-                 wasm_dir: Optional[str] = None, binary: Optional[str] = None) -> None:
+                 wasm_dir: Optional[str] = None, binary: Optional[str] = None,
+                 callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None) -> None:
+        self._functions = callbacks
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
                                      env, wasm_dir)
         self._command = command(binary)
@@ -209,6 +301,12 @@ class AsyncSandbox:
             raise
         self._link = link
         self.commands, self.files, self.env = AsyncCommands(calls), AsyncFiles(calls), AsyncEnv(calls)
+        self.python = AsyncPython(calls)
+        functions = Callbacks(asyncio.get_running_loop())
+        link.channel.answer = functions.handle
+        self.callbacks = AsyncCallbackTable(calls, functions)
+        if self._functions:
+            await self.callbacks.add(self._functions)
         return self
 
     def __await__(self) -> Generator[Any, None, "AsyncSandbox"]:

@@ -1,14 +1,16 @@
 """A sandbox in a child process."""
 import os
 from types import TracebackType
-from typing import Any, Mapping, Optional, Type
+from typing import Any, Mapping, Optional, Type, Union
 
 from ._binary import command
 from ._options import START_PATIENCE, create_params
 from ._rpc import Link
 from ._types import Usage, usage
+from .callbacks import Callback, Callbacks, Function
 from .commands import Commands
 from .files import Files, Local
+from .python import CallbackTable, Python
 
 
 class Env:
@@ -37,13 +39,17 @@ class Sandbox:
     commands: Commands
     files: Files
     env: Env
+    python: Python
+    callbacks: CallbackTable
 
     def __init__(self, *, timeout_ms: int = 30_000, fs_limit_bytes: int = 256 * 1024 * 1024,
                  memory_limit_bytes: Optional[int] = None, output_limit_bytes: Optional[int] = None,
                  process_limit: Optional[int] = None, env: Optional[Mapping[str, str]] = None,
-                 wasm_dir: Optional[str] = None, binary: Optional[str] = None) -> None:
+                 wasm_dir: Optional[str] = None, binary: Optional[str] = None,
+                 callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None) -> None:
         """timeout_ms is for each command, unless the command brings its own. Defaults: 256 MiB of memory, 16 MiB of
-        output, 64 processes. `binary` names a `cay` program in place of the installed one."""
+        output, 64 processes. `binary` names a `cay` program in place of the installed one.
+        `callbacks` are functions of this process that code in the sandbox may call (see cay.callbacks)."""
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
                                wasm_dir)
         self._link = Link(command(binary))
@@ -55,6 +61,19 @@ class Sandbox:
         self.commands = Commands(self._link)
         self.files = Files(self._link)
         self.env = Env(self._link)
+        self.python = Python(self._link)
+        functions = Callbacks()
+        self._link.channel.answer = functions.handle
+        self.callbacks = CallbackTable(self._link, functions)
+        if callbacks:
+            self._add(callbacks)
+
+    def _add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> None:
+        try:
+            self.callbacks.add(callbacks)
+        except BaseException:
+            self._link.close()
+            raise
 
     @property
     def pid(self) -> int:

@@ -1,0 +1,197 @@
+"""What the client does for code in the sandbox: functions of this process, by name.
+
+    def weather(city: str, days: int = 1) -> dict:
+        "The weather of a city."
+        ...
+
+    with Sandbox(callbacks={"weather": weather}) as sandbox:
+        sandbox.python.run("print(await weather(city='Oslo'))")
+
+The JSON Schema of the arguments is read from the type hints, the description from the docstring; a Callback says them itself. A
+function may be a coroutine function. Calls that come at once run at once: plain functions in threads, coroutines in one event loop.
+"""
+import asyncio
+import dataclasses
+import enum
+import inspect
+import json
+import threading
+import typing
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
+
+Function = Callable[..., Any]
+THREADS = 128
+
+
+@dataclasses.dataclass
+class Callback:
+    """A function with what the sandbox is told of it. `parameters` is a JSON Schema (an object)."""
+
+    function: Function
+    description: Optional[str] = None
+    parameters: Optional[Dict[str, Any]] = None
+
+
+# ---- schemas ----
+
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", list: "array",
+          tuple: "array", dict: "object"}
+
+
+def _union(parts: Any) -> Dict[str, Any]:
+    schemas = [schema_of(part) for part in parts]
+    if all(list(s) == ["type"] and isinstance(s["type"], str) for s in schemas):
+        return {"type": [s["type"] for s in schemas]}
+    return {"anyOf": schemas}
+
+
+def _object(fields: Mapping[str, Any], required: List[str]) -> Dict[str, Any]:
+    schema: Dict[str, Any] = {"type": "object", "properties": {name: schema_of(hint) for name, hint in fields.items()},
+                              "additionalProperties": False}
+    if required:
+        schema["required"] = required
+    return schema
+
+
+def _generic(origin: Any, hint: Any) -> Dict[str, Any]:
+    parts = typing.get_args(hint)
+    if origin is typing.Literal:
+        return {"enum": list(parts)}
+    if origin in (list, tuple, set, frozenset) or (inspect.isclass(origin) and issubclass(origin, typing.Sequence)):
+        return {"type": "array", "items": schema_of(parts[0])} if parts else {"type": "array"}
+    if inspect.isclass(origin) and issubclass(origin, typing.Mapping):
+        return {"type": "object", "additionalProperties": schema_of(parts[1])} if len(parts) == 2 else {"type": "object"}
+    return _union(parts) if _is_union(origin) else {}
+
+
+def _is_union(origin: Any) -> bool:
+    return origin is Union or getattr(origin, "__name__", "") == "UnionType"
+
+
+def schema_of(hint: Any) -> Dict[str, Any]:
+    """The JSON Schema of values of this type; {} accepts everything."""
+    if hint is Any or hint is inspect.Parameter.empty:
+        return {}
+    if hint is None:
+        return {"type": "null"}
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    origin = typing.get_origin(hint)
+    if origin is not None:
+        return _generic(origin, hint)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        hints = typing.get_type_hints(hint)
+        must = [f.name for f in dataclasses.fields(hint)
+                if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
+        return _object({f.name: hints[f.name] for f in dataclasses.fields(hint)}, must)
+    if inspect.isclass(hint) and issubclass(hint, enum.Enum):
+        return {"enum": [member.value for member in hint]}
+    if hasattr(hint, "__required_keys__"):  # TypedDict
+        return _object(typing.get_type_hints(hint), sorted(hint.__required_keys__))
+    return {}
+
+
+def _parameters(function: Function) -> Dict[str, Any]:
+    try:
+        hints = typing.get_type_hints(function)
+    except Exception:  # a name that cannot be found: then without types
+        hints = {}
+    fields, required, open_ended = {}, [], False
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            open_ended = True
+        elif parameter.kind not in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
+            fields[parameter.name] = hints.get(parameter.name, Any)
+            if parameter.default is parameter.empty:
+                required.append(parameter.name)
+    schema = _object(fields, required)
+    if open_ended:
+        del schema["additionalProperties"]
+    return schema
+
+
+def describe(name: str, callback: Union[Function, Callback]) -> Dict[str, Any]:
+    """What the sandbox is told."""
+    given = callback if isinstance(callback, Callback) else Callback(callback)
+    if not callable(given.function):
+        raise TypeError(f"the callback {name} is no function")
+    text = given.description if given.description is not None else inspect.getdoc(given.function)
+    return {"name": name, "description": text or "",
+            "parameters": given.parameters if given.parameters is not None else _parameters(given.function)}
+
+
+# ---- calls ----
+
+class Callbacks:
+    """The functions of one sandbox, and where they run. It does not know the sandbox."""
+
+    def __init__(self, loop: Optional[asyncio.AbstractEventLoop] = None) -> None:
+        self._functions: Dict[str, Function] = {}
+        self._lock = threading.Lock()
+        self._pool: Optional[ThreadPoolExecutor] = None
+        self._loop = loop  # of an AsyncSandbox; else one of our own, when first needed
+
+    def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> List[Dict[str, Any]]:
+        described = [describe(name, callback) for name, callback in callbacks.items()]
+        for name, callback in callbacks.items():
+            self._functions[name] = callback.function if isinstance(callback, Callback) else callback
+        return described
+
+    def remove(self, name: str) -> None:
+        self._functions.pop(name, None)
+
+    def handle(self, params: Dict[str, Any], answer: Callable[[Any, Optional[str]], None]) -> None:
+        """On the reading thread: starts the call. `answer` takes the result, or why there is none."""
+        function = self._functions.get(params["name"])
+        if function is None:
+            answer(None, f"no callback {params['name']} here")
+        elif inspect.iscoroutinefunction(function):
+            asyncio.run_coroutine_threadsafe(_await(function, params["arguments"], answer), self._event_loop())
+        else:
+            self._threads().submit(_call, function, params["arguments"], answer)
+
+    def _threads(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(THREADS, "cay-callback")
+            return self._pool
+
+    def _event_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="cay-callbacks", daemon=True).start()
+            return self._loop
+
+
+def _why(problem: BaseException) -> str:
+    text = str(problem)
+    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+
+
+def _answered(result: Any, answer: Callable[[Any, Optional[str]], None]) -> None:
+    try:
+        json.dumps(result, allow_nan=False)
+    except (TypeError, ValueError) as problem:
+        answer(None, f"the callback's result is no JSON: {problem}")
+    else:
+        answer(result, None)
+
+
+def _call(function: Function, arguments: Dict[str, Any], answer: Callable[[Any, Optional[str]], None]) -> None:
+    try:
+        result = function(**arguments)
+    except Exception as problem:
+        answer(None, _why(problem))
+    else:
+        _answered(result, answer)
+
+
+async def _await(function: Function, arguments: Dict[str, Any], answer: Callable[[Any, Optional[str]], None]) -> None:
+    try:
+        result = await function(**arguments)
+    except Exception as problem:
+        answer(None, _why(problem))
+    else:
+        _answered(result, answer)

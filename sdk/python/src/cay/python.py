@@ -1,0 +1,232 @@
+"""Python in a sandbox: sessions that keep their variables."""
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+from ._errors import CommandFailed, SandboxError, SandboxTimeout
+from ._options import decode, encode
+from ._rpc import Item, Link
+from .callbacks import Callback, Callbacks, Function
+
+Output = Callable[[str], Any]
+Trace = Callable[["TraceEvent"], Any]
+
+
+@dataclass
+class PythonError:
+    """The exception that ended an evaluation. Not an exception itself: see PythonResult.check."""
+
+    type: str  # "ZeroDivisionError"
+    message: str
+    traceback: str
+    line: Optional[int]  # in the code that was run
+
+
+@dataclass
+class TraceEvent:
+    type: str  # "line", "call", "return", "exception"
+    line: int
+    function: str
+    file: str
+    locals: Dict[str, str] = field(default_factory=dict)  # repr of those that changed
+    details: Dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class PythonResult:
+    """What an evaluation wrote, gave and ended with."""
+
+    outcome: str  # "value", "exception", "exit", "stopped"
+    stdout: str
+    stderr: str
+    execution_time_ms: float
+    value: Any = None  # of the last expression, when it is JSON
+    repr: Optional[str] = None  # of it, always
+    error: Optional[PythonError] = None
+    exit_code: Optional[int] = None  # of SystemExit
+    end: str = "exit"  # when stopped: "time", "cancelled", "signal", "trap"
+    undone: bool = False  # the session is what it was before
+    stdout_truncated: bool = False
+    stderr_truncated: bool = False
+    detail: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome == "value" or (self.outcome == "exit" and self.exit_code == 0)
+
+    @property
+    def timed_out(self) -> bool:
+        return self.end == "time"
+
+    def check(self) -> "PythonResult":
+        """This result; SandboxTimeout or PythonFailed when it is not ok."""
+        if self.timed_out:
+            raise SandboxTimeout(f"the code was ended after {self.execution_time_ms:.0f} ms")
+        if not self.ok:
+            raise PythonFailed(self)
+        return self
+
+
+class PythonFailed(CommandFailed):
+    """Code run with check=True raised an exception, exited or was stopped; `result` says all."""
+
+    def __init__(self, result: PythonResult) -> None:
+        what = f"{result.error.type}: {result.error.message}" if result.error else f"ended by {result.end}"
+        if result.outcome == "exit":
+            what = f"SystemExit: {result.exit_code}"
+        SandboxError.__init__(self, what)
+        self.result = result  # type: ignore[assignment]
+
+
+def python_result(reply: Dict[str, Any]) -> PythonResult:
+    given = reply.get("error")
+    error = PythonError(given["type"], given["message"], given.get("traceback", ""), given.get("line")) if given else None
+    return PythonResult(reply["outcome"], reply["stdout"], reply["stderr"], reply["executionTimeMs"], reply.get("value"),
+                        reply.get("repr"), error, reply.get("exitCode"), reply.get("end", "exit"),
+                        reply.get("undone", False), reply.get("stdoutTruncated", False),
+                        reply.get("stderrTruncated", False), reply.get("detail", ""))
+
+
+def trace_event(params: Dict[str, Any]) -> TraceEvent:
+    event = params["event"] if isinstance(params["event"], dict) else {"type": str(params["event"])}
+    context = params.get("context")
+    names = context.get("locals", {}) if isinstance(context, dict) else {}
+    details = {k: v for k, v in event.items() if k not in ("type", "function", "file")}
+    return TraceEvent(str(event.get("type")), params["line"], str(event.get("function", "")), str(event.get("file", "")),
+                      names, details)
+
+
+def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optional[int], stream: bool,
+                trace: Sequence[str], trace_filter: Optional[str], trace_max: Optional[int]) -> Dict[str, Any]:
+    params: Dict[str, Any] = {"code": code}
+    given = {"session": session or None, "stdin": stdin, "timeoutMs": timeout_ms, "stream": stream or None,
+             "trace": list(trace) or None, "traceFilter": trace_filter, "traceMax": trace_max}
+    params.update({name: value for name, value in given.items() if value is not None})
+    return params
+
+
+class Pieces:
+    """Streamed output, put together for the result, and handed on."""
+
+    def __init__(self, on_stdout: Optional[Output], on_stderr: Optional[Output]) -> None:
+        self.outputs = {"stdout": on_stdout, "stderr": on_stderr}
+        self.parts: Dict[str, List[str]] = {"stdout": [], "stderr": []}
+
+    @property
+    def wanted(self) -> bool:
+        return any(self.outputs.values())
+
+    def add(self, params: Dict[str, Any]) -> Any:
+        name, text = params["stream"], params["data"]
+        self.parts[name].append(text)
+        output = self.outputs[name]
+        return output(text) if output is not None else None
+
+    def put_into(self, result: PythonResult) -> PythonResult:
+        if self.wanted:
+            result.stdout, result.stderr = "".join(self.parts["stdout"]), "".join(self.parts["stderr"])
+        return result
+
+
+class Session:
+    """Variables that live from one run to the next. One run at a time."""
+
+    def __init__(self, link: Link, name: str) -> None:
+        self._link = link
+        self.name = name
+
+    def run(self, code: str, *, stdin: Optional[str] = None, timeout_ms: Optional[int] = None,
+            on_stdout: Optional[Output] = None, on_stderr: Optional[Output] = None, on_trace: Optional[Trace] = None,
+            trace: Sequence[str] = (), trace_filter: Optional[str] = None, trace_max: Optional[int] = None,
+            check: bool = False) -> PythonResult:
+        """Runs code, in which top-level `await` is allowed, and waits until it has ended.
+
+        The value is that of the last statement, if it is an expression. An exception of the code is a result, unless
+        check=True asks for one here. on_stdout and on_stderr get the text as it comes, in this thread. on_trace gets
+        events, of "line", "call", "return", "exception"; with "locals" also the variables that changed.
+        """
+        pieces = Pieces(on_stdout, on_stderr)
+        if on_trace is not None and not trace:
+            trace = ("line",)
+        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max)
+        result = pieces.put_into(self._run(params, pieces, on_trace))
+        return result.check() if check else result
+
+    def _run(self, params: Dict[str, Any], pieces: Pieces, on_trace: Optional[Trace]) -> PythonResult:
+        items: "SimpleQueue[Item]" = SimpleQueue()
+        self._link.start("python.eval", params, items.put)
+        try:
+            while True:
+                kind, value = items.get()
+                if kind == "error":
+                    raise value
+                if kind == "result":
+                    return python_result(value)
+                if "event" not in value:
+                    pieces.add(value)
+                elif on_trace is not None:
+                    on_trace(trace_event(value))
+        except SandboxError:
+            raise
+        except BaseException:  # of a callback, or Ctrl-C
+            if self._link.death is None:
+                self._link.start("python.cancel", self._named())
+            raise
+
+    def _named(self, **more: Any) -> Dict[str, Any]:
+        return {"session": self.name, **more} if self.name else more
+
+    def cancel(self) -> bool:
+        """Ends what runs, from another thread. False: nothing did."""
+        return bool(self._link.call("python.cancel", self._named())["cancelled"])
+
+    def save_state(self) -> bytes:
+        """The variables as bytes; SandboxError names what cannot be stored."""
+        return decode(self._link.call("python.saveState", self._named())["data"])
+
+    def load_state(self, state: bytes) -> None:
+        self._link.call("python.loadState", self._named(data=encode(state)))
+
+    def clear_state(self) -> None:
+        self._link.call("python.clearState", self._named())
+
+    def fork(self, name: str) -> "Session":
+        """A copy with everything that is in memory: lambdas, generators, open files too."""
+        self._link.call("python.fork", self._named(to=name))
+        return Session(self._link, name)
+
+    def close(self) -> None:
+        self._link.call("python.close", self._named())
+
+    def __repr__(self) -> str:
+        return f"<cay.Session {self.name!r}>"
+
+
+class Python(Session):
+    """The first session of a sandbox, and the way to others."""
+
+    def __init__(self, link: Link) -> None:
+        super().__init__(link, "")
+
+    def session(self, name: str) -> Session:
+        """The session of this name; it begins with its first run."""
+        return Session(self._link, name)
+
+
+class CallbackTable:
+    """sandbox.callbacks: what code in the sandbox may ask of this process."""
+
+    def __init__(self, link: Link, callbacks: Callbacks) -> None:
+        self._link = link
+        self._callbacks = callbacks
+
+    def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> None:
+        described = self._callbacks.add(callbacks)
+        self._link.call("callbacks.set", {"callbacks": described})
+
+    def remove(self, name: str) -> None:
+        self._link.call("callbacks.remove", {"name": name})
+        self._callbacks.remove(name)
+
+
+__all__ = ["CallbackTable", "Python", "PythonError", "PythonFailed", "PythonResult", "Session", "TraceEvent"]

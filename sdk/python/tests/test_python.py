@@ -1,0 +1,266 @@
+import asyncio
+import dataclasses
+import enum
+import threading
+import time
+from typing import Any, Dict, List, Literal, Optional, Union
+
+import pytest
+
+from cay import AsyncSandbox, Callback, PythonFailed, Sandbox, SandboxError, SandboxTimeout
+from cay.callbacks import describe
+
+
+def test_value_and_output(sandbox):
+    result = sandbox.python.run("print('hi'); x = [1, {'a': 2.5}]\nx")
+    assert (result.outcome, result.stdout, result.value, result.repr) == ("value", "hi\n", [1, {"a": 2.5}], "[1, {'a': 2.5}]")
+    assert result.ok and result.error is None and result.execution_time_ms > 0
+
+
+def test_variables_stay_and_sessions_share_nothing(sandbox):
+    sandbox.python.run("x = 1")
+    assert sandbox.python.run("x += 1; x").value == 2
+    other = sandbox.python.session("other")
+    assert other.run("x").error.type == "NameError"
+    other.run("x = 'theirs'")
+    assert sandbox.python.run("x").value == 2
+
+
+def test_an_exception_is_a_result_and_the_session_goes_on(sandbox):
+    result = sandbox.python.run("y = 1\n1 / 0\n")
+    assert (result.outcome, result.ok) == ("exception", False)
+    assert (result.error.type, result.error.message, result.error.line) == ("ZeroDivisionError", "division by zero", 2)
+    assert 'line 2, in <module>' in result.error.traceback and "1 / 0" in result.error.traceback
+    assert sandbox.python.run("y").value == 1
+    with pytest.raises(PythonFailed, match="ZeroDivisionError: division by zero"):
+        sandbox.python.run("1 / 0", check=True)
+
+
+def test_syntax_error(sandbox):
+    error = sandbox.python.run("x = = 1").error
+    assert error.type == "SyntaxError" and error.line == 1
+
+
+def test_exit(sandbox):
+    result = sandbox.python.run("import sys; sys.exit(3)")
+    assert (result.outcome, result.exit_code) == ("exit", 3)
+    assert sandbox.python.run("import sys; sys.exit()").ok
+    assert sandbox.python.run("1 + 1").value == 2
+
+
+def test_input(sandbox):
+    assert sandbox.python.run("[input(), input()]", stdin="one\nzwö\n").value == ["one", "zwö"]
+    assert sandbox.python.run("input()").error.type == "EOFError"
+
+
+def test_a_timeout_is_an_exception_first(sandbox):
+    result = sandbox.python.run("kept = 1\nwhile True: pass", timeout_ms=100)
+    assert (result.outcome, result.end, result.undone) == ("stopped", "time", False)
+    assert sandbox.python.run("kept").value == 1
+    with pytest.raises(SandboxTimeout):
+        sandbox.python.run("while True: pass", timeout_ms=50, check=True)
+
+
+def test_who_ignores_it_is_undone(sandbox):
+    sandbox.python.run("kept = 1")
+    code = "kept = 2\nwhile True:\n  try:\n    while True: pass\n  except BaseException: pass"
+    result = sandbox.python.run(code, timeout_ms=100)
+    assert (result.end, result.undone) == ("time", True)
+    assert sandbox.python.run("kept").value == 1
+
+
+def test_cancel(sandbox):
+    timer = threading.Timer(0.2, sandbox.python.cancel)
+    timer.start()
+    assert sandbox.python.run("import time; time.sleep(60)").end == "cancelled"
+    timer.join()
+    assert sandbox.python.cancel() is False
+
+
+def test_output_as_it_comes(sandbox):
+    seen = []
+    result = sandbox.python.run("import sys\nfor i in range(3): print(i)\nprint('é', file=sys.stderr)",
+                                on_stdout=lambda t: seen.append(t), on_stderr=lambda t: seen.append("!" + t))
+    assert seen == ["0\n", "1\n", "2\n", "!é\n"]
+    assert (result.stdout, result.stderr) == ("0\n1\n2\n", "é\n")
+
+
+def test_a_function_that_raises_ends_the_run(sandbox):
+    with pytest.raises(KeyError):
+        sandbox.python.run("print(1)\nimport time; time.sleep(60)", on_stdout=lambda t: {}["x"])
+    assert sandbox.python.run("1").value == 1
+
+
+def test_trace(sandbox):
+    events = []
+    sandbox.python.run("def f(a):\n  b = a + 1\n  return b\nf(1)", on_trace=events.append,
+                       trace=["line", "call", "return", "locals"])
+    f = [e for e in events if e.function == "f"]
+    assert [(e.type, e.line) for e in f] == [("call", 1), ("line", 2), ("line", 3), ("return", 3)]
+    assert f[0].locals == {"a": "1"} and f[2].locals == {"b": "2"}
+
+
+def test_files_and_commands_are_the_same_sandbox(sandbox):
+    sandbox.files.write("data.txt", "42")
+    assert sandbox.python.run("int(open('data.txt').read())").value == 42
+    sandbox.python.run("open('out.txt', 'w').write('from python')")
+    assert sandbox.commands.run("cat out.txt").stdout == "from python"
+    assert sandbox.commands.run("python3 -c 'print(6 * 7)'").stdout == "42\n"
+    code = "import subprocess; subprocess.run(['cat', 'data.txt'], capture_output=True, text=True).stdout"
+    assert sandbox.python.run(code).value == "42"
+
+
+def test_state(sandbox):
+    sandbox.python.run("def f(x): return x + k\nclass C:\n  v = 3\nk = 4\nobjects = [C(), {1, 2}]")
+    state = sandbox.python.save_state()
+    sandbox.python.clear_state()
+    assert sandbox.python.run("k").error.type == "NameError"
+    other = sandbox.python.session("b")
+    other.load_state(state)
+    assert other.run("f(1) + objects[0].v").value == 8
+    with pytest.raises(SandboxError):
+        other.load_state(state[:-3])
+    with pytest.raises(SandboxError):
+        other.load_state(b"nonsense")
+    assert other.run("k").value == 4
+    other.run("g = (i for i in range(3))")
+    with pytest.raises(SandboxError, match="g"):
+        other.save_state()
+
+
+def test_fork_keeps_everything(sandbox):
+    sandbox.python.run("g = (i * i for i in range(10)); next(g); next(g); f = lambda: k; k = 5")
+    copy = sandbox.python.fork("copy")
+    assert copy.run("[next(g), f()]").value == [4, 5]
+    assert sandbox.python.run("[next(g), f()]").value == [4, 5]
+    copy.run("k = 6")
+    assert sandbox.python.run("f()").value == 5
+    copy.close()
+
+
+def test_callbacks():
+    def add(a: int, b: int = 10) -> int:
+        "Adds."
+        return a + b
+
+    def fail() -> None:
+        raise ValueError("not today")
+
+    with Sandbox(callbacks={"math.add": add, "fail": fail, "odd": lambda: object()}) as sandbox:
+        assert sandbox.python.run("await math.add(a=1)").value == 11
+        assert sandbox.python.run("await math.add(1, 2)").value == 3
+        assert sandbox.python.run("import json; json.loads(await invoke('math.add', '{\"a\": 5}'))").value == 15
+        names = sandbox.python.run("[c['name'] for c in list_callbacks()]").value
+        assert sorted(names) == ["fail", "math.add", "odd"]
+        error = sandbox.python.run("await fail()").error
+        assert error.type.endswith("CallbackError") and "ValueError: not today" in error.message
+        assert "no JSON" in sandbox.python.run("await odd()").error.message
+        assert "should be integer" in sandbox.python.run("await math.add(a='x')").error.message
+        caught = "try:\n  await fail()\nexcept Exception as e:\n  x = str(e)\nx"
+        assert "not today" in sandbox.python.run(caught).value
+        sandbox.callbacks.remove("fail")
+        assert not sandbox.python.run("await fail()").ok
+        sandbox.callbacks.add({"late": lambda: "there"})
+        assert sandbox.python.run("await late()").value == "there"
+
+
+def test_callbacks_at_once():
+    def slow(n: int) -> int:
+        time.sleep(0.2)
+        return n
+
+    async def later(n: int) -> int:
+        await asyncio.sleep(0.2)
+        return n
+
+    with Sandbox(callbacks={"slow": slow, "later": later}) as sandbox:
+        for name in ("slow", "later"):
+            result = sandbox.python.run(f"import asyncio\nawait asyncio.gather(*({name}(n=i) for i in range(50)))")
+            assert result.value == list(range(50))
+            assert result.execution_time_ms < 5000  # one after the other: 10 s
+
+
+def test_a_callback_that_never_answers_ends_with_the_deadline():
+    async def never() -> None:
+        await asyncio.sleep(1000)
+
+    with Sandbox(callbacks={"never": never}) as sandbox:
+        assert sandbox.python.run("await never()", timeout_ms=200).end == "time"
+        assert sandbox.python.run("1").value == 1
+
+
+def test_callbacks_with_a_bad_schema_are_refused():
+    with pytest.raises(SandboxError, match="dependentRequired"):
+        Sandbox(callbacks={"f": Callback(lambda: 1, "", {"dependentRequired": {}})})
+    with pytest.raises(TypeError):
+        Sandbox(callbacks={"f": 7})
+
+
+class Color(enum.Enum):
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    y: float = 0
+
+
+def test_schemas_from_hints():
+    def f(a: str, b: Optional[int] = None, c: List[float] = [], d: Dict[str, bool] = {}, e: Literal["x", 1] = "x",
+          p: Point = None, q: Union[str, List[int]] = "", col: Color = None, any: Any = None, *, k: int) -> None:
+        """First.
+
+        More."""
+
+    told = describe("f", f)
+    assert told["description"] == "First.\n\nMore."
+    properties = told["parameters"]["properties"]
+    assert properties["a"] == {"type": "string"}
+    assert properties["b"] == {"type": ["integer", "null"]}
+    assert properties["c"] == {"type": "array", "items": {"type": "number"}}
+    assert properties["d"] == {"type": "object", "additionalProperties": {"type": "boolean"}}
+    assert properties["e"] == {"enum": ["x", 1]}
+    assert properties["p"]["required"] == ["x"]
+    assert properties["q"] == {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]}
+    assert properties["col"] == {"enum": ["red"]}
+    assert properties["any"] == {}
+    assert told["parameters"]["required"] == ["a", "k"]
+    assert "additionalProperties" not in describe("g", lambda **kw: 1)["parameters"]
+
+
+def test_asyncio():
+    async def main():
+        async def double(n: int) -> int:
+            await asyncio.sleep(0.01)
+            return 2 * n
+
+        async with AsyncSandbox(callbacks={"double": double}) as sandbox:
+            assert (await sandbox.python.run("await double(n=4)")).value == 8
+            seen = []
+
+            async def take(text):
+                seen.append(text)
+
+            await sandbox.python.run("print(1)", on_stdout=take)
+            assert seen == ["1\n"]
+            a, b = sandbox.python.session("a"), sandbox.python.session("b")
+            results = await asyncio.gather(a.run("import time; time.sleep(0.1); 1"), b.run("2"))
+            assert [r.value for r in results] == [1, 2]
+            running = asyncio.ensure_future(a.run("import time; time.sleep(60)"))
+            await asyncio.sleep(0.2)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            for _ in range(100):  # until it has ended
+                try:
+                    assert (await a.run("5")).value == 5
+                    break
+                except SandboxError as busy:
+                    assert busy.errno_name == "EBUSY"
+                    await asyncio.sleep(0.05)
+            copy = await b.fork("copy")
+            await copy.load_state(await b.save_state())
+            await copy.close()
+
+    asyncio.run(main())
