@@ -107,6 +107,7 @@ static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
   list_init(&box->sessions);
   box->server = s;
   box->timeout_ms = (uint32_t)w->timeout;
+  box->output_max = (size_t)w->limits.output;
   box->name = mem_strdup(w->name);
   cay_status status = box->name != NULL ? new_sandbox(s, w, &box->sandbox, err) : err_no_memory(err);
   if (status != CAY_OK) {
@@ -120,7 +121,7 @@ static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
 }
 
 static bool read_wanted(call *c, struct wanted *w) {
-  /* Each run brings its own deadline, which may be later than that of create. */
+  /* The server keeps the deadline of each run, which may be later than that of create. */
   w->limits = CAY_INIT(cay_limits, .wall_ms = UINT32_MAX, .output = OUTPUT_KEPT);
   w->name = w->wasm_dir = "";
   w->timeout = 30000;

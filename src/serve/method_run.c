@@ -14,15 +14,20 @@ method_fn rpc_run, rpc_run_cancel, rpc_run_ack;
 /* ---- the answer ---- */
 
 static bool put_output(const run *r, yyjson_mut_doc *doc, yyjson_mut_val *to, const char *name,
-                       cay_slice bytes, buf *kept) {
-  return r->base64 ? put_base64(doc, to, name, kept, bytes.data, bytes.len)
-                   : put_text(doc, to, name, bytes.data, bytes.len);
+                       const buf *bytes, buf *kept) {
+  return r->base64 ? put_base64(doc, to, name, kept, bytes->data, bytes->len)
+                   : put_text(doc, to, name, bytes->data, bytes->len);
 }
 
-static bool put_end(yyjson_mut_doc *doc, yyjson_mut_val *to, const cay_result *result) {
-  return (!result->out_cut || yyjson_mut_obj_add_bool(doc, to, "stdoutTruncated", true)) &&
-         (!result->err_cut || yyjson_mut_obj_add_bool(doc, to, "stderrTruncated", true)) &&
-         (result->end == CAY_END_EXIT || yyjson_mut_obj_add_str(doc, to, "end", cay_end_name(result->end))) &&
+static int exit_code(const run *r, const cay_result *result) {
+  return r->timed_out ? 124 : cay_result_exit_code(result);
+}
+
+static bool put_end(const run *r, yyjson_mut_doc *doc, yyjson_mut_val *to, const cay_result *result) {
+  cay_end end = r->timed_out ? CAY_END_TIME : result->end;
+  return (!r->cut[0] || yyjson_mut_obj_add_bool(doc, to, "stdoutTruncated", true)) &&
+         (!r->cut[1] || yyjson_mut_obj_add_bool(doc, to, "stderrTruncated", true)) &&
+         (end == CAY_END_EXIT || yyjson_mut_obj_add_str(doc, to, "end", cay_end_name(end))) &&
          (result->end != CAY_END_TRAP ||
           put_text(doc, to, "detail", result->detail.data, result->detail.len));
 }
@@ -32,10 +37,10 @@ static char *result_line(const run *r, const cay_result *result, size_t *len) {
   yyjson_mut_val *to = yyjson_mut_obj(doc);
   buf out = BUF_INIT(BUF_UNLIMITED), err = BUF_INIT(BUF_UNLIMITED);
   double ms = (double)(result->wall_ns / 1000) / 1000.0;
-  bool fine = yyjson_mut_obj_add_int(doc, to, "exitCode", cay_result_exit_code(result)) &&
-              put_output(r, doc, to, "stdout", result->out, &out) &&
-              put_output(r, doc, to, "stderr", result->err, &err) &&
-              yyjson_mut_obj_add_real(doc, to, "executionTimeMs", ms) && put_end(doc, to, result);
+  bool fine = yyjson_mut_obj_add_int(doc, to, "exitCode", exit_code(r, result)) &&
+              put_output(r, doc, to, "stdout", &r->kept[0], &out) &&
+              put_output(r, doc, to, "stderr", &r->kept[1], &err) &&
+              yyjson_mut_obj_add_real(doc, to, "executionTimeMs", ms) && put_end(r, doc, to, result);
   char *line = fine ? rpc_result_line(doc, &r->id, to, len) : NULL;
   buf_free(&out);
   buf_free(&err);
@@ -55,8 +60,10 @@ static void answer(const run *r, cay_status status, const cay_result *result, co
 /* ---- the end ---- */
 
 static void run_free(run *r) {
-  buf_free(&r->held[0]);
-  buf_free(&r->held[1]);
+  for (int i = 0; i < 2; i++) {
+    buf_free(&r->held[i]);
+    buf_free(&r->kept[i]);
+  }
   mem_free(r);
 }
 
@@ -76,11 +83,26 @@ static void leave(run *r) {
   pthread_mutex_unlock(&s->mu);
 }
 
-/* There is nothing to cancel any more. */
-static void is_over(run *r) {
+/* At the deadline it ends with all that it started, and so the same as cancelled. */
+static cay_status await_result(run *r, cay_result **out, cay_error *err) {
+  int64_t left_ns = r->deadline_ns - clock_mono_ns();
+  int64_t left_ms = left_ns > 0 ? (left_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
+  cay_status status = cay_process_wait(r->process, left_ms, out, err);
+  if (status != CAY_TIMEOUT) return status;
+  pthread_mutex_lock(&r->server->mu);
+  if (!r->ended) r->timed_out = true; /* or else it was cancelled before */
+  pthread_mutex_unlock(&r->server->mu);
+  cay_process_kill(r->process);
+  return cay_process_wait(r->process, -1, out, err);
+}
+
+/* There is nothing to cancel any more. True: its time was up, or it was cancelled. */
+static bool is_over(run *r) {
   pthread_mutex_lock(&r->server->mu);
   r->over = true;
+  bool stopped = r->timed_out || r->ended;
   pthread_mutex_unlock(&r->server->mu);
+  return stopped;
 }
 
 /* The thread of one run. */
@@ -88,10 +110,9 @@ static void await_end(void *ctx) {
   run *r = ctx;
   cay_result *result = NULL;
   cay_error err;
-  cay_status status = cay_process_wait(r->process, -1, &result, &err);
-  is_over(r);
-  cay_process_kill(r->process); /* what it left in the background has no run to belong to */
-  if (r->sink != NULL) sink_close(r);
+  cay_status status = await_result(r, &result, &err);
+  if (is_over(r) || status != CAY_OK) cay_process_kill(r->process); /* and nothing of it lives on */
+  sink_close(r);
   answer(r, status, result, &err);
   cay_result_free(result);
   leave(r);
@@ -181,11 +202,13 @@ static cay_status run_new(call *c, const struct wanted *w, run **out, cay_error 
   *r = (run){ .server = c->server,
               .box = c->box,
               .id = *c->id,
+              .stream = w->stream,
               .base64 = w->base64,
               .window = w->window,
               .deadline_ns = clock_mono_ns() + (int64_t)w->timeout * NS_PER_MS,
-              .held = { BUF_INIT(BUF_UNLIMITED), BUF_INIT(BUF_UNLIMITED) } };
-  if (w->stream && sink_new(r, err) != CAY_OK) {
+              .held = { BUF_INIT(BUF_UNLIMITED), BUF_INIT(BUF_UNLIMITED) },
+              .kept = { BUF_INIT(BUF_UNLIMITED), BUF_INIT(BUF_UNLIMITED) } };
+  if (sink_new(r, err) != CAY_OK) {
     mem_free(r);
     return CAY_NO_MEMORY;
   }
@@ -200,19 +223,15 @@ static cay_status run_new(call *c, const struct wanted *w, run **out, cay_error 
 /* It never had a thread to wait for it. */
 static void give_up(run *r) {
   if (r->process != NULL) cay_process_kill(r->process);
-  if (r->sink != NULL) sink_close(r);
+  sink_close(r);
   leave(r);
   run_free(r);
 }
 
 static cay_status start(run *r, const struct wanted *w, cay_error *err) {
-  cay_run_options options =
-      CAY_INIT(cay_run_options, .command = w->command, .cwd = w->cwd, .env = (const char *const *)w->env,
-               .input = { w->input, w->input_len }, .wall_ms = (uint32_t)w->timeout, .no_capture = w->stream);
-  if (w->stream) {
-    options.output = sink_write;
-    options.output_ctx = r->sink;
-  }
+  cay_run_options options = CAY_INIT(cay_run_options, .command = w->command, .cwd = w->cwd,
+                                     .env = (const char *const *)w->env, .input = { w->input, w->input_len },
+                                     .no_capture = true, .output = sink_write, .output_ctx = r->sink);
   cay_process *process = NULL;
   S_TRY(cay_spawn(r->box->sandbox, &options, &process, err));
   pthread_mutex_lock(&r->server->mu);

@@ -2,10 +2,12 @@
  *
  * Life        the reading thread makes a run and lists it in server.runs; the thread that waits for its end
  *             answers, takes it out and frees it. Its sink outlives it: a process that the command left
- *             behind may still be writing when the run is over. A sink without a run swallows what it gets,
- *             and is freed when no process of the sandbox is left, or with the sandbox.
- * Locks       server.mu protects everything but `held`, which belongs to whoever writes (never two at once
- *             for one run) and, when nobody does any more, to the waiting thread.  */
+ *             in the background lives on and may write at any time. A sink without a run swallows what it
+ *             gets, and is freed when no process of the sandbox is left, or with the sandbox.
+ * Deadline    the waiting thread keeps it, not the library, whose deadline would end later what the command
+ *             left in the background.
+ * Locks       server.mu protects everything but `held`, `kept` and `cut`, which belong to whoever writes
+ *             (never two at once for one run) and, when nobody does any more, to the waiting thread. */
 #pragma once
 
 #include "serve/server.h"
@@ -22,17 +24,20 @@ struct run {
   list in_server;
   server *server;
   serve_box *box;
-  sink *sink; /* NULL unless streamed */
+  sink *sink;
   cay_process *process;
   rpc_id id;
-  bool base64;
+  bool stream, base64;
+  bool timed_out;      /* and was ended for it */
   bool over;           /* its command has ended: there is nothing to cancel */
   bool ended;          /* nobody may wait for the client any more */
   bool writing;        /* a guest's thread is in this run */
   int64_t deadline_ns; /* clock_mono_ns */
   uint64_t window;     /* bytes; 0: none */
   uint64_t unacked;
-  buf held[2]; /* bytes of a character that is not whole yet */
+  buf held[2]; /* streamed: bytes of a character that is not whole yet */
+  buf kept[2]; /* not streamed: for the answer, up to box.output_max */
+  bool cut[2]; /* there was more */
 };
 
 /* run_stream.c */

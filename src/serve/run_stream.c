@@ -1,4 +1,4 @@
-/* run_stream.c - output of a command as notifications, while it runs. */
+/* run_stream.c - output of a command: kept for its answer, or as notifications while it runs. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -45,6 +45,10 @@ static bool wait_for_client(run *r, size_t len) {
     waited = pthread_cond_timedwait(&s->changed, &s->mu, &until);
   bool go_on = !r->ended && waited == 0;
   if (go_on) r->unacked += len;
+  if (waited != 0 && !r->ended) { /* what is lost from here on shall not look like success */
+    r->timed_out = true;
+    if (r->process != NULL) cay_process_kill(r->process);
+  }
   pthread_mutex_unlock(&s->mu);
   return go_on;
 }
@@ -61,6 +65,16 @@ static void write_text(run *r, int which, cay_slice bytes) {
   deliver(r, which, (cay_slice){ held->data, whole });
   memmove(held->data, held->data + whole, held->len - whole);
   held->len -= whole;
+}
+
+/* ---- what the answer will hold ---- */
+
+static void keep(run *r, int which, cay_slice bytes) {
+  buf *to = &r->kept[which];
+  size_t room = r->box->output_max - to->len;
+  size_t take = bytes.len < room ? bytes.len : room;
+  if (take != 0 && buf_append(to, bytes.data, take) != CAY_OK) take = 0; /* no memory: it is cut here */
+  if (take < bytes.len) r->cut[which] = true;
 }
 
 /* ---- the sink ---- */
@@ -85,7 +99,9 @@ static void leave(run *r) {
 void sink_write(void *ctx, int fd, cay_slice bytes) {
   run *r = enter(ctx);
   if (r == NULL) return;
-  if (r->base64)
+  if (!r->stream)
+    keep(r, fd - 1, bytes);
+  else if (r->base64)
     deliver(r, fd - 1, bytes);
   else
     write_text(r, fd - 1, bytes);

@@ -28,6 +28,7 @@ typedef struct serve_box {
   char *name; /* "" for the one of the plain form */
   cay_sandbox *sandbox;
   uint32_t timeout_ms; /* of a run that names none */
+  size_t output_max;   /* bytes of each stream of a run that are kept */
   uint32_t runs;       /* under way */
   bool ending;         /* asks nothing any more; with server.mu */
   list sinks;          /* method_run.c */

@@ -185,8 +185,21 @@ def test_wrong_types_are_errors(shared):
         shared.commands.run("cat", stdin=5)
 
 
-def test_what_is_left_in_the_background_ends(sandbox):
-    sandbox.commands.run("sleep 1000 & echo started")
+def test_what_is_left_in_the_background_lives_on(sandbox):
+    assert sandbox.commands.run("sleep 1000 & echo $! > pid; echo started", timeout_ms=1000).stdout == "started\n"
+    assert sandbox.commands.run("sleep 1.2; kill -0 $(cat pid)").ok
+    assert sandbox.commands.run("kill $(cat pid)").ok
+    assert sandbox.commands.run(NO_SLEEP).ok
+
+
+def test_a_pipe_reaches_what_is_left_in_the_background(sandbox):
+    sandbox.commands.run("mkfifo ask answer; (while read line < ask; do echo got $line > answer; done) &")
+    assert sandbox.commands.run("echo one > ask; cat answer").stdout == "got one\n"
+    assert sandbox.commands.run("echo two > ask; cat answer").stdout == "got two\n"
+
+
+def test_a_command_that_timed_out_leaves_nothing(sandbox):
+    assert sandbox.commands.run("sleep 1000 & sleep 1000", timeout_ms=200).timed_out
     assert sandbox.commands.run(NO_SLEEP).ok
 
 

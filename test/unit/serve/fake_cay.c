@@ -48,9 +48,11 @@ struct cay_process {
   size_t out_len[2];
 };
 
-static atomic_int alive;
+static atomic_int alive, kills;
 
 int fake_alive(void) { return alive; }
+
+int fake_kills(void) { return kills; }
 
 const char *cay_version(void) { return "0.0.0-fake"; }
 
@@ -81,6 +83,7 @@ cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *option
   cay_sandbox *box = mem_zalloc(sizeof *box);
   if (box == NULL) return err_no_memory(err);
   alive++;
+  kills = 0;
   *out = box;
   return CAY_OK;
 }
@@ -332,7 +335,7 @@ static void work(cay_process *p) {
   } else if (strncmp(c, "dots ", 5) == 0) {
     for (int i = atoi(c + 5) % 1000001; i > 0 && !is_killed(p) && clock_mono_ns() < p->deadline_ns; i--)
       emit(p, 1, ".", 1);
-    if (clock_mono_ns() >= p->deadline_ns) p->end = CAY_END_TIME;
+    if (is_killed(p)) p->end = CAY_END_CANCELLED;
   } else if (strcmp(c, "split") == 0) {
     emit(p, 1, "a\xc3", 2);
     emit(p, 2, "\xe2", 1);
@@ -373,7 +376,7 @@ cay_status cay_spawn(cay_sandbox *box, const cay_run_options *o, cay_process **o
   pthread_mutex_init(&p->mu, NULL);
   clock_cond_init(&p->changed);
   p->start_ns = clock_mono_ns();
-  p->deadline_ns = p->start_ns + o->wall_ms * NS_PER_MS;
+  p->deadline_ns = p->start_ns + (o->wall_ms != 0 ? o->wall_ms : UINT32_MAX) * NS_PER_MS;
   p->output = o->output;
   p->output_ctx = o->output_ctx;
   p->no_capture = o->no_capture;
@@ -390,18 +393,28 @@ cay_status cay_spawn(cay_sandbox *box, const cay_run_options *o, cay_process **o
   return CAY_OK;
 }
 
-void cay_process_kill(cay_process *p) {
+static void end_process(cay_process *p) {
   pthread_mutex_lock(&p->mu);
   p->killed = true;
   pthread_cond_broadcast(&p->changed);
   pthread_mutex_unlock(&p->mu);
 }
 
+void cay_process_kill(cay_process *p) {
+  kills++;
+  end_process(p);
+}
+
 cay_status cay_process_wait(cay_process *p, int64_t timeout_ms, cay_result **out, cay_error *err) {
-  (void)timeout_ms;
+  struct timespec until = clock_timespec(clock_mono_ns() + timeout_ms * NS_PER_MS);
+  int waited = 0;
   pthread_mutex_lock(&p->mu);
-  while (!p->ended) pthread_cond_wait(&p->changed, &p->mu);
+  while (!p->ended && waited == 0)
+    waited = timeout_ms < 0 ? pthread_cond_wait(&p->changed, &p->mu)
+                            : pthread_cond_timedwait(&p->changed, &p->mu, &until);
+  bool ended = p->ended;
   pthread_mutex_unlock(&p->mu);
+  if (!ended) return err_set(err, CAY_TIMEOUT, "still running");
   cay_result *r = mem_zalloc(sizeof *r);
   if (r == NULL) return err_no_memory(err);
   *r = (cay_result){ .end = p->end,
@@ -415,7 +428,7 @@ cay_status cay_process_wait(cay_process *p, int64_t timeout_ms, cay_result **out
 
 void cay_process_free(cay_process *p) {
   if (p == NULL) return;
-  cay_process_kill(p);
+  end_process(p);
   thread_join(p->thread);
   process_free(p);
   alive--;

@@ -18,3 +18,6 @@ void fake_late(void);
 
 /* Engines, sandboxes and processes that were made and not freed. */
 int fake_alive(void);
+
+/* How often a process was ended by a call since the last sandbox was made. */
+int fake_kills(void);

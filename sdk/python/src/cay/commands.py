@@ -20,7 +20,8 @@ class Commands:
 
         The result has its output and exit code; 124 is the timeout. on_stdout and on_stderr get the text as it comes,
         in this thread; the command waits for them. check=True makes failure an exception, as CommandResult.check does.
-        What the command leaves in the background ends with it. Ctrl-C ends the command.
+        What the command leaves in the background lives on, and later commands can reach it; its output then goes to
+        nobody. It ends with a command that timed out or was cancelled. Ctrl-C ends the command.
         """
         stream = on_stdout is not None or on_stderr is not None
         params = run_params(command, stdin, cwd, env, timeout_ms, stream)
