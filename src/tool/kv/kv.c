@@ -137,18 +137,43 @@ int64_t kv_change(kv_call *call, enum sql_name name, const sql_value *values, si
   return changed;
 }
 
-void kv_check_room(kv_call *call, enum sql_name count, int64_t kind, int64_t more) {
-  int64_t most = call->store->rows_max;
-  sqlite3_stmt *statement;
-  if (kind != 0)
-    statement = kv_use(call, count, SQL_VALUES(sql_text(call->user), sql_int(most), sql_int(kind)));
-  else
-    statement = kv_use(call, count, SQL_VALUES(sql_text(call->user), sql_int(most)));
-  if (!kv_step(call, statement)) return;
-  int64_t there = sqlite3_column_int64(statement, 0);
+/* The first column of the one row. */
+static int64_t ask(kv_call *call, enum sql_name name, const sql_value *values, size_t count) {
+  sqlite3_stmt *statement = kv_use(call, name, values, count);
+  if (!kv_step(call, statement)) return 0;
+  int64_t number = sqlite3_column_int64(statement, 0);
   (void)sqlite3_reset(statement);
-  if (there + more > most)
-    kv_invalid(call, "a user may have %" PRId64 " of these, and has %" PRId64, most, there);
+  return number;
+}
+
+static int64_t count_rows(kv_call *call, enum sql_family family, int64_t most) {
+  sql_value user = sql_text(call->user), limit = sql_int(most);
+  switch (family) {
+  case SQL_FAMILY_TASK: return ask(call, SQL_JOB_COUNT, SQL_VALUES(user, limit, sql_int(TOOL_EVENT_TASK)));
+  case SQL_FAMILY_WAKEUP:
+    return ask(call, SQL_JOB_COUNT, SQL_VALUES(user, limit, sql_int(TOOL_EVENT_WAKEUP)));
+  case SQL_FAMILY_REMINDER: return ask(call, SQL_REMINDER_COUNT, SQL_VALUES(user, limit));
+  case SQL_FAMILY_PLAN: return ask(call, SQL_PLAN_COUNT, SQL_VALUES(user, limit));
+  default: return ask(call, SQL_TODO_COUNT, SQL_VALUES(user, limit));
+  }
+}
+
+/* Counting takes longer the more there are. So it is done once, and then only added to: deleted rows and
+ * calls that failed make the true number smaller, and other processes change the version. */
+void kv_check_room(kv_call *call, enum sql_family family, int64_t more) {
+  int64_t most = call->store->rows_max;
+  sql_room *room = &call->store->rooms[family];
+  int64_t version = ask(call, SQL_VERSION, NULL, 0);
+  if (!kv_fine(call)) return;
+  if (version != room->version || room->at_most + more > most || strcmp(room->user, call->user) != 0) {
+    int64_t there = count_rows(call, family, most);
+    if (kv_fine(call) && there + more > most)
+      kv_invalid(call, "a user may have %" PRId64 " of these, and has %" PRId64, most, there);
+    if (!kv_fine(call)) return;
+    *room = (sql_room){ .at_most = there, .version = version };
+    (void)snprintf(room->user, sizeof room->user, "%s", call->user);
+  }
+  room->at_most += more;
 }
 
 /* ---- rows ---- */
@@ -161,29 +186,33 @@ static bool add_json(kv_call *call, yyjson_mut_val *key, yyjson_mut_val *row, co
   return value != NULL && yyjson_mut_obj_add(row, key, value);
 }
 
-static bool add_column(kv_call *call, sqlite3_stmt *statement, int at, const kv_column *column,
-                       yyjson_mut_val *row) {
-  yyjson_mut_val *key = yyjson_mut_str(call->doc, column->name);
-  if (sqlite3_column_type(statement, at) == SQLITE_NULL)
-    return yyjson_mut_obj_add(row, key, yyjson_mut_null(call->doc));
-  int64_t number = sqlite3_column_int64(statement, at);
-  switch (column->kind) {
-  case KV_INT: return yyjson_mut_obj_add(row, key, yyjson_mut_sint(call->doc, number));
-  case KV_BOOL: return yyjson_mut_obj_add(row, key, yyjson_mut_bool(call->doc, number != 0));
-  case KV_TIME:
-    return yyjson_mut_obj_add(
-        row, key, number < KV_NEVER ? yyjson_mut_sint(call->doc, number) : yyjson_mut_null(call->doc));
-  default: break;
-  }
+static bool add_text(kv_call *call, yyjson_mut_val *key, yyjson_mut_val *row, sqlite3_stmt *statement, int at,
+                     enum kv_kind kind) {
   const char *text = (const char *)sqlite3_column_text(statement, at);
   size_t len = (size_t)sqlite3_column_bytes(statement, at);
   if (text == NULL) return false;
-  if (column->kind == KV_JSON) return add_json(call, key, row, text, len);
+  if (kind == KV_JSON) return add_json(call, key, row, text, len);
   if (!tool_is_utf8(text, len)) { /* somebody else wrote to the file */
     tool_end_set(call->end, TOOL_INTERNAL, "the store is damaged: a text is not UTF-8");
     return true;
   }
   return yyjson_mut_obj_add(row, key, yyjson_mut_strncpy(call->doc, text, len));
+}
+
+static yyjson_mut_val *number_of(kv_call *call, int64_t number, enum kv_kind kind) {
+  if (kind == KV_BOOL) return yyjson_mut_bool(call->doc, number != 0);
+  if (kind == KV_TIME && number >= KV_NEVER) return yyjson_mut_null(call->doc);
+  return yyjson_mut_sint(call->doc, number);
+}
+
+static bool add_column(kv_call *call, sqlite3_stmt *statement, int at, const kv_column *column,
+                       yyjson_mut_val *row) {
+  yyjson_mut_val *key = yyjson_mut_str(call->doc, column->name);
+  if (sqlite3_column_type(statement, at) == SQLITE_NULL)
+    return yyjson_mut_obj_add(row, key, yyjson_mut_null(call->doc));
+  if (column->kind == KV_TEXT || column->kind == KV_JSON)
+    return add_text(call, key, row, statement, at, column->kind);
+  return yyjson_mut_obj_add(row, key, number_of(call, sqlite3_column_int64(statement, at), column->kind));
 }
 
 yyjson_mut_val *kv_row(kv_call *call, sqlite3_stmt *statement, const kv_shape *shape) {

@@ -80,9 +80,8 @@ sqlite3_stmt *kv_use(kv_call *call, enum sql_name name, const sql_value *values,
 bool kv_step(kv_call *call, sqlite3_stmt *statement); /* NULL is fine; true: there is a row */
 int64_t kv_change(kv_call *call, enum sql_name name, const sql_value *values,
                   size_t count); /* rows changed */
-/* `count` is a statement that counts the rows of a user up to ?2: TOOL_INVALID_ARGS when `more` are too many.
- */
-void kv_check_room(kv_call *call, enum sql_name count, int64_t kind, int64_t more);
+/* TOOL_INVALID_ARGS when `more` rows would be too many for the user. */
+void kv_check_room(kv_call *call, enum sql_family family, int64_t more);
 
 /* ---- rows ---- */
 

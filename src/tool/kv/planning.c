@@ -31,7 +31,7 @@ static void create(kv_call *call) {
   const char *status = kv_text(call, NULL, "status", STATUS_MAX, KV_OPTIONAL);
   char *steps = read_steps(call);
   bool found;
-  kv_check_room(call, SQL_PLAN_COUNT, 0, 1);
+  kv_check_room(call, SQL_FAMILY_PLAN, 1);
   kv_add_row(call,
              kv_use(call, SQL_PLAN_CREATE,
                     SQL_VALUES(sql_text(call->user), sql_text(title), sql_text(goal),

@@ -26,7 +26,7 @@ static void create(kv_call *call) {
   const char *title = kv_text(call, NULL, "title", KV_TITLE_MAX, KV_REQUIRED);
   (void)read_moment(call, &due_at);
   bool found;
-  kv_check_room(call, SQL_REMINDER_COUNT, 0, 1);
+  kv_check_room(call, SQL_FAMILY_REMINDER, 1);
   kv_add_row(call,
              kv_use(call, SQL_REMINDER_CREATE,
                     SQL_VALUES(sql_text(call->user), sql_text(title), sql_int(due_at), sql_int(call->now))),

@@ -18,7 +18,7 @@ static void insert(kv_call *call, enum tool_event_kind kind, int64_t run_at, int
   const char *name = kv_text(call, NULL, "name", KV_NAME_MAX, KV_REQUIRED);
   const char *prompt = kv_text(call, NULL, "prompt", KV_PROMPT_MAX, KV_REQUIRED);
   bool found;
-  kv_check_room(call, SQL_JOB_COUNT, kind, 1);
+  kv_check_room(call, kind == TOOL_EVENT_TASK ? SQL_FAMILY_TASK : SQL_FAMILY_WAKEUP, 1);
   kv_add_row(call,
              kv_use(call, SQL_JOB_CREATE,
                     SQL_VALUES(sql_int(kind), sql_text(call->user), sql_text(name), sql_text(prompt),

@@ -16,10 +16,27 @@ enum sql_name {
   SQL_COUNT
 };
 
+/* What counts against the limit of rows. */
+enum sql_family {
+  SQL_FAMILY_TODO,
+  SQL_FAMILY_TASK,
+  SQL_FAMILY_WAKEUP,
+  SQL_FAMILY_REMINDER,
+  SQL_FAMILY_PLAN,
+  SQL_FAMILY_COUNT
+};
+
+/* The user who last made one, who has at most so many as long as no other process wrote. */
+typedef struct sql_room {
+  char user[136]; /* "": nobody */
+  int64_t at_most, version;
+} sql_room;
+
 struct tool_store {
   pthread_mutex_t mu;
   sqlite3 *db;
   uint32_t rows_max;
+  sql_room rooms[SQL_FAMILY_COUNT];
   uint64_t used; /* the statements of this sql_lock, as bits */
   sqlite3_stmt *statements[SQL_COUNT];
 };

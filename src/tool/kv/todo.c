@@ -25,7 +25,7 @@ static sqlite3_stmt *insert(kv_call *call, const entry *e) {
 static void create(kv_call *call) {
   entry e = read_entry(call, NULL);
   bool found;
-  kv_check_room(call, SQL_TODO_COUNT, 0, 1);
+  kv_check_room(call, SQL_FAMILY_TODO, 1);
   kv_add_row(call, insert(call, &e), &shape, "item", &found);
 }
 KV_HANDLER(kv_todo_create, KV_WRITE, create)
@@ -46,7 +46,7 @@ static void create_many(kv_call *call) {
   kv_check_memory(call, yyjson_mut_obj_add_val(call->doc, call->result, "items", made));
   entry entries[KV_MANY_MAX];
   for (size_t i = 0; kv_fine(call) && i < count; i++) entries[i] = read_item(call, yyjson_arr_get(items, i));
-  kv_check_room(call, SQL_TODO_COUNT, 0, (int64_t)count);
+  kv_check_room(call, SQL_FAMILY_TODO, (int64_t)count);
   for (size_t i = 0; kv_fine(call) && i < count; i++) {
     sqlite3_stmt *statement = insert(call, &entries[i]);
     if (kv_step(call, statement))

@@ -411,3 +411,19 @@ TEST(any_arguments_end_in_a_result_or_are_refused) {
   reopen(s); /* which checks the whole file */
   shelf_free(s);
 }
+
+TEST(rows_of_other_connections_count_too) {
+  shelf *s = shelf_new(), *t = shelf_at(s->path, TOOL_STORE_PROCESS); /* 20 rows, and 10000 */
+  for (int i = 0; i < 10; i++) (void)ask(s, "todo.create", "{\"title\":\"a\"}");
+  for (int i = 0; i < 9; i++) (void)ask(t, "todo.create", "{\"title\":\"a\"}");
+  EXPECT(has(ask(s, "todo.create", "{\"title\":\"a\"}"), "\"item\""));
+  EXPECT_TEXT(ask(s, "todo.create", "{\"title\":\"a\"}"),
+              "invalid_args: a user may have 20 of these, and has 20");
+  EXPECT(has(ask(t, "todo.delete", "{\"id\":3}"), "\"deleted\":true"));
+  EXPECT(has(ask(s, "todo.create", "{\"title\":\"a\"}"), "\"item\""));
+  EXPECT(has(ask(s, "todo.create", "{\"title\":\"a\"}"), "invalid_args"));
+  EXPECT(has(ask(s, "todo.create", "{\"user_id\":\"you\",\"title\":\"a\"}"), "\"item\""));
+  EXPECT(has(ask(s, "todo.create", "{\"title\":\"a\"}"), "invalid_args"));
+  shelf_free(t);
+  shelf_free(s);
+}
