@@ -172,6 +172,8 @@ typedef struct cay_result {
 /* The code a shell would show: the exit code, 128 + signal, 124 for time, fuel and cancellation. */
 CAY_API int cay_result_exit_code(const cay_result *result);
 
+/* Runs it, and waits for its end. What it leaves in the background lives on, and writes to `output` until it
+ * ends: `output_ctx` must live until the sandbox is freed, as cay_process_free says. */
 CAY_CHECK CAY_API cay_status cay_run(cay_sandbox *box, const cay_run_options *options, cay_result **out,
                                      cay_error *err);
 CAY_API void cay_result_free(cay_result *result);
