@@ -1,12 +1,14 @@
 #include "tool/store.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "tool/kv/sql.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -171,6 +173,22 @@ static cay_status make_file(const char *path, cay_error *err) {
   return CAY_OK;
 }
 
+/* One look at one moment: another process may be making the tables. */
+static cay_status look(sqlite3 *db, int64_t *version, cay_error *err) {
+  S_TRY(run(db, "BEGIN", err));
+  cay_status status = check_identity(db, version, err);
+  (void)sqlite3_exec(db, "COMMIT", NULL, NULL, NULL); /* of a reader: nothing can be lost */
+  return status;
+}
+
+static cay_status make_ready(sqlite3 *db, const tool_store_options *options, cay_error *err) {
+  int64_t version = 0;
+  S_TRY(look(db, &version, err)); /* before anything is written */
+  if (version != 0) S_TRY(check_whole(db, err));
+  S_TRY(set_up(db, options, err));
+  return version == (int64_t)COUNT_OF(migrations) ? CAY_OK : migrate(db, err);
+}
+
 static cay_status connect(const tool_store_options *options, sqlite3 **out, cay_error *err) {
   char path[PATH_MAX]; /* SQLite gives names like ":memory:" and "file:…" a meaning */
   int len = snprintf(path, sizeof path, "%s%s", options->path[0] == '/' ? "" : "./", options->path);
@@ -178,14 +196,17 @@ static cay_status connect(const tool_store_options *options, sqlite3 **out, cay_
   S_TRY(make_file(path, err));
   int code = sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
   if (code != SQLITE_OK) return sql_error(*out, code, err);
+  uint32_t busy_ms = options->busy_ms != 0 ? options->busy_ms : TOOL_STORE_BUSY_MS;
   (void)sqlite3_extended_result_codes(*out, 1);
-  (void)sqlite3_busy_timeout(*out, (int)(options->busy_ms != 0 ? options->busy_ms : TOOL_STORE_BUSY_MS));
+  (void)sqlite3_busy_timeout(*out, busy_ms < INT_MAX ? (int)busy_ms : INT_MAX);
   harden(*out);
-  int64_t version = 0;
-  S_TRY(check_identity(*out, &version, err)); /* before anything is written */
-  if (version != 0) S_TRY(check_whole(*out, err));
-  S_TRY(set_up(*out, options, err));
-  return version == (int64_t)COUNT_OF(migrations) ? CAY_OK : migrate(*out, err);
+  /* SQLite does not wait by itself where two processes turn a file to WAL at once. */
+  int64_t until = clock_mono_ns() + busy_ms * NS_PER_MS;
+  for (;;) {
+    cay_status status = make_ready(*out, options, err);
+    if (status != CAY_BUSY || clock_mono_ns() >= until) return status;
+    (void)poll(NULL, 0, 2);
+  }
 }
 
 cay_status tool_store_open(const tool_store_options *options, tool_store **out, cay_error *err) {
