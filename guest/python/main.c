@@ -7,6 +7,7 @@
 #include <wchar.h>
 
 #include "driver.h"
+#include "environment.h"
 
 #include "internal/pycore_interp.h"
 #include "internal/pycore_moduleobject.h"
@@ -113,23 +114,12 @@ static PyStatus read_options(PyConfig *asked, const PyConfig *booted, int argc, 
   return PyStatus_Exception(status) ? status : set_search_paths(asked);
 }
 
-static PyObject *environment(void) {
-  PyObject *entries = PyList_New(0);
-  for (char **e = environ; entries && e && *e; e++) {
-    PyObject *entry = PyBytes_FromString(*e);
-    if (!entry || PyList_Append(entries, entry) < 0) Py_CLEAR(entries);
-    Py_XDECREF(entry);
-  }
-  return entries;
-}
-
 static int begin_program(const PyConfig *config) {
   bool interruptible = PyOS_getsig(SIGINT) != SIG_IGN;
-  PyObject *entries = environment();
-  if (streams_open(config, false) < 0 || !entries) return -1;
+  if (streams_open(config, false) < 0 || environment_read() < 0) return -1;
   PyObject *begun =
-      helper_call("process", "begin_program", "(NOO)", entries,
-                  config->user_site_directory ? Py_True : Py_False, interruptible ? Py_True : Py_False);
+      helper_call("process", "begin_program", "(OO)", config->user_site_directory ? Py_True : Py_False,
+                  interruptible ? Py_True : Py_False);
   Py_XDECREF(begun);
   return begun ? 0 : -1;
 }

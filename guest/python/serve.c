@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "driver.h"
+#include "environment.h"
 
-enum { ROOM_KEPT = 64 << 10 };
+enum { ROOM_KEPT = 64 << 10, VARIABLES_MAX = 1024 };
 
 static uint8_t *room;
 static uint32_t room_cap;
@@ -17,6 +18,12 @@ uint8_t *EXPORT(cay_room)(uint32_t len) {
   room = malloc(cap);
   room_cap = room ? cap : 0;
   return room;
+}
+
+static int set_time_zone(void) {
+  PyObject *done = helper_call("process", "set_time_zone", "()");
+  Py_XDECREF(done);
+  return done ? 0 : -1;
 }
 
 static int reseed(const char *seed, size_t len) {
@@ -36,29 +43,19 @@ static int begin(uint32_t op) {
   return 0;
 }
 
-static int append(PyObject *list, const field *f) {
-  PyObject *entry = PyBytes_FromStringAndSize(f->data, (Py_ssize_t)f->len);
-  int appended = entry ? PyList_Append(list, entry) : -1;
-  Py_XDECREF(entry);
-  return appended;
-}
-
 /* The environment, when some of it is told, and randomness. */
 static int greet(fields *request) {
-  PyObject *entries = PyList_New(0), *set = NULL;
-  field f, seed = { 0 };
-  while (entries && fields_next(request, &f)) {
+  variable variables[VARIABLES_MAX];
+  size_t count = 0;
+  field f, seed = { .data = "" };
+  while (fields_next(request, &f)) {
     if (f.tag == TAG_SEED)
       seed = f;
-    else if (f.tag == TAG_ENV && append(entries, &f) < 0)
-      Py_CLEAR(entries);
+    else if (f.tag == TAG_ENV && count < VARIABLES_MAX)
+      variables[count++] = (variable){ f.data, f.len };
   }
-  if (entries)
-    set = PyList_GET_SIZE(entries) ? helper_call("process", "set_environment", "(O)", entries)
-                                   : Py_NewRef(entries);
-  Py_XDECREF(entries);
-  Py_XDECREF(set);
-  return set ? reseed(seed.data ? seed.data : "", seed.len) : -1;
+  if (count && (environment_replace(variables, count) < 0 || set_time_zone() < 0)) return -1;
+  return reseed(seed.data, seed.len);
 }
 
 static void serve_greeting(fields *request, reply *r) {

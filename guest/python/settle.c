@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "environment.h"
 
 #include "internal/pycore_object.h"
 
@@ -53,7 +54,7 @@ int settle_warm_up(void) {
   reply ignored = { 0 };
   if (module_add_builtins() < 0) return -1;
   for (int round = 0; round < ROUNDS; round++) {
-    if (call("rehearse") < 0) return -1;
+    if (environment_read() < 0 || call("rehearse") < 0) return -1;
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) run_cell(cells[i]);
   }
   state_clear(&ignored);

@@ -11,14 +11,9 @@ import time
 import warnings
 
 
-def set_environment(entries: list[bytes]) -> None:
-    """Makes the environment these variables, each NAME=value; and what depends on them."""
-    os.environ.clear()
-    for entry in entries:
-        name, sign, value = entry.partition(b"=")
-        if name and sign and b"\0" not in entry:
-            os.environb[name] = value
-    if hasattr(time, "tzset"):
+def set_time_zone() -> None:
+    """After the environment has changed."""
+    if "TZ" in os.environ and hasattr(time, "tzset"):
         time.tzset()
 
 
@@ -39,8 +34,7 @@ def begin_session() -> None:
 
 def rehearse() -> None:
     """What the first request of a copy does, while the image is made."""
-    entries = [name + b"=" + value for name, value in os.environb.items()]
-    set_environment(entries)
+    set_time_zone()
     reseed(b"rehearsal")
     begin_session()
 
@@ -51,9 +45,9 @@ def end_rehearsal() -> None:
     asyncio.set_event_loop_policy(None)
 
 
-def begin_program(entries: list[bytes], user_site: bool, interruptible: bool) -> None:
-    """Before a program runs: the environment, signals, and what was given by options and variables."""
-    set_environment(entries)
+def begin_program(user_site: bool, interruptible: bool) -> None:
+    """Before a program runs, and after its environment was read: signals, and what was given by options and variables."""
+    set_time_zone()
     reseed(b"")
     for name in ("invoke", "list_callbacks"):
         builtins.__dict__.pop(name, None)
