@@ -11,6 +11,17 @@ import time
 import warnings
 
 
+# Packages are installed here in a sandbox, after the image was made.
+PACKAGES = site.getsitepackages()[0]
+
+
+def find_packages() -> None:
+    """Packages are looked for, and what was found out about their folder in the image is forgotten."""
+    if PACKAGES not in sys.path:
+        sys.path.append(PACKAGES)
+    sys.path_importer_cache.pop(PACKAGES, None)
+
+
 def set_time_zone() -> None:
     """After the environment has changed."""
     if "TZ" in os.environ and hasattr(time, "tzset"):
@@ -27,6 +38,7 @@ def reseed(seed: bytes) -> None:
 
 def begin_session() -> None:
     """Before the first request: modules are also looked for in the working directory, as in a REPL."""
+    find_packages()
     sys.argv = [""]
     if "" not in sys.path:
         sys.path.insert(0, "")
@@ -47,6 +59,7 @@ def end_rehearsal() -> None:
 
 def begin_program(user_site: bool, interruptible: bool) -> None:
     """Before a program runs, and after its environment was read: signals, and what was given by options and variables."""
+    find_packages()
     set_time_zone()
     reseed(b"")
     for name in ("invoke", "list_callbacks"):

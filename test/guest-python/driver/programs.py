@@ -94,3 +94,11 @@ def test_random_numbers_differ_between_processes():
         program("-c", "import random; print(random.random())").stdout
         != program("-c", "import random; print(random.random())").stdout
     )
+
+
+def test_packages_that_came_after_the_image_are_found():
+    code = (
+        "import importlib, os, sys, site\ntry:\n    import brand_new\nexcept ImportError:\n    pass\n"
+        "print(site.getsitepackages()[0] in sys.path)"
+    )
+    assert program("-c", code).stdout == "True\n"
