@@ -92,7 +92,7 @@ static bool visit_page(struct walk *w, size_t page) {
   if (w->way == COMPARE) return !changed;
   if (changed && w->way == SAVE) save_page(w->i, page, now);
   if (changed && w->way == RESTORE) memcpy(now, saved, MEM_PAGE);
-  if (page < w->i->saved->pages) eng_warm(w->i->saved, page, changed);
+  if (page < w->i->saved->pages) eng_warm(w->i->saved, page, changed, !w->i->watched);
   leave_page(w, page);
   return true;
 }
@@ -211,11 +211,20 @@ static cay_status rebase(eng_instance *i, cay_error *err) {
 
 /* ---- the calls ---- */
 
-/* Memory that was mapped lately is watched from now on: what the guest writes after this is reported. */
+/* Memory that was mapped lately is watched from now on: what the guest writes after this is reported. Hot
+ * pages stay as they are, and with them what lies between two that are close: a call costs as much as four
+ * pages. */
 static void watch(eng_instance *i) {
-  if (i->watched) return;
-  i->watched = eng_pages_watch(i->module->engine, i->head.base, ENG_RESERVED);
-  if (i->watched) eng_pages_protect(i->module->engine, i->head.base, eng_memory_len(i));
+  const eng_engine *engine = i->module->engine;
+  size_t from = 0, end = eng_memory_len(i) / MEM_PAGE;
+  if (i->watched || !eng_pages_watch(engine, i->head.base, ENG_RESERVED)) return;
+  i->watched = true;
+  for (size_t page = 0; page < end; page++) {
+    if (!eng_is_hot(i->saved, page)) continue;
+    if (page > from + 4) eng_pages_protect(engine, i->head.base + from * MEM_PAGE, (page - from) * MEM_PAGE);
+    from = page + 1;
+  }
+  if (end > from) eng_pages_protect(engine, i->head.base + from * MEM_PAGE, (end - from) * MEM_PAGE);
 }
 
 /* Without an image the pages that were never written are the module's data, which nobody can read there. */
@@ -228,7 +237,7 @@ static cay_status save(eng_instance *i, cay_error *err) {
     S_TRY(rebase(i, err));
   } else {
     (void)walk(&runs, SAVE);
-    watch(i);
+    if (runs.count > 0) watch(i);
   }
   eng_globals_read(i, i->saved->globals);
   return CAY_OK;

@@ -9,8 +9,10 @@
 
 enum {
   HOT_MAX = 1024, /* pages */
-  HOT_IDLE = 8,   /* a hot page that did not change so often in a row is protected again */
-  HOT = 0x80, /* in `heat`: hot, and how often it did not change; else the round in which it changed last */
+  HOT_IDLE = 64,  /* a hot page that did not change so often in a row is protected again, */
+  HOT_TRIAL = 2,  /* and one that is seen for the first time, after so few */
+  HOT = 0x80,    /* in `heat`: hot, and how often it did not change. Else the round in which it was written */
+  ROUNDS = 0x7f, /* last, as 1 to ROUNDS; 0: never */
 };
 
 /* ---- room ---- */
@@ -72,17 +74,26 @@ bool eng_is_hot(const struct eng_saved *s, size_t page) {
   return page < s->pages && (s->heat[page] & HOT) != 0;
 }
 
-/* Changed in two rounds one after the other: hot. */
-void eng_warm(struct eng_saved *s, size_t page, bool changed) {
-  uint8_t *heat = &s->heat[page], now = (uint8_t)(s->round % HOT);
+static uint8_t stamp(unsigned round) { return (uint8_t)(1 + round % ROUNDS); }
+
+static bool becomes_hot(const struct eng_saved *s, size_t page, bool own) {
+  if (s->hot_count == HOT_MAX) return false;
+  return s->heat[page] == 0 ? own : s->heat[page] == stamp(s->round + ROUNDS - 1);
+}
+
+/* Written in two rounds one after the other, also when it was the same again afterwards, as the stack often
+ * is; or written for the first time. Of a hot page only a change is seen. */
+void eng_warm(struct eng_saved *s, size_t page, bool changed, bool own) {
+  uint8_t *heat = &s->heat[page];
   if ((*heat & HOT) != 0) {
     *heat = changed ? HOT : (uint8_t)(*heat + 1);
     if (*heat < HOT + HOT_IDLE) return;
     s->hot_count--;
-    *heat = now;
-  } else if (changed) {
-    bool again = *heat == (now + HOT - 1) % HOT && s->round > 1 && s->hot_count < HOT_MAX;
-    s->hot_count += again;
-    *heat = again ? HOT : now;
+    *heat = stamp(s->round);
+  } else if (becomes_hot(s, page, changed || own)) {
+    s->hot_count++;
+    *heat = *heat == 0 ? HOT + HOT_IDLE - HOT_TRIAL : HOT;
+  } else {
+    *heat = stamp(s->round);
   }
 }

@@ -29,6 +29,7 @@ static inline void eng_set_copy(struct eng_saved *s, size_t page) {
   s->copy_count++;
 }
 
-/* A page that may have been written was looked at in this round, and had changed or not. */
-void eng_warm(struct eng_saved *saved, size_t page, bool changed);
+/* A page that may have been written was looked at in this round, and had changed or not. `own`: it is not
+ * only read, so it was written some time. */
+void eng_warm(struct eng_saved *saved, size_t page, bool changed, bool own);
 bool eng_is_hot(const struct eng_saved *saved, size_t page);
