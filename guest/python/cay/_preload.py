@@ -3,7 +3,6 @@
 The driver needs some of it; the rest is chosen by what it saves against what its memory costs.
 """
 
-import argparse
 import asyncio
 import base64
 import bisect
@@ -33,7 +32,6 @@ import pickle
 import random
 import re
 import shutil
-import statistics
 import string
 import struct
 import subprocess
