@@ -37,6 +37,8 @@ struct alarm_set {
   size_t count, cap;
   const alarm_entry *running; /* compared, never followed: its callback may free it */
   bool started, closing;
+  int64_t wakes_ns; /* when the thread looks again by itself: until then an alarm may come and go without
+                       waking it */
   pthread_t thread;
 };
 
@@ -113,11 +115,13 @@ static void alarm_main(void *ctx) {
   (void)pthread_mutex_lock(&set->mu);
   while (!set->closing) {
     if (set->count == 0) {
+      set->wakes_ns = INT64_MAX;
       (void)pthread_cond_wait(&set->changed, &set->mu);
     } else if (set->heap[0]->due_ns <= clock_mono_ns()) {
       fire(set, set->heap[0]);
     } else {
-      struct timespec until = clock_timespec(set->heap[0]->due_ns);
+      set->wakes_ns = set->heap[0]->due_ns;
+      struct timespec until = clock_timespec(set->wakes_ns);
       (void)pthread_cond_timedwait(&set->changed, &set->mu, &until);
     }
   }
@@ -144,12 +148,13 @@ static cay_status arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_er
   if (entry->slot != 0) heap_remove(set, entry);
   if (!heap_reserve(set)) return err_no_memory(err);
   if (!set->started) {
+    set->wakes_ns = INT64_MAX;
     S_TRY(thread_start("cay-alarm", 64 << 10, alarm_main, set, &set->thread, err));
     set->started = true;
   }
   entry->due_ns = due_ns;
   sift_up(set, set->count++, entry);
-  if (entry->slot == 1) (void)pthread_cond_signal(&set->changed);
+  if (entry->slot == 1 && due_ns < set->wakes_ns) (void)pthread_cond_signal(&set->changed);
   return CAY_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Bytes of native stack a guest may use: bash recurses some 900 function calls deep in it. Only what is
  * touched is memory. */
@@ -66,6 +67,7 @@ cay_status cay_engine_new(const cay_engine_options *options, cay_engine **out, c
   cay_engine *e = mem_zalloc(sizeof *e);
   if (e == NULL) return err_no_memory(err);
   pthread_mutex_init(&e->boot_mu, NULL);
+  e->several_processors = sysconf(_SC_NPROCESSORS_ONLN) > 1;
   e->log = o.log;
   e->log_ctx = o.log_ctx;
   cay_status status = set_up(e, &o, err);

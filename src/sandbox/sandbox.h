@@ -28,6 +28,7 @@ struct cay_engine {
   struct sb_guests *guests;
   char *guest_dir;
   pthread_mutex_t boot_mu; /* of interpreters whose image is being made; held while one is */
+  bool several_processors; /* it makes sense to look for a moment before sleeping */
   cay_log_fn *log;
   void *log_ctx;
 };

@@ -6,12 +6,18 @@
 #include "sandbox/language.h"
 #include "sandbox/status.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
   GRACE_MS = 50, /* between the exception and force */
   POKE_MS = 1,
+  LINGER_NS = 50000, /* a thread that has answered, and one that waits for an answer, look so long before they
+                        sleep: waking up costs about as much as a small evaluation */
 };
+
+#define LINGERING ((sb_request *)1)
 
 /* ---- stopping a request ---- */
 
@@ -69,9 +75,35 @@ void cay_session_cancel(cay_session *s) {
 
 /* ---- taking turns ---- */
 
+static inline void pause_a_moment(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/* Looks until `what` holds, but not for long, and not where another thread could not run meanwhile. */
+static void look_for(const cay_session *s, bool (*what)(void *ctx), void *ctx) {
+  if (!s->box->engine->several_processors) return;
+  int64_t until = clock_mono_ns() + LINGER_NS;
+  while (!what(ctx) && clock_mono_ns() < until)
+    for (int i = 0; i < 16 && !what(ctx); i++) pause_a_moment();
+}
+
+static bool is_settled(void *ctx) { return ((cay_session *)ctx)->state != SB_SETTLING; }
+static bool is_done(void *ctx) { return atomic_load(&((sb_request *)ctx)->done); }
+static bool is_asked(void *ctx) {
+  cay_session *s = ctx;
+  return atomic_load(&s->slot) != LINGERING || s->closing;
+}
+
 cay_status sb_session_take(cay_session *s, cay_error *err) {
   cay_status status = CAY_OK;
   pthread_mutex_lock(&s->mu);
+  if (s->state == SB_SETTLING) {
+    pthread_mutex_unlock(&s->mu);
+    look_for(s, is_settled, s);
+    pthread_mutex_lock(&s->mu);
+  }
   while (s->state == SB_SETTLING) pthread_cond_wait(&s->changed, &s->mu);
   if (s->state == SB_RUNNING || s->closing)
     status = err_set(err, CAY_BUSY, "the session is running something else");
@@ -203,40 +235,53 @@ static bool put_back(sb_request *q) {
   return q->undone;
 }
 
-static void tell(sb_request *q, enum sb_session_state state) {
+/* The caller goes on, and `q` is gone. The session stays, since it is not idle yet. */
+static void tell(sb_request *q) {
   cay_session *s = q->session;
   pthread_mutex_lock(&s->mu);
-  q->done = true;
-  s->state = state;
-  pthread_cond_broadcast(&s->changed);
+  s->state = SB_SETTLING;
+  atomic_store(&q->done, true);
   pthread_mutex_unlock(&s->mu);
+  pthread_cond_broadcast(&s->changed);
 }
 
-/* The caller has its answer before the checkpoint is made; `q` is gone then. */
-static void run_request(void *ctx) {
+/* The caller has its answer before the checkpoint is made. */
+static void handle(sb_request *q) {
+  cay_session *s = q->session;
+  bool usable = true, returned;
+  run(q);
+  returned = q->returned;
+  if (!returned) usable = put_back(q);
+  tell(q);
+  if (returned && !s->no_undo) usable = abi_resident_checkpoint(s->resident, NULL) == CAY_OK;
+  set_state(s, usable ? SB_IDLE : SB_BROKEN);
+}
+
+/* A session is used again at once more often than not. Once `slot` is NULL nothing of it may be touched. */
+static void run_requests(void *ctx) {
   sb_request *q = ctx;
   cay_session *s = q->session;
-  run(q);
-  if (!q->returned) {
-    tell(q, put_back(q) ? SB_IDLE : SB_BROKEN);
-    return;
+  for (;;) {
+    atomic_store(&s->slot, LINGERING);
+    handle(q);
+    look_for(s, is_asked, s);
+    q = LINGERING;
+    if (atomic_compare_exchange_strong(&s->slot, &q, NULL)) return;
   }
-  if (s->no_undo) {
-    tell(q, SB_IDLE);
-    return;
-  }
-  tell(q, SB_SETTLING);
-  set_state(s, abi_resident_checkpoint(s->resident, NULL) == CAY_OK ? SB_IDLE : SB_BROKEN);
 }
 
 cay_status sb_session_ask(sb_request *q, cay_error *err) {
   cay_session *s = q->session;
   q->start_ns = clock_mono_ns();
-  cay_status status = thread_pool_run(s->box->engine->threads, run_request, q, err);
-  if (status != CAY_OK) {
-    sb_session_give(s);
-    return status;
+  sb_request *expected = LINGERING;
+  if (!atomic_compare_exchange_strong(&s->slot, &expected, q)) {
+    cay_status status = thread_pool_run(s->box->engine->threads, run_requests, q, err);
+    if (status != CAY_OK) {
+      sb_session_give(s);
+      return status;
+    }
   }
+  look_for(s, is_done, q);
   pthread_mutex_lock(&s->mu);
   while (!q->done) pthread_cond_wait(&s->changed, &s->mu);
   pthread_mutex_unlock(&s->mu);
@@ -328,6 +373,7 @@ static void close_session(cay_session *s) {
   }
   while (s->state == SB_RUNNING || s->state == SB_SETTLING) pthread_cond_wait(&s->changed, &s->mu);
   pthread_mutex_unlock(&s->mu);
+  while (atomic_load(&s->slot) != NULL) sched_yield(); /* it sees `closing` */
 }
 
 static void destroy(cay_session *s) {

@@ -11,6 +11,8 @@
 #include "sandbox/grant.h"
 #include "sandbox/sandbox.h"
 
+#include <stdatomic.h>
+
 enum sb_session_state { SB_IDLE, SB_RUNNING, SB_SETTLING, SB_BROKEN };
 
 struct cay_session {
@@ -25,8 +27,10 @@ struct cay_session {
 
   pthread_mutex_t mu;
   pthread_cond_t changed;
-  enum sb_session_state state;
-  bool closing;
+  _Atomic enum sb_session_state state; /* written with mu */
+  _Atomic bool closing;
+  _Atomic(struct sb_request *)
+      slot; /* NULL: no thread is here; LINGERING: one waits a moment for the next request */
 
   /* kernel.mu */
   k_job *job;          /* of the request that runs */
@@ -64,7 +68,7 @@ typedef struct sb_request {
   cay_status status;
   cay_error err;
 
-  bool done; /* session.mu */
+  _Atomic bool done; /* set with session.mu */
 } sb_request;
 
 /* Waits for an evaluation's aftermath, and makes the session RUNNING. CAY_BUSY, CAY_INTERNAL (it is broken).
