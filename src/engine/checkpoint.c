@@ -21,8 +21,9 @@
 #include <sys/mman.h>
 
 enum {
-  REBASE_MIN = 1 << 20,         /* bytes of new copies below which an image of its own is not considered */
-  SETTLE_MIN = 1 << 18,         /* likewise, when there is time */
+  REBASE_FRESH = 16 << 20,      /* bytes of new copies from which on an image of its own is made instead, */
+  REBASE_COPIES = 64 << 20,     /* or bytes of all copies. Below, copies take half of the time */
+  SETTLE_MIN = 1 << 18,         /* bytes of all copies, when there is time */
   DROP_MIN = 64 * MEM_PAGE,     /* a run so long is dropped at a rollback, not copied back, */
   DROP_TOTAL = 1024 * MEM_PAGE, /* if there is so much in all */
 };
@@ -193,12 +194,20 @@ static bool count_fresh(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
-/* Once the copies are about half of everything, an image costs no more memory than they do, and no more time.
- */
-static bool worth_an_image(const eng_instance *i, size_t fresh, uint64_t at_least) {
-  uint64_t stored = i->image != NULL ? i->image->stored : 0;
-  uint64_t copies = (fresh + i->saved->copy_count) * MEM_PAGE;
-  return fresh * MEM_PAGE >= at_least && copies >= stored / 2;
+static uint64_t copies_with(const eng_instance *i, size_t fresh) {
+  return (fresh + i->saved->copy_count) * MEM_PAGE;
+}
+
+/* Once the copies are about half of everything, an image costs no more memory than they do. */
+static bool worth_an_image(const eng_instance *i, size_t fresh) {
+  return copies_with(i, fresh) >= (i->image != NULL ? i->image->stored : 0) / 2;
+}
+
+static bool needs_an_image(const eng_instance *i, size_t fresh) {
+  if (i->image == NULL)
+    return true; /* what was never written is the module's data, which nobody can read there */
+  if (fresh * MEM_PAGE < REBASE_FRESH && copies_with(i, fresh) < REBASE_COPIES) return false;
+  return fresh > 0 && worth_an_image(i, fresh);
 }
 
 static cay_status rebase(eng_instance *i, cay_error *err) {
@@ -227,13 +236,12 @@ static void watch(eng_instance *i) {
   if (end > from) eng_pages_protect(engine, i->head.base + from * MEM_PAGE, (end - from) * MEM_PAGE);
 }
 
-/* Without an image the pages that were never written are the module's data, which nobody can read there. */
 static cay_status save(eng_instance *i, cay_error *err) {
   struct runs runs;
   struct fresh fresh = { .i = i };
   find_runs(i, &runs);
   (void)each_run(&runs, count_fresh, &fresh);
-  if (i->image == NULL || worth_an_image(i, fresh.pages, REBASE_MIN)) {
+  if (needs_an_image(i, fresh.pages)) {
     S_TRY(rebase(i, err));
   } else {
     (void)walk(&runs, SAVE);
@@ -309,7 +317,7 @@ void eng_wake(eng_instance *i) {
 
 cay_status eng_instance_settle(eng_instance *i, cay_error *err) {
   S_TRY(eng_checkpoint(i, err));
-  if (i->saved->copy_count * MEM_PAGE >= SETTLE_MIN && worth_an_image(i, 0, 0)) return rebase(i, err);
+  if (copies_with(i, 0) >= SETTLE_MIN && worth_an_image(i, 0)) return rebase(i, err);
   (void)eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), drop_double, i);
   sleep_until_called(i);
   return CAY_OK;
