@@ -5,12 +5,12 @@
  *   eng_rollback(session, &err);           as it was, memory and exported globals
  *
  * The first of these costs by the pages that were ever changed, later ones by those changed since the last:
- * about 5 us and 0.1 us for each page of 4 KiB, or 1 us for a page that was not written lately. Where the
+ * about 2 us and 0.1 us for each page of 4 KiB, or 1 us for a page that was not written lately. Where the
  * host has no userfaultfd(2) with asynchronous write protection (Linux 6.7), each costs by all pages that are
  * the instance's own, and where it cannot tell these either, by the length of the memory.
  *
- * What the memory must hold twice is held twice: each page that differs from the image has a copy. An
- * instance that differs from it in most pages gets an image of its own instead.
+ * Each page that differs from the image is held twice, once to work on and once to go back to. An instance
+ * that differs in most pages, and in 16 MiB at once or 64 MiB in all, gets an image of its own instead.
  *
  * All of them need the instance at rest, and are called on its thread. */
 #pragma once
