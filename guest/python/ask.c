@@ -185,7 +185,7 @@ static PySendResult put_question(ask *a, PyObject **result) {
   if (!q.args) return PYGEN_ERROR;
   q.name_len = (size_t)name_len;
   q.args_len = (size_t)args_len;
-  streams_flush(); /* the host sees what was printed before the question */
+  if (streams_flush() < 0) return PYGEN_ERROR; /* the host sees what was printed before the question */
   long asked = host_ask(&q);
   a->fd = asked < 0 ? -1 : q.fd;
   if (asked < 0)

@@ -64,11 +64,18 @@ static PyObject *callback_call(PyObject *self, PyObject *const *args, size_t fla
   return json ? ask_new(Py_NewRef(c->name), json, true) : NULL;
 }
 
+static bool are_names(PyObject *parameters) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parameters); i++)
+    if (!PyUnicode_Check(PyTuple_GET_ITEM(parameters, i))) return false;
+  return true;
+}
+
 static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   PyObject *name, *description, *schema, *parameters;
   if (keywords || !PyArg_ParseTuple(args, "UUO!O!", &name, &description, &PyDict_Type, &schema, &PyTuple_Type,
                                     &parameters))
     return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no keywords");
+  if (!are_names(parameters)) return PyErr_Format(PyExc_TypeError, "the names of parameters are strings");
   callback *c = PyObject_New(callback, type);
   if (!c) return NULL;
   c->name = Py_NewRef(name);
@@ -164,7 +171,7 @@ static PyObject *read_grants(void) {
   char *data = NULL;
   for (;;) {
     long len = host_grants(data, cap);
-    if (len == -ENOSYS) len = 0;
+    if (len == -ENOSYS || len == -ENOENT) len = 0; /* a host without any */
     if (len < 0) {
       free(data);
       errno = (int)-len;

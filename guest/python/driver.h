@@ -79,7 +79,7 @@ PyObject *loop_run(PyObject *body, PyObject *value);
 int streams_ready(PyObject *module);
 int streams_open(const PyConfig *config, bool session); /* sys.stdin, stdout, stderr, anew */
 int streams_begin(const field *input); /* before code runs: nothing is left of an earlier input */
-void streams_flush(void);              /* what cannot be written is dropped */
+int streams_flush(void);               /* -1: an exception that is to end what runs */
 
 /* trace.c */
 enum {
@@ -103,5 +103,6 @@ void state_names(reply *r);
 
 /* stop.c */
 const uintptr_t *cay_stop_words(void);
-int stop_install(void); /* the handler; once in a process */
-void stop_forget(void); /* what came too late to stop anything */
+int stop_ready(PyObject *module); /* adds cay._stops(): how often Stopped was raised */
+int stop_install(void);           /* the handler; once in a process */
+void stop_forget(void);           /* what came too late to stop anything */

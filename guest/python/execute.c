@@ -241,5 +241,5 @@ void execute(fields *request, reply *r) {
   Py_XDECREF(c.value);
   Py_XDECREF(c.source);
   Py_XDECREF(c.name);
-  streams_flush();
+  if (streams_flush() < 0) PyErr_Clear(); /* too late: the cell has ended */
 }

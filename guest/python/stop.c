@@ -15,6 +15,7 @@ enum { STOP_SIGNAL = 64 };
 _Static_assert(STOP_SIGNAL < Py_NSIG, "the interpreter has a place for it");
 
 static volatile uint32_t reason;
+static uint32_t raised;
 
 static const char *reason_text(uint32_t why) {
   switch (why) {
@@ -32,11 +33,22 @@ static PyObject *raise_stopped(PyObject *self, PyObject *arguments) {
   uint32_t why = reason;
   if (!why) Py_RETURN_NONE;
   reason = 0;
+  raised++;
   PyErr_SetString(error_stopped, reason_text(why));
   return NULL;
 }
 
 static PyMethodDef raise_method = { "stop", raise_stopped, METH_VARARGS, NULL };
+
+/* A task may keep what was raised in it to itself: the loop asks (cay/_loop.py). */
+static PyObject *count_stops(PyObject *self, PyObject *nothing) {
+  (void)self, (void)nothing;
+  return PyLong_FromUnsignedLong(raised);
+}
+
+static PyMethodDef functions[] = { { "_stops", count_stops, METH_NOARGS, NULL }, { 0 } };
+
+int stop_ready(PyObject *module) { return PyModule_AddFunctions(module, functions); }
 
 static int set_handler(void) {
   PyObject *signals = PyImport_ImportModule("_signal");

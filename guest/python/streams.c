@@ -180,19 +180,17 @@ int streams_begin(const field *input) {
   return set;
 }
 
-static void flush(const char *name) {
+/* False when something has to end what runs; what cannot be written is dropped. */
+static bool flush(const char *name) {
   static PyObject *method;
   if (!method) method = PyUnicode_InternFromString("flush");
   PyObject *stream = PySys_GetObject(name);
-  if (!method || !stream || Py_IsNone(stream)) return;
+  if (!method || !stream || Py_IsNone(stream)) return true;
   PyObject *done = PyObject_CallMethodNoArgs(stream, method);
-  if (!done) PyErr_Clear();
+  bool ends = !done && !PyErr_ExceptionMatches(PyExc_Exception);
+  if (!done && !ends) PyErr_Clear();
   Py_XDECREF(done);
+  return !ends;
 }
 
-void streams_flush(void) {
-  PyObject *error = PyErr_GetRaisedException();
-  flush("stdout");
-  flush("stderr");
-  PyErr_SetRaisedException(error);
-}
+int streams_flush(void) { return flush("stdout") && flush("stderr") ? 0 : -1; }

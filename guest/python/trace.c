@@ -105,7 +105,7 @@ static PyObject *emit(text *t, long line) {
         &(host_event){ line > 0 ? (uint32_t)line : 0, t->data, context ? context : "", t->len, (size_t)len });
   text_free(t);
   Py_XDECREF(changes);
-  if (sent < 0) set_events(0);
+  if (sent < 0 && sent != -E2BIG) set_events(0);
   return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 

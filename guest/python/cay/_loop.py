@@ -77,13 +77,23 @@ class Loop(_SelectorEventLoop):  # type: ignore[misc]
 
     def start(self, coroutine: Coroutine[Any, Any, Any], context: Context) -> "asyncio.Task[Any]":
         """Runs it until it has ended, and gives it as a task that is done."""
+        stops = cay._stops()
+        task = None
         self._run_forever_setup()
         try:
             task = asyncio.Task(coroutine, loop=self, eager_start=True, context=context)
             while not task.done():
                 self._run_once()
-                if self._stopping and not task.done():
+                if task.done():
+                    break
+                if cay._stops() != stops:  # it ended another task, and was meant for all
+                    raise cay.Stopped("stopped")
+                if self._stopping:
                     raise RuntimeError("the event loop was stopped before the cell had ended")
+        except BaseException:
+            if task is not None:
+                task.cancel()  # else the cell would go on in a later one
+            raise
         finally:
             self._run_forever_cleanup()
         return task

@@ -235,6 +235,41 @@ def test_a_stop_ends_what_awaits(d):
     assert reply.status == STOPPED and reply.error == "instruction limit reached", reply
     assert "asyncio/" not in reply.traceback and "<cay" not in reply.traceback, reply.traceback
     assert d.value("await asyncio.sleep(0, 'fine')") == "'fine'"
+    d.frame(STOP, struct.pack("<II", 1, 50))
+    reply = d.run(
+        "ended = []\ntry:\n    await asyncio.sleep(0.1)\n    ended.append(1)\nfinally:\n    ended.append(2)"
+    )
+    assert reply.status == STOPPED, reply
+    assert d.value("await asyncio.sleep(0.2)\nended") == "[2]"
+    d.ok("async def spin():\n    while True: pass")
+    d.frame(STOP, struct.pack("<II", 1, 50))
+    assert d.run("t = asyncio.create_task(spin())\nawait asyncio.sleep(5)").status == STOPPED
+
+
+def test_code_that_tampers_with_the_driver_hurts_only_itself(d):
+    d.ok("import sys, traceback, linecache, asyncio, builtins, json, cay\nkept = dict(sys.modules)")
+    for code in (
+        "traceback.TracebackException = None",
+        "linecache.cache = 5",
+        "sys.stdin = 5; sys.stderr = None",
+        "sys.stdin.close()",
+        "del sys.modules['cay._report']",
+        "json.loads = None",
+        "asyncio.Task = None",
+        "cay.Callback('n', 'd', {}, (1,))",
+        "cay.Callback('n', 'd', {}, ('a',))(1).throw(5)",
+        "type(invoke('x'))()",
+        "i = invoke('echo'); i.close(); i.send(None)",
+        "builtins.__import__ = None",
+        "import signal; signal.signal(64, signal.SIG_IGN)",
+        "cay.CallbackError = cay.Stopped = None",
+        "sys.modules.clear()",
+        "globals().clear()",
+    ):
+        d.run(code)
+        d.run("1 / 0")
+        d.run("await invoke('fail')")
+    assert d.run("1 + 1").repr == "2"
 
 
 def test_memory_errors_leave_the_session_usable(d):

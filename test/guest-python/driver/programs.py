@@ -69,10 +69,15 @@ def test_variables_are_read_anew():
 
 
 def test_what_the_boot_cannot_give_goes_to_the_cold_program():
-    for option in ("-E", "-I", "-O", "-S", "-Xdev"):
-        done = program(option, "-c", "1")
-        assert done.returncode == 126 and "/usr/libexec/cay/python3" in done.stderr, done
-    assert program("-c", "1", PYTHONHASHSEED="0").returncode == 126
+    options = {"-E": "ignore_environment", "-I": "isolated", "-O": "optimize", "-S": "no_site", "-Xdev": "dev_mode"}
+    for option, flag in options.items():
+        done = program(option, "-c", f"import sys; print(int(sys.flags.{flag}), sys.executable)")
+        if NATIVE:
+            assert done.returncode == 126 and "/usr/libexec/cay/python3" in done.stderr, done
+        else:
+            assert done.stdout == "1 /usr/bin/python3\n", done
+    hashes = {program("-c", "print(hash('a'))", PYTHONHASHSEED="7").stdout for _ in range(2)}
+    assert len(hashes) == 1
 
 
 def test_the_end_of_a_program_runs_what_waits_for_it():
