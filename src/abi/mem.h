@@ -49,7 +49,7 @@ static inline k_ret abi_copy_in(eng_instance *guest, uint32_t addr, void *to, si
 static inline k_ret abi_copy_out(eng_instance *guest, uint32_t addr, const void *from, size_t len) {
   void *to = NULL;
   K_TRY(abi_ptr(guest, addr, len, &to));
-  memcpy(to, from, len);
+  if (len != 0) memcpy(to, from, len); /* `from` may be NULL then */
   return 0;
 }
 

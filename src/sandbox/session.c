@@ -245,15 +245,27 @@ static void tell(sb_request *q) {
   pthread_cond_broadcast(&s->changed);
 }
 
-/* The caller has its answer before the checkpoint is made. */
+static bool save(cay_session *s) {
+  s->unsaved = false;
+  return abi_resident_checkpoint(s->resident, NULL) == CAY_OK;
+}
+
+/* The caller has its answer before the checkpoint is made. Many sessions are asked once: the first checkpoint
+ * is made when there is a second request. */
 static void handle(sb_request *q) {
   cay_session *s = q->session;
-  bool usable = true, returned;
-  run(q);
-  returned = q->returned;
+  bool usable = !s->unsaved || save(s);
+  if (usable)
+    run(q);
+  else
+    q->status = err_set(&q->err, CAY_INTERNAL, "the session cannot be saved any more");
+  bool returned = !usable || q->returned;
   if (!returned) usable = put_back(q);
   tell(q);
-  if (returned && !s->no_undo) usable = abi_resident_checkpoint(s->resident, NULL) == CAY_OK;
+  if (usable && returned && !s->no_undo) {
+    s->unsaved = s->served++ == 0;
+    usable = s->unsaved || save(s);
+  }
   set_state(s, usable ? SB_IDLE : SB_BROKEN);
 }
 
@@ -333,7 +345,7 @@ static cay_status start(cay_session *s, const cay_session_options *o, cay_error 
     discard(s->box, p);
     return status;
   }
-  return abi_resident_checkpoint(s->resident, err);
+  return abi_resident_begin(s->resident, err);
 }
 
 cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options, cay_session **out,

@@ -20,9 +20,11 @@ struct cay_session {
   list in_box;
   abi_resident *resident;
   bool no_undo;
-  bool greeted;   /* it knows its environment and has randomness of its own */
-  bool fresh;     /* it began as an image: the environment is to be told as well */
-  uint32_t cells; /* evaluations so far, for their names */
+  bool greeted;    /* it knows its environment and has randomness of its own */
+  bool fresh;      /* it began as an image: the environment is to be told as well */
+  uint32_t cells;  /* evaluations so far, for their names */
+  uint32_t served; /* requests so far */
+  bool unsaved;    /* what it is now is not yet what it would be put back to */
   uint64_t grants_version;
 
   pthread_mutex_t mu;

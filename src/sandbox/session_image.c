@@ -93,7 +93,9 @@ cay_status cay_session_restore(cay_session *s, const cay_image *image, cay_error
   if (status == CAY_OK) {
     s->greeted = s->fresh = false;
     s->grants_version = UINT64_MAX;
-    status = abi_resident_checkpoint(s->resident, err);
+    s->unsaved = false;
+    s->served = 0;
+    status = abi_resident_begin(s->resident, err);
   }
   sb_session_give(s);
   return status;

@@ -263,11 +263,15 @@ static k_ret remember(abi_resident *r) {
   return 0;
 }
 
-cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) {
+cay_status abi_resident_begin(abi_resident *r, cay_error *err) {
   k_lock(r->m->kernel);
   k_ret kept = remember(r);
   k_unlock(r->m->kernel);
-  if (kept < 0) return err_no_memory(err);
+  return kept < 0 ? err_no_memory(err) : CAY_OK;
+}
+
+cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) {
+  S_TRY(abi_resident_begin(r, err));
   return eng_checkpoint(r->m->instance, err);
 }
 

@@ -62,6 +62,9 @@ cay_status abi_resident_boot(abi_resident *r, bool *returned, abi_gone *gone, ca
 cay_status abi_resident_call(abi_resident *r, uint32_t op, cay_slice request, cay_slice *reply,
                              bool *returned, abi_gone *gone, cay_error *err) CHECKED;
 
+/* Once, before the first call of one that began as an image: that is what abi_resident_undo goes back to. */
+cay_status abi_resident_begin(abi_resident *r, cay_error *err) CHECKED;
+
 /* What it is now is what abi_resident_undo goes back to. */
 cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) CHECKED;
 
