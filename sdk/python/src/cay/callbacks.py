@@ -10,15 +10,15 @@
 The JSON Schema of the arguments is read from the type hints, the description from the docstring; a Callback says them itself. A
 function may be a coroutine function. Calls that come at once run at once: plain functions in threads, coroutines in one event loop.
 """
-import asyncio
 import dataclasses
-import enum
-import inspect
 import json
 import threading
 import typing
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Dict, List, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Union
+
+if TYPE_CHECKING:  # these take longer to import than a sandbox to start
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
 Function = Callable[..., Any]
 THREADS = 128
@@ -55,6 +55,7 @@ def _object(fields: Mapping[str, Any], required: List[str]) -> Dict[str, Any]:
 
 
 def _generic(origin: Any, hint: Any) -> Dict[str, Any]:
+    import inspect
     parts = typing.get_args(hint)
     if origin is typing.Literal:
         return {"enum": list(parts)}
@@ -71,6 +72,8 @@ def _is_union(origin: Any) -> bool:
 
 def schema_of(hint: Any) -> Dict[str, Any]:
     """The JSON Schema of values of this type; {} accepts everything."""
+    import enum
+    import inspect
     if hint is Any or hint is inspect.Parameter.empty:
         return {}
     if hint is None:
@@ -93,6 +96,7 @@ def schema_of(hint: Any) -> Dict[str, Any]:
 
 
 def _parameters(function: Function) -> Dict[str, Any]:
+    import inspect
     try:
         hints = typing.get_type_hints(function)
     except Exception:  # a name that cannot be found: then without types
@@ -113,6 +117,7 @@ def _parameters(function: Function) -> Dict[str, Any]:
 
 def describe(name: str, callback: Union[Function, Callback]) -> Dict[str, Any]:
     """What the sandbox is told."""
+    import inspect
     given = callback if isinstance(callback, Callback) else Callback(callback)
     if not callable(given.function):
         raise TypeError(f"the callback {name} is no function")
@@ -126,10 +131,10 @@ def describe(name: str, callback: Union[Function, Callback]) -> Dict[str, Any]:
 class Callbacks:
     """The functions of one sandbox, and where they run. It does not know the sandbox."""
 
-    def __init__(self, loop: Optional[asyncio.AbstractEventLoop] = None) -> None:
+    def __init__(self, loop: "Optional[asyncio.AbstractEventLoop]" = None) -> None:
         self._functions: Dict[str, Function] = {}
         self._lock = threading.Lock()
-        self._pool: Optional[ThreadPoolExecutor] = None
+        self._pool: "Optional[ThreadPoolExecutor]" = None
         self._loop = loop  # of an AsyncSandbox; else one of our own, when first needed
 
     def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> List[Dict[str, Any]]:
@@ -146,23 +151,31 @@ class Callbacks:
         function = self._functions.get(params["name"])
         if function is None:
             answer(None, f"no callback {params['name']} here")
-        elif inspect.iscoroutinefunction(function):
+        elif _is_coroutine(function):
+            import asyncio
             asyncio.run_coroutine_threadsafe(_await(function, params["arguments"], answer), self._event_loop())
         else:
             self._threads().submit(_call, function, params["arguments"], answer)
 
-    def _threads(self) -> ThreadPoolExecutor:
+    def _threads(self) -> "ThreadPoolExecutor":
         with self._lock:
             if self._pool is None:
+                from concurrent.futures import ThreadPoolExecutor
                 self._pool = ThreadPoolExecutor(THREADS, "cay-callback")
             return self._pool
 
-    def _event_loop(self) -> asyncio.AbstractEventLoop:
+    def _event_loop(self) -> "asyncio.AbstractEventLoop":
         with self._lock:
             if self._loop is None:
+                import asyncio
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, name="cay-callbacks", daemon=True).start()
             return self._loop
+
+
+def _is_coroutine(function: Function) -> bool:
+    import inspect
+    return inspect.iscoroutinefunction(function)
 
 
 def _why(problem: BaseException) -> str:

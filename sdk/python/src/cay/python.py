@@ -1,6 +1,6 @@
 """Python in a sandbox: sessions that keep their variables."""
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._errors import CommandFailed, SandboxError, SandboxTimeout
@@ -128,6 +128,18 @@ class Pieces:
         return result
 
 
+END_PATIENCE = 5.0  # seconds until code that was cancelled has ended; it takes 50 ms at most
+
+
+def _wait_for_end(items: "SimpleQueue[Item]") -> None:
+    """So that the session is free for the next run."""
+    try:
+        while items.get(timeout=END_PATIENCE)[0] == "output":
+            pass
+    except Empty:
+        pass
+
+
 class Session:
     """Variables that live from one run to the next. One run at a time."""
 
@@ -171,6 +183,7 @@ class Session:
         except BaseException:  # of a callback, or Ctrl-C
             if self._link.death is None:
                 self._link.start("python.cancel", self._named())
+                _wait_for_end(items)
             raise
 
     def _named(self, **more: Any) -> Dict[str, Any]:
