@@ -49,6 +49,11 @@ int cay_boot(void);
 int cay_main(void);
 int boot_interpreter(void); /* without the libc's own start; 0, or -1 after a message on stderr */
 
+/* greet.c: what a copy of an image must learn. */
+int greet_prepare(void); /* before the image is made */
+int greet(fields *request);
+int greet_reseed(const char *seed, size_t len); /* without a seed, from the system's randomness */
+
 /* module.c: the module `cay`, and the Python modules that are linked into this program. */
 int module_register(void);          /* before the interpreter starts */
 PyObject *helper(const char *name); /* the module cay._NAME, borrowed; NULL with an exception */
@@ -104,5 +109,6 @@ void state_names(reply *r);
 /* stop.c */
 const uintptr_t *cay_stop_words(void);
 int stop_ready(PyObject *module); /* adds cay._stops(): how often Stopped was raised */
-int stop_install(void);           /* the handler; once in a process */
+int stop_prepare(void);           /* before the image is made */
+void stop_install(void);          /* once in each process */
 void stop_forget(void);           /* what came too late to stop anything */

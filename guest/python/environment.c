@@ -12,16 +12,16 @@ static bool is_entry(const char *data, size_t len) {
   return sign && sign != data && !memchr(data, 0, len);
 }
 
-/* The dictionary behind os.environ, of bytes. */
+/* The dictionary behind os.environ, of bytes. Borrowed. */
 static PyObject *dictionary(void) {
+  static PyObject *data;
+  if (data) return data;
   PyObject *os = PyImport_ImportModule("os");
   PyObject *mapping = os ? PyObject_GetAttrString(os, "environ") : NULL;
-  PyObject *data = mapping ? PyObject_GetAttrString(mapping, "_data") : NULL;
+  data = mapping ? PyObject_GetAttrString(mapping, "_data") : NULL;
   Py_XDECREF(mapping);
   Py_XDECREF(os);
-  if (!data || PyDict_Check(data)) return data;
-  Py_DECREF(data);
-  return PyErr_Format(PyExc_TypeError, "os.environ has no dictionary");
+  return data;
 }
 
 static int add(PyObject *data, const char *entry) {
@@ -40,7 +40,6 @@ int environment_read(void) {
   int added = data ? 0 : -1;
   if (data) PyDict_Clear(data);
   for (char **e = environ; added == 0 && e && *e; e++) added = add(data, *e);
-  Py_XDECREF(data);
   return added;
 }
 

@@ -95,7 +95,10 @@ static PyStatus set_search_paths(PyConfig *config) {
   for (Py_ssize_t i = 0; path && i < PyList_GET_SIZE(path) && !PyStatus_Exception(status); i++) {
     Py_ssize_t len;
     wchar_t *entry = PyUnicode_AsWideCharString(PyList_GET_ITEM(path, i), &len);
-    status = entry ? add_path(config, entry, (size_t)len) : PyStatus_NoMemory();
+    if (!entry)
+      status = PyStatus_NoMemory();
+    else if (len)
+      status = add_path(config, entry, (size_t)len); /* the empty one is for sessions */
     PyMem_Free(entry);
   }
   config->module_search_paths_set = 1;
@@ -116,7 +119,7 @@ static PyStatus read_options(PyConfig *asked, const PyConfig *booted, int argc, 
 
 static int begin_program(const PyConfig *config) {
   bool interruptible = PyOS_getsig(SIGINT) != SIG_IGN;
-  if (streams_open(config, false) < 0 || environment_read() < 0) return -1;
+  if (streams_open(config, false) < 0 || environment_read() < 0 || greet_reseed("", 0) < 0) return -1;
   PyObject *begun =
       helper_call("process", "begin_program", "(OO)", config->user_site_directory ? Py_True : Py_False,
                   interruptible ? Py_True : Py_False);

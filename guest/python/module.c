@@ -6,6 +6,8 @@
 #include "driver.h"
 #include "embedded.h"
 
+enum { HELPERS_MAX = 16 };
+
 PyObject *error_callback, *error_stopped;
 
 static int add_exceptions(PyObject *module) {
@@ -40,8 +42,9 @@ static PyObject *create(void) {
 
 int module_register(void) { return PyImport_AppendInittab("cay", create); }
 
-static PyObject *load(const struct embedded *e, const char *full) {
-  char file[64];
+static PyObject *load(const struct embedded *e) {
+  char full[32], file[64];
+  snprintf(full, sizeof full, "cay._%s", e->name);
   snprintf(file, sizeof file, "<%s>", full);
   PyObject *package = PyImport_ImportModule("cay");
   PyObject *code = package ? Py_CompileString((const char *)e->text, file, Py_file_input) : NULL;
@@ -49,19 +52,18 @@ static PyObject *load(const struct embedded *e, const char *full) {
   if (module && PyObject_SetAttrString(package, full + sizeof "cay." - 1, module) < 0) Py_CLEAR(module);
   Py_XDECREF(code);
   Py_XDECREF(package);
-  Py_XDECREF(module); /* sys.modules holds it */
   return module;
 }
 
+/* They are kept here: whatever happens to sys.modules, this program finds its own. */
 PyObject *helper(const char *name) {
-  char full[32];
-  snprintf(full, sizeof full, "cay._%s", name);
-  PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), full);
-  if (module) return module;
-  for (const struct embedded *e = embedded_modules; e->name; e++)
-    if (!strcmp(e->name, name)) return load(e, full);
-  PyErr_Format(PyExc_ImportError, "%s is not part of this program", full);
-  return NULL;
+  static PyObject *modules[HELPERS_MAX];
+  for (size_t i = 0; i < HELPERS_MAX && embedded_modules[i].name; i++) {
+    if (strcmp(embedded_modules[i].name, name) != 0) continue;
+    if (!modules[i]) modules[i] = load(&embedded_modules[i]);
+    return modules[i];
+  }
+  return PyErr_Format(PyExc_ImportError, "cay._%s is not part of this program", name);
 }
 
 PyObject *helper_call(const char *name, const char *function, const char *format, ...) {

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "driver.h"
-#include "environment.h"
 
-enum { ROOM_KEPT = 64 << 10, VARIABLES_MAX = 1024 };
+enum { ROOM_KEPT = 64 << 10 };
 
 static uint8_t *room;
 static uint32_t room_cap;
@@ -20,42 +19,13 @@ uint8_t *EXPORT(cay_room)(uint32_t len) {
   return room;
 }
 
-static int set_time_zone(void) {
-  PyObject *done = helper_call("process", "set_time_zone", "()");
-  Py_XDECREF(done);
-  return done ? 0 : -1;
-}
-
-static int reseed(const char *seed, size_t len) {
-  PyObject *done = helper_call("process", "reseed", "(y#)", seed, (Py_ssize_t)len);
-  Py_XDECREF(done);
-  return done ? 0 : -1;
-}
-
 /* What a process does before its first request: the image that it was made from has served nobody. */
 static int begin(uint32_t op) {
   if (begun) return 0;
-  PyObject *fresh = helper_call("process", "begin_session", "()");
-  Py_XDECREF(fresh);
-  if (!fresh || stop_install() < 0) return -1;
-  if (op != OP_GREET && reseed("", 0) < 0) return -1;
+  stop_install();
+  if (op != OP_GREET && greet_reseed("", 0) < 0) return -1;
   begun = true;
   return 0;
-}
-
-/* The environment, when some of it is told, and randomness. */
-static int greet(fields *request) {
-  variable variables[VARIABLES_MAX];
-  size_t count = 0;
-  field f, seed = { .data = "" };
-  while (fields_next(request, &f)) {
-    if (f.tag == TAG_SEED)
-      seed = f;
-    else if (f.tag == TAG_ENV && count < VARIABLES_MAX)
-      variables[count++] = (variable){ f.data, f.len };
-  }
-  if (count && (environment_replace(variables, count) < 0 || set_time_zone() < 0)) return -1;
-  return reseed(seed.data, seed.len);
 }
 
 static void serve_greeting(fields *request, reply *r) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "driver.h"
-#include "environment.h"
 
 #include "internal/pycore_object.h"
 
@@ -44,23 +43,19 @@ static void run_cell(const char *code) {
   execute(&f, &answer);
 }
 
-static int call(const char *function) {
-  PyObject *done = helper_call("process", function, "()");
-  Py_XDECREF(done);
-  return done ? 0 : -1;
-}
-
 int settle_warm_up(void) {
   reply ignored = { 0 };
-  if (module_add_builtins() < 0) return -1;
+  if (module_add_builtins() < 0 || greet_prepare() < 0) return -1;
   for (int round = 0; round < ROUNDS; round++) {
-    if (environment_read() < 0 || call("rehearse") < 0) return -1;
+    if (greet_reseed("rehearsal", 9) < 0) return -1;
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) run_cell(cells[i]);
   }
   state_clear(&ignored);
   free(ignored.data);
   execute_forget_sources();
-  return call("end_rehearsal");
+  PyObject *ended = helper_call("process", "end_rehearsal", "()");
+  Py_XDECREF(ended);
+  return ended ? 0 : -1;
 }
 
 /* Objects that were made immortal and not yet followed. */

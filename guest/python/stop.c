@@ -16,6 +16,7 @@ _Static_assert(STOP_SIGNAL < Py_NSIG, "the interpreter has a place for it");
 
 static volatile uint32_t reason;
 static uint32_t raised;
+static PyOS_sighandler_t handler; /* CPython's own: it notes that the signal came */
 
 static const char *reason_text(uint32_t why) {
   switch (why) {
@@ -52,19 +53,24 @@ int stop_ready(PyObject *module) { return PyModule_AddFunctions(module, function
 
 static int set_handler(void) {
   PyObject *signals = PyImport_ImportModule("_signal");
-  PyObject *handler = signals ? PyCFunction_New(&raise_method, NULL) : NULL;
-  PyObject *old = handler ? PyObject_CallMethod(signals, "signal", "iO", STOP_SIGNAL, handler) : NULL;
+  PyObject *raise = signals ? PyCFunction_New(&raise_method, NULL) : NULL;
+  PyObject *old = raise ? PyObject_CallMethod(signals, "signal", "iO", STOP_SIGNAL, raise) : NULL;
   Py_XDECREF(old);
-  Py_XDECREF(handler);
+  Py_XDECREF(raise);
   Py_XDECREF(signals);
   return old ? 0 : -1;
 }
 
-int stop_install(void) {
+int stop_prepare(void) {
   if (set_handler() < 0) return -1;
+  handler = PyOS_getsig(STOP_SIGNAL);
+  return 0;
+}
+
+void stop_install(void) {
+  PyOS_setsig(STOP_SIGNAL, handler);
   PyOS_setsig(SIGPIPE, SIG_IGN);
   PyOS_setsig(SIGXFSZ, SIG_IGN);
-  return 0;
 }
 
 void stop_forget(void) {

@@ -3,7 +3,6 @@
 import asyncio
 import builtins
 import os
-import random
 import signal
 import site
 import sys
@@ -28,40 +27,18 @@ def set_time_zone() -> None:
         time.tzset()
 
 
-def reseed(seed: bytes) -> None:
-    """Random numbers begin anew; without a seed, from the system's randomness."""
-    random.seed(int.from_bytes(seed) if seed else None)
-    tempfile = sys.modules.get("tempfile")
-    if tempfile is not None:
-        setattr(tempfile, "_name_sequence", None)
-
-
-def begin_session() -> None:
-    """Before the first request: modules are also looked for in the working directory, as in a REPL."""
+def end_rehearsal() -> None:
+    """Before an image is made: nothing is left of what ran, and sessions look for modules in their directory, as a REPL does."""
+    asyncio.set_event_loop_policy(None)
     find_packages()
     sys.argv = [""]
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-
-
-def rehearse() -> None:
-    """What the first request of a copy does, while the image is made."""
-    set_time_zone()
-    reseed(b"rehearsal")
-    begin_session()
-
-
-def end_rehearsal() -> None:
-    """Nothing of it is left."""
-    sys.path.remove("")
-    asyncio.set_event_loop_policy(None)
+    sys.path.insert(0, "")
 
 
 def begin_program(user_site: bool, interruptible: bool) -> None:
     """Before a program runs, and after its environment was read: signals, and what was given by options and variables."""
     find_packages()
     set_time_zone()
-    reseed(b"")
     for name in ("invoke", "list_callbacks"):
         builtins.__dict__.pop(name, None)
     signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)
