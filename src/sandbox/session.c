@@ -13,6 +13,7 @@
 enum {
   GRACE_MS = 50, /* between the exception and force */
   POKE_MS = 1,
+  DOZE_MS = 20,      /* then a thread leaves a session that nobody asks */
   LINGER_NS = 50000, /* a thread that has answered, and one that waits for an answer, look so long before they
                         sleep: waking up costs about as much as a small evaluation */
 };
@@ -269,6 +270,27 @@ static void handle(sb_request *q) {
   set_state(s, usable ? SB_IDLE : SB_BROKEN);
 }
 
+/* Sleeps until somebody asks, or for a while. */
+static void doze(cay_session *s) {
+  struct timespec until = clock_timespec(clock_mono_ns() + DOZE_MS * NS_PER_MS);
+  pthread_mutex_lock(&s->mu);
+  atomic_store(&s->dozing, true);
+  while (!is_asked(s) && pthread_cond_timedwait(&s->changed, &s->mu, &until) == 0) {}
+  atomic_store(&s->dozing, false);
+  pthread_mutex_unlock(&s->mu);
+}
+
+/* Nobody has asked for a while: less memory is held, and a copy can be had quickly. */
+static void settle(cay_session *s) {
+  pthread_mutex_lock(&s->mu);
+  bool idle = s->state == SB_IDLE && !s->closing && !s->no_undo;
+  if (idle) s->state = SB_SETTLING;
+  pthread_mutex_unlock(&s->mu);
+  if (!idle) return;
+  s->unsaved = false;
+  set_state(s, abi_resident_settle(s->resident, NULL) == CAY_OK ? SB_IDLE : SB_BROKEN);
+}
+
 /* A session is used again at once more often than not. Once `slot` is NULL nothing of it may be touched. */
 static void run_requests(void *ctx) {
   sb_request *q = ctx;
@@ -277,16 +299,26 @@ static void run_requests(void *ctx) {
     atomic_store(&s->slot, LINGERING);
     handle(q);
     look_for(s, is_asked, s);
+    if (!is_asked(s)) doze(s);
+    if (!is_asked(s)) settle(s);
     q = LINGERING;
     if (atomic_compare_exchange_strong(&s->slot, &q, NULL)) return;
   }
+}
+
+static void wake(cay_session *s) {
+  pthread_mutex_lock(&s->mu);
+  pthread_cond_broadcast(&s->changed);
+  pthread_mutex_unlock(&s->mu);
 }
 
 cay_status sb_session_ask(sb_request *q, cay_error *err) {
   cay_session *s = q->session;
   q->start_ns = clock_mono_ns();
   sb_request *expected = LINGERING;
-  if (!atomic_compare_exchange_strong(&s->slot, &expected, q)) {
+  if (atomic_compare_exchange_strong(&s->slot, &expected, q)) {
+    if (atomic_load(&s->dozing)) wake(s);
+  } else {
     cay_status status = thread_pool_run(s->box->engine->threads, run_requests, q, err);
     if (status != CAY_OK) {
       sb_session_give(s);
@@ -357,7 +389,7 @@ cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options,
   if (s == NULL) return err_no_memory(err);
   *s = (cay_session){ .box = box, .no_undo = o.no_undo, .stop_alarm = { .fn = on_stop_alarm, .ctx = s } };
   pthread_mutex_init(&s->mu, NULL);
-  pthread_cond_init(&s->changed, NULL);
+  clock_cond_init(&s->changed);
   list_init(&s->in_box);
   pthread_mutex_lock(&box->runs_mu);
   list_push(&box->sessions, &s->in_box);
@@ -375,6 +407,7 @@ cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options,
 static void close_session(cay_session *s) {
   pthread_mutex_lock(&s->mu);
   s->closing = true;
+  pthread_cond_broadcast(&s->changed);
   if (s->state == SB_RUNNING) {
     k_lock(s->box->kernel);
     if (s->job != NULL) {

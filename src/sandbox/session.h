@@ -31,6 +31,7 @@ struct cay_session {
   pthread_cond_t changed;
   _Atomic enum sb_session_state state; /* written with mu */
   _Atomic bool closing;
+  _Atomic bool dozing; /* the thread in `slot` sleeps on `changed` */
   _Atomic(struct sb_request *)
       slot; /* NULL: no thread is here; LINGERING: one waits a moment for the next request */
 

@@ -275,6 +275,11 @@ cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) {
   return eng_checkpoint(r->m->instance, err);
 }
 
+cay_status abi_resident_settle(abi_resident *r, cay_error *err) {
+  S_TRY(abi_resident_begin(r, err));
+  return eng_instance_settle(r->m->instance, err);
+}
+
 /* May release kernel.mu: the table is looked at anew after each close. */
 static void close_new(abi_resident *r) {
   k_process *p = r->m->p;

@@ -68,6 +68,10 @@ cay_status abi_resident_begin(abi_resident *r, cay_error *err) CHECKED;
 /* What it is now is what abi_resident_undo goes back to. */
 cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) CHECKED;
 
+/* The same for one that is not called for a while: holds less memory meanwhile, and a freeze finds little to
+ * copy. */
+cay_status abi_resident_settle(abi_resident *r, cay_error *err) CHECKED;
+
 /* Memory as at the last checkpoint; descriptors that were opened since are closed, the working directory and
  * signal actions are as they were. Children live on: they are the job's. */
 cay_status abi_resident_undo(abi_resident *r, cay_error *err) CHECKED;
