@@ -179,10 +179,49 @@ static bool write_value(text *t, PyObject *value, unsigned depth) {
 
 bool json_write(text *t, PyObject *value) { return write_value(t, value, 0) && !t->failed; }
 
+static PyObject *attribute_of(const char *module_name, const char *name) {
+  PyObject *module = PyImport_ImportModule(module_name);
+  PyObject *value = module ? PyObject_GetAttrString(module, name) : NULL;
+  Py_XDECREF(module);
+  return value;
+}
+
+static Py_ssize_t skip_blanks(PyObject *string, Py_ssize_t at) {
+  for (; at < PyUnicode_GET_LENGTH(string); at++) {
+    Py_UCS4 c = PyUnicode_READ_CHAR(string, at);
+    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') break;
+  }
+  return at;
+}
+
+/* With json's scanner, which is C. NULL without an exception: it is not sound, and json is to say why. */
+static PyObject *scan(PyObject *string) {
+  static PyObject *scanner;
+  if (!scanner) {
+    PyObject *decoder = attribute_of("json", "_default_decoder");
+    scanner = decoder ? PyObject_GetAttrString(decoder, "scan_once") : NULL;
+    Py_XDECREF(decoder);
+  }
+  PyObject *found = scanner ? PyObject_CallFunction(scanner, "On", string, skip_blanks(string, 0)) : NULL;
+  PyObject *value = NULL;
+  Py_ssize_t end = 0;
+  if (found && PyArg_ParseTuple(found, "On", &value, &end) &&
+      skip_blanks(string, end) == PyUnicode_GET_LENGTH(string))
+    Py_INCREF(value);
+  else
+    value = NULL;
+  Py_XDECREF(found);
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) &&
+      !PyErr_ExceptionMatches(PyExc_MemoryError))
+    PyErr_Clear();
+  return value;
+}
+
 PyObject *json_read(PyObject *string) {
-  PyObject *json = PyImport_ImportModule("json");
-  if (!json) return NULL;
-  PyObject *value = PyObject_CallMethod(json, "loads", "O", string);
-  Py_DECREF(json);
+  PyObject *value = scan(string);
+  if (value || PyErr_Occurred()) return value;
+  PyObject *loads = attribute_of("json", "loads");
+  value = loads ? PyObject_CallOneArg(loads, string) : NULL;
+  Py_XDECREF(loads);
   return value;
 }

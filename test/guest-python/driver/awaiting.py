@@ -191,3 +191,11 @@ def test_callbacks_come_and_go(d):
     d.grant("fail")
     d.fails("echo", "NameError")
     d.fails("await fail()", "cay.CallbackError")
+
+
+def test_answers_that_are_no_json_are_errors(d):
+    d.grant("raw")
+    d.fails("await raw(a='{')", "json.decoder.JSONDecodeError")
+    d.fails("await raw(a='[1] 2')", "json.decoder.JSONDecodeError", "Extra data")
+    d.fails("await raw(a='')", "json.decoder.JSONDecodeError")
+    assert d.value("await raw(a=' [1, {}] ')") == "[1, {}]"
