@@ -21,6 +21,8 @@ typedef struct tool_world {
   const char *user;            /* whose rows are meant when the arguments do not say; NULL: they must */
   int64_t (*clock)(void *ctx); /* nanoseconds since 1970; NULL: clock_real_ns */
   void *clock_ctx;
+  struct tool_reach *reach; /* NULL: nothing of the network is there */
+  int64_t deadline_ns;      /* of the call, clock_mono_ns; 0: each capability's own limit alone */
 } tool_world;
 
 int64_t tool_world_now(const tool_world *world); /* seconds since 1970, never before it */
