@@ -81,7 +81,7 @@ TEST(answers_have_the_shape_of_the_contract) {
       TOOL_FORBIDDEN },
     { CALL("no.such", "{}"), FAILS("forbidden", "capability no.such is not allowed for this tool"),
       TOOL_FORBIDDEN },
-    { CALL("http.request", "{}"), FAILS("internal", "capability http.request is not implemented"),
+    { CALL("http.other", "{}"), FAILS("internal", "capability http.other is not implemented"),
       TOOL_INTERNAL },
     { CALL("log.emit", "{\"event\":\"\"}"), FAILS("invalid_args", "event must be a text"),
       TOOL_INVALID_ARGS },
