@@ -90,13 +90,25 @@ class Loop(_SelectorEventLoop):  # type: ignore[misc]
                     raise cay.Stopped("stopped")
                 if self._stopping:
                     raise RuntimeError("the event loop was stopped before the cell had ended")
-        except BaseException:
-            if task is not None:
-                task.cancel()  # else the cell would go on in a later one
+        except BaseException as error:
+            if task is not None and not task.done():
+                raise self._end(task, error) from None
             raise
         finally:
             self._run_forever_cleanup()
         return task
+
+    def _end(self, task: "asyncio.Task[Any]", error: BaseException) -> BaseException:
+        """Ends a cell that still waits, or it would go on in a later one. The error then tells where it waited."""
+        task.cancel()
+        self._run_once()
+        try:
+            if task.cancelled():
+                task.result()
+        except asyncio.CancelledError as cancelled:
+            error.__traceback__ = cancelled.__traceback__
+            cancelled.__traceback__ = None
+        return error
 
 
 async def _cell(body: CodeType | None, value: CodeType | None, names: dict[str, Any]) -> Any:
