@@ -80,6 +80,16 @@ cay_status eng_instance_new(eng_module *module, const eng_instance_options *opti
   return CAY_OK;
 }
 
+void eng_instance_renew(eng_instance *i, const eng_instance_options *options) {
+  i->head.ctx = options->ctx;
+  i->on_kick = options->on_kick;
+  i->memory_max =
+      options->memory_max != 0 && options->memory_max < ENG_RESERVED ? options->memory_max : ENG_RESERVED;
+  i->table_max = options->table_max != 0 ? options->table_max : DEFAULT_TABLE_MAX;
+  limit(i);
+  eng_fuel_set(i, options->fuel);
+}
+
 void eng_instance_free(eng_instance *i) {
   if (i == NULL) return;
   assert(i->depth == 0);

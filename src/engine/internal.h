@@ -180,6 +180,10 @@ struct eng_instance {
   struct stop stop;
 };
 
+/* ---- instance.c ---- */
+/* For another owner: as if it had been made with these options. At rest. */
+void eng_instance_renew(eng_instance *instance, const eng_instance_options *options);
+
 /* ---- call.c ---- */
 wasm_trap_t *eng_host_entry(void *env, wasmtime_caller_t *caller, wasmtime_val_raw_t *values, size_t count);
 void eng_drop_trap(eng_instance *instance);

@@ -2,6 +2,7 @@
  * thread. */
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "engine/pool.h"
 #include "sandbox/guests.h"
 #include "sandbox/sandbox.h"
 
@@ -15,6 +16,9 @@
 /* Bytes of native stack a guest may use: bash recurses some 900 function calls deep in it. Only what is
  * touched is memory. */
 enum { WASM_STACK = 8 << 20 };
+
+/* Interpreters kept for the next session, each with a few megabytes of pages that are its own. */
+enum { SPARES = 8 };
 
 void sb_log(const cay_engine *engine, cay_log_level level, const char *area, const char *format, ...) {
   if (engine->log == NULL) return;
@@ -56,6 +60,7 @@ static cay_status set_up(cay_engine *e, const cay_engine_options *o, cay_error *
       &(thread_pool_options){
           .name = "cay-guest", .stack_len = eng_thread_stack(e->wasm), .keep = 4, .linger_ms = 2000 },
       &e->threads, err));
+  S_TRY(eng_pool_new(SPARES, &e->spares, err));
   cay_status status = sb_guests_load(e, err);
   return status == CAY_OK ? status : err_prefix(err, status, "guests");
 }
@@ -82,6 +87,7 @@ cay_status cay_engine_new(const cay_engine_options *options, cay_engine **out, c
 void cay_engine_free(cay_engine *e) {
   if (e == NULL) return;
   thread_pool_free(e->threads);
+  eng_pool_free(e->spares);
   sb_guests_free(e);
   eng_engine_free(e->wasm);
   alarm_set_free(e->alarms);

@@ -75,6 +75,7 @@ static cay_status set_up(cay_sandbox *box, const cay_sandbox_options *o, cay_err
   S_TRY(sb_env_put_all(&box->env, DEFAULT_ENV, err));
   S_TRY(sb_env_put_all(&box->env, o->env, err));
   abi_runner_options runner = { .threads = box->engine->threads,
+                                .spares = box->engine->spares,
                                 .trace = o->trace,
                                 .trace_ctx = o->trace_ctx,
                                 .fuel = job_fuel,

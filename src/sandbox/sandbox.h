@@ -22,8 +22,9 @@
 struct cay_engine {
   eng_engine *wasm;
   alarm_set *alarms;
-  thread_pool *threads; /* guests run on them */
-  mem_tree *base;       /* the files every sandbox starts with */
+  thread_pool *threads;    /* guests run on them */
+  struct eng_pool *spares; /* interpreters that were used, and are as new */
+  mem_tree *base;          /* the files every sandbox starts with */
   sb_manifest manifest;
   struct sb_guests *guests;
   char *guest_dir;

@@ -2,6 +2,7 @@
 #include "abi/linux/life.h"
 #include "base/error.h"
 #include "engine/image.h"
+#include "engine/pool.h"
 #include "engine/stop.h"
 
 enum {
@@ -119,13 +120,18 @@ static eng_image *boot_of(const abi_machine *m) {
   return m->fuel == NULL ? m->p->program->image->boot : NULL;
 }
 
+/* `image` NULL: from the module. */
+static cay_status make(abi_machine *m, eng_module *module, eng_image *image,
+                       const eng_instance_options *options, eng_instance **out, cay_error *err) {
+  if (image == NULL) return eng_instance_new(module, options, out, err);
+  *out = eng_pool_take(m->runner->options.spares, image, options);
+  return *out != NULL ? CAY_OK : eng_instance_from_image(image, options, out, err);
+}
+
 static cay_status begin(abi_machine *m, eng_module *module, eng_image *boot, cay_error *err) {
   eng_instance_options options = options_for(m, memory_left(m));
   eng_instance *instance = NULL;
-  if (boot == NULL)
-    S_TRY(eng_instance_new(module, &options, &instance, err));
-  else
-    S_TRY(eng_instance_from_image(boot, &options, &instance, err));
+  S_TRY(make(m, module, boot, &options, &instance, err));
   S_TRY(adopt(m, instance, err));
   if (boot != NULL && !eng_func_find(instance, "cay_main", ":i", &m->start))
     return err_set(err, CAY_INVALID, "it exports no cay_main");
@@ -156,10 +162,7 @@ cay_status abi_instance_from(abi_machine *m, eng_image *image, cay_error *err) {
   eng_module *module = abi_linux_image_module(m->p->program->image);
   eng_instance_options options = options_for(m, memory_left(m));
   eng_instance *instance = NULL;
-  if (image == NULL)
-    S_TRY(eng_instance_new(module, &options, &instance, err));
-  else
-    S_TRY(eng_instance_from_image(image, &options, &instance, err));
+  S_TRY(make(m, module, image, &options, &instance, err));
   return adopt(m, instance, err);
 }
 
@@ -176,7 +179,7 @@ void abi_instance_drop(abi_machine *m) {
   eng_instance *instance = m->instance;
   m->instance = NULL;
   k_unlock(m->kernel);
-  eng_instance_free(instance);
+  eng_pool_give(m->runner->options.spares, instance);
   k_lock(m->kernel);
   (void)!charge(m, 0); /* giving back does not fail */
   k_unlock(m->kernel);

@@ -40,8 +40,9 @@ typedef void abi_trace_fn(void *ctx, const char *line);
 typedef _Atomic uint64_t *abi_fuel_fn(void *ctx, k_job *job);
 
 typedef struct abi_runner_options {
-  thread_pool *threads; /* borrowed; its stacks are of eng_thread_stack. NULL: the runner has its own */
-  abi_trace_fn *trace;  /* NULL: none */
+  struct eng_pool *spares; /* borrowed: instances of images to use again; NULL: none */
+  thread_pool *threads;    /* borrowed; its stacks are of eng_thread_stack. NULL: the runner has its own */
+  abi_trace_fn *trace;     /* NULL: none */
   void *trace_ctx;
   abi_fuel_fn *fuel; /* NULL: never counted */
   void *fuel_ctx;
