@@ -83,7 +83,7 @@ struct k_kernel {
   k_waitq arrivals;       /* woken when any signal becomes pending anywhere: signalfd(2) */
   list interests;         /* of every epoll set (epoll.c) */
   uint32_t interest_count;
-  k_waitq positions; /* woken when a file's position is free again (file.c) */
+  k_waitq positions;    /* woken when a file's position is free again (file.c) */
   const k_asker *asker; /* ask.h; NULL: guests have nobody to ask. Borrowed, set once */
   uint32_t asks;        /* questions that somebody holds */
 };

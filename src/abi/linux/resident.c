@@ -315,6 +315,13 @@ cay_status abi_resident_freeze(abi_resident *r, eng_image **out, cay_error *err)
   return eng_image_freeze(r->m->instance, out, err);
 }
 
+static void drop(void *instance) { eng_instance_free(instance); }
+
+/* Giving back tens of megabytes takes longer than mapping others in their place. */
+static void drop_later(abi_runner *runner, eng_instance *instance) {
+  if (thread_pool_run(runner->options.threads, drop, instance, NULL) != CAY_OK) drop(instance);
+}
+
 cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *err) {
   abi_machine *m = r->m;
   const abi_machine before = *m;
@@ -323,7 +330,7 @@ cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *er
   cay_status status = abi_instance_from(m, image, err);
   if (status == CAY_OK) status = find_functions(r, err);
   if (status == CAY_OK) {
-    eng_instance_free(before.instance);
+    drop_later(m->runner, before.instance);
     r->has_words = false;
     return CAY_OK;
   }
