@@ -19,6 +19,11 @@ void sb_tools_log(const cay_tools *tools, cay_log_level level, const char *area,
 
 static void on_warning(void *ctx, const char *line) { sb_tools_log(ctx, CAY_LOG_WARN, "tools", line); }
 
+void sb_tools_on_log(void *ctx, enum tool_level level, const char *tool, const char *line) {
+  static const cay_log_level levels[] = { CAY_LOG_ERROR, CAY_LOG_WARN, CAY_LOG_INFO, CAY_LOG_DEBUG };
+  sb_tools_log(ctx, levels[level], tool, line);
+}
+
 int64_t sb_tools_now(const cay_tools *tools) {
   return tools->o.clock != NULL ? tools->o.clock(tools->o.clock_ctx) : clock_real_ns();
 }
@@ -26,7 +31,8 @@ int64_t sb_tools_now(const cay_tools *tools) {
 static cay_status copy_texts(cay_tools *t, cay_error *err) {
   char here[PATH_MAX];
   const char *base = t->o.base_dir;
-  if (base == NULL && (base = getcwd(here, sizeof here)) == NULL) return err_set(err, CAY_IO, "no working directory");
+  if (base == NULL && (base = getcwd(here, sizeof here)) == NULL)
+    return err_set(err, CAY_IO, "no working directory");
   t->base_dir = mem_strdup(base);
   t->user = t->o.user != NULL ? mem_strdup(t->o.user) : NULL;
   return t->base_dir == NULL || (t->o.user != NULL && t->user == NULL) ? err_no_memory(err) : CAY_OK;
@@ -44,10 +50,19 @@ static cay_status set_up_engine(cay_tools *t, cay_error *err) {
                          &t->threads, err);
 }
 
+static cay_status set_up_reach(cay_tools *t, cay_error *err) {
+  return tool_reach_new(&(tool_reach_options){ .sandbox = tool_config_sandbox(t->config),
+                                               .secrets = tool_config_secrets(t->config),
+                                               .log = t->o.log != NULL ? sb_tools_on_log : NULL,
+                                               .log_ctx = t },
+                        &t->reach, err);
+}
+
 static cay_status set_up(cay_tools *t, cay_error *err) {
   S_TRY(copy_texts(t, err));
   S_TRY(tool_config_read(t->o.config, on_warning, t, &t->config, err));
   S_TRY(set_up_engine(t, err));
+  S_TRY(set_up_reach(t, err));
   if (t->o.database != NULL)
     S_TRY(tool_store_open(&(tool_store_options){ .path = t->o.database }, &t->store, err));
   if (t->o.audit == NULL) return CAY_OK;
@@ -81,6 +96,7 @@ void cay_tools_free(cay_tools *t) {
   thread_pool_free(t->threads);
   for (size_t i = 0; i < t->count; i++) sb_tool_release(t, t->list[i]);
   mem_free((void *)t->list);
+  tool_reach_free(t->reach);
   tool_audit_free(t->audit);
   tool_store_free(t->store);
   eng_engine_free(t->wasm);

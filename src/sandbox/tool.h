@@ -8,9 +8,11 @@
 #include "base/thread.h"
 #include "engine/engine.h"
 #include "tool/audit/audit.h"
+#include "tool/call.h"
 #include "tool/check.h"
 #include "tool/config.h"
 #include "tool/envelope.h"
+#include "tool/reach/reach.h"
 #include "tool/store.h"
 
 #include <cay/tool.h>
@@ -22,7 +24,8 @@ enum { SB_TOOL_ROUNDS_MAX = 64 };
 typedef struct sb_tool {
   size_t refs; /* with tools.mu */
   char name[TOOL_NAME_MAX + 1];
-  struct stat file; /* as it was when it was read */
+  char *path;
+  struct stat file;       /* as it was when it was read */
   tool_settings settings; /* texts belong to the configuration, or are `name` */
   eng_module *module;     /* NULL: `end` says why */
   tool_end end;
@@ -37,6 +40,7 @@ struct cay_tools {
   thread_pool *threads;
   tool_store *store; /* NULL: none, as the audit log */
   tool_audit *audit;
+  tool_reach *reach;
   pthread_mutex_t mu;
   sb_tool **list; /* by name */
   size_t count, cap;
@@ -50,8 +54,12 @@ int64_t sb_tools_now(const cay_tools *tools); /* nanoseconds since 1970 */
 cay_status sb_tool_take(cay_tools *tools, const char *name, sb_tool **out, cay_error *err) CHECKED;
 void sb_tool_release(cay_tools *tools, sb_tool *tool);
 
+/* What tools and the parts of this set have to say, for a log_ctx that is the set. */
+tool_log_fn sb_tools_on_log;
+
 /* Where its module is. */
-cay_status sb_tool_path(const cay_tools *tools, const tool_settings *settings, buf *out, cay_error *err) CHECKED;
+cay_status sb_tool_path(const cay_tools *tools, const tool_settings *settings, buf *out,
+                        cay_error *err) CHECKED;
 
 /* Runs fn(ctx) with the stack that guests need, here or on a thread of the pool, and waits for its end. */
 cay_status sb_tool_on_stack(cay_tools *tools, thread_fn *fn, void *ctx, cay_error *err) CHECKED;

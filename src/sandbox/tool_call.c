@@ -21,7 +21,7 @@ typedef struct calling {
   sb_tool *tool;
   sb_tool_result *r;
   tool_world world;
-  int64_t until_ns; /* clock_mono_ns */
+  int64_t until_ns;  /* clock_mono_ns */
   cay_status status; /* the host's */
   cay_error err;
   /* of the decision that is under way */
@@ -91,11 +91,6 @@ static void tell_failure(calling *c) {
 
 /* ---- one round ---- */
 
-static void on_log(void *ctx, enum tool_level level, const char *tool, const char *line) {
-  static const cay_log_level levels[] = { CAY_LOG_ERROR, CAY_LOG_WARN, CAY_LOG_INFO, CAY_LOG_DEBUG };
-  sb_tools_log(ctx, levels[level], tool, line);
-}
-
 static cay_status check_input(calling *c, cay_error *err) {
   OWNED(yyjson_doc_free) yyjson_doc *doc = NULL;
   tool_end *end = &c->r->end, why = { 0 };
@@ -150,7 +145,8 @@ static cay_status all_rounds(calling *c, cay_error *err) {
   for (uint32_t round = 1; asked && c->tools->o.rounds != 0; round++) {
     if (round > c->tools->o.rounds) {
       buf_clear(&c->r->json);
-      tool_end_set(&c->r->end, TOOL_TOO_MANY_ROUNDS, "asked for more than %u capabilities", (unsigned)round - 1);
+      tool_end_set(&c->r->end, TOOL_TOO_MANY_ROUNDS, "asked for more than %u capabilities",
+                   (unsigned)round - 1);
       c->told = false;
       return CAY_OK;
     }
@@ -175,9 +171,11 @@ static void set_up_world(calling *c) {
   c->until_ns = clock_mono_ns() + ms * NS_PER_MS;
   c->world = (tool_world){ .tool = c->name,
                            .secrets = tool_config_secrets(t->config),
-                           .log = t->o.log != NULL ? on_log : NULL,
+                           .log = t->o.log != NULL ? sb_tools_on_log : NULL,
                            .log_ctx = c->tools,
                            .store = t->store,
+                           .reach = t->reach,
+                           .deadline_ns = c->until_ns,
                            .user = c->o.user != NULL ? c->o.user : t->user,
                            .clock = t->o.clock,
                            .clock_ctx = t->o.clock_ctx };
@@ -229,7 +227,8 @@ cay_status cay_tool_call(cay_tools *tools, const char *name, cay_slice input,
   if (!sb_options_copy(&c.o, sizeof c.o, options))
     return err_set(err, CAY_INVALID, "options of a call: from a newer version of cay.h");
   if (name == NULL || !tool_is_name(name))
-    return err_set(err, CAY_INVALID, "a tool's name is 1 to %d small letters, digits, '_' and '-'", TOOL_NAME_MAX);
+    return err_set(err, CAY_INVALID, "a tool's name is 1 to %d small letters, digits, '_' and '-'",
+                   TOOL_NAME_MAX);
   c.r = mem_zalloc(sizeof *c.r);
   if (c.r == NULL) return err_no_memory(err);
   c.r->json = BUF_INIT(BUF_UNLIMITED);

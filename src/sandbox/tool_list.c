@@ -132,8 +132,7 @@ static void list_on_stack(void *ctx) {
   bool more = true;
   l->status = collect(l, &l->err);
   for (size_t i = 0; l->status == CAY_OK && more && i < l->count; i++)
-    if (i == 0 || strcmp(l->names[i], l->names[i - 1]) != 0)
-      l->status = show(l, l->names[i], &more, &l->err);
+    if (i == 0 || strcmp(l->names[i], l->names[i - 1]) != 0) l->status = show(l, l->names[i], &more, &l->err);
 }
 
 cay_status cay_tools_list(cay_tools *tools, cay_tool_fn *each, void *ctx, cay_error *err) {
@@ -176,7 +175,8 @@ static int64_t now_seconds(const cay_tools *tools) {
   return ns > 0 ? ns / NS_PER_SEC : 0;
 }
 
-cay_status cay_tools_due(cay_tools *tools, cay_tool_due_fn *each, void *ctx, size_t *delivered, cay_error *err) {
+cay_status cay_tools_due(cay_tools *tools, cay_tool_due_fn *each, void *ctx, size_t *delivered,
+                         cay_error *err) {
   S_TRY(need_store(tools, err));
   delivering d = { each, ctx };
   return tool_store_due(tools->store, now_seconds(tools), on_due, &d, delivered, err);
@@ -189,14 +189,13 @@ cay_status cay_tools_next_due(cay_tools *tools, int64_t *next, cay_error *err) {
 
 /* ---- audit ---- */
 
-cay_status cay_tool_audit_verify(const char *path, cay_tool_audit_fn *each, void *ctx, cay_tool_audit_report *out,
-                                 cay_error *err) {
+cay_status cay_tool_audit_verify(const char *path, cay_tool_audit_fn *each, void *ctx,
+                                 cay_tool_audit_report *out, cay_error *err) {
   tool_audit_report report;
   S_TRY(tool_audit_verify(path, each, ctx, &report, err));
-  *out = (cay_tool_audit_report){ .records = report.records,
-                                  .first = report.first,
-                                  .last = report.last,
-                                  .problems = report.problems };
+  *out = (cay_tool_audit_report){
+    .records = report.records, .first = report.first, .last = report.last, .problems = report.problems
+  };
   (void)snprintf(out->head, sizeof out->head, "%s", report.head);
   (void)snprintf(out->problem, sizeof out->problem, "%s", report.problem);
   return CAY_OK;

@@ -10,7 +10,8 @@
 
 cay_status sb_tool_path(const cay_tools *tools, const tool_settings *settings, buf *out, cay_error *err) {
   cay_status status = CAY_OK;
-  if (settings->module == NULL || settings->module[0] != '/') status = buf_appendf(out, "%s/", tools->base_dir);
+  if (settings->module == NULL || settings->module[0] != '/')
+    status = buf_appendf(out, "%s/", tools->base_dir);
   if (status != CAY_OK) return err_no_memory(err);
   return tool_module_path(settings, out, err);
 }
@@ -30,7 +31,8 @@ static cay_status read_fd(int fd, size_t max, buf *out, cay_error *err) {
 }
 
 /* Its bytes, or the refusal in tool->end. */
-static cay_status read_file(const cay_tools *tools, sb_tool *tool, const char *path, buf *out, cay_error *err) {
+static cay_status read_file(const cay_tools *tools, sb_tool *tool, const char *path, buf *out,
+                            cay_error *err) {
   size_t max = tools->o.module_max != 0 ? (size_t)tools->o.module_max : TOOL_MODULE_MAX;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 || fstat(fd, &tool->file) != 0 || !S_ISREG(tool->file.st_mode)) {
@@ -40,8 +42,8 @@ static cay_status read_file(const cay_tools *tools, sb_tool *tool, const char *p
     return CAY_OK;
   }
   if ((uint64_t)tool->file.st_size > max) {
-    tool_end_set(&tool->end, TOOL_TOO_LARGE, "%lld bytes; a module may have %zu", (long long)tool->file.st_size,
-                 max);
+    tool_end_set(&tool->end, TOOL_TOO_LARGE, "%lld bytes; a module may have %zu",
+                 (long long)tool->file.st_size, max);
     (void)close(fd);
     return CAY_OK;
   }
@@ -56,6 +58,8 @@ static cay_status read_file(const cay_tools *tools, sb_tool *tool, const char *p
 }
 
 static cay_status load(const cay_tools *tools, sb_tool *tool, const char *path, cay_error *err) {
+  tool->path = mem_strdup(path);
+  if (tool->path == NULL) return err_no_memory(err);
   buf bytes = BUF_INIT(BUF_UNLIMITED);
   cay_status status = read_file(tools, tool, path, &bytes, err);
   tool_check_options options = { .entrypoint = tool->settings.entrypoint,
@@ -63,8 +67,8 @@ static cay_status load(const cay_tools *tools, sb_tool *tool, const char *path, 
                                  .allow_placeholder = tools->o.allow_placeholders,
                                  .count_fuel = tool->settings.fuel != 0 };
   if (status == CAY_OK && tool->end.code == TOOL_OK)
-    status = tool_check(tools->wasm, (cay_slice){ bytes.data, bytes.len }, &options, &tool->module, &tool->end,
-                        err);
+    status = tool_check(tools->wasm, (cay_slice){ bytes.data, bytes.len }, &options, &tool->module,
+                        &tool->end, err);
   buf_free(&bytes);
   return status;
 }
@@ -73,6 +77,7 @@ static cay_status load(const cay_tools *tools, sb_tool *tool, const char *path, 
 
 static void drop(sb_tool *tool) {
   eng_module_unref(tool->module);
+  mem_free(tool->path);
   mem_free(tool);
 }
 
@@ -108,14 +113,16 @@ static bool is_same_file(const struct stat *a, const struct stat *b) {
          a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-static sb_tool *take_known(cay_tools *tools, const char *name, const struct stat *file) {
+static sb_tool *take_known(cay_tools *tools, const char *name) {
   size_t at;
+  struct stat file;
   pthread_mutex_lock(&tools->mu);
   sb_tool *tool = find(tools, name, &at) ? tools->list[at] : NULL;
-  if (tool != NULL && !is_same_file(&tool->file, file)) tool = NULL;
   if (tool != NULL) tool->refs++;
   pthread_mutex_unlock(&tools->mu);
-  return tool;
+  if (tool == NULL || (stat(tool->path, &file) == 0 && is_same_file(&tool->file, &file))) return tool;
+  sb_tool_release(tools, tool);
+  return NULL;
 }
 
 /* In place of what was there. Not kept when memory is out: then it is only loaded again. */
@@ -137,7 +144,8 @@ static void keep(cay_tools *tools, sb_tool *tool) {
       }
     }
     if (tools->count < tools->cap) {
-      memmove((void *)(tools->list + at + 1), (void *)(tools->list + at), (tools->count - at) * sizeof(sb_tool *));
+      memmove((void *)(tools->list + at + 1), (void *)(tools->list + at),
+              (tools->count - at) * sizeof(sb_tool *));
       tools->list[at] = tool;
       tools->count++;
       tool->refs++;
@@ -147,8 +155,8 @@ static void keep(cay_tools *tools, sb_tool *tool) {
   if (old != NULL) sb_tool_release(tools, old);
 }
 
-static cay_status load_new(cay_tools *tools, const char *name, const tool_settings *settings, const char *path,
-                           sb_tool **out, cay_error *err) {
+static cay_status load_new(cay_tools *tools, const char *name, const tool_settings *settings,
+                           const char *path, sb_tool **out, cay_error *err) {
   sb_tool *tool = mem_zalloc(sizeof *tool);
   if (tool == NULL) return err_no_memory(err);
   tool->refs = 1;
@@ -165,20 +173,17 @@ static cay_status load_new(cay_tools *tools, const char *name, const tool_settin
   return CAY_OK;
 }
 
-static cay_status take_at(cay_tools *tools, const char *name, const char *path, sb_tool **out, cay_error *err) {
-  struct stat file;
-  if (stat(path, &file) == 0 && (*out = take_known(tools, name, &file)) != NULL) return CAY_OK;
-  tool_settings settings;
-  (void)tool_config_find(tools->config, name, &settings);
-  return load_new(tools, name, &settings, path, out, err);
-}
-
 cay_status sb_tool_take(cay_tools *tools, const char *name, sb_tool **out, cay_error *err) {
   tool_settings settings;
+  sb_tool *known = take_known(tools, name);
+  if (known != NULL) {
+    *out = known;
+    return CAY_OK;
+  }
   (void)tool_config_find(tools->config, name, &settings);
   buf path = BUF_INIT(4096);
   cay_status status = sb_tool_path(tools, &settings, &path, err);
-  if (status == CAY_OK) status = take_at(tools, name, buf_text(&path), out, err);
+  if (status == CAY_OK) status = load_new(tools, name, &settings, buf_text(&path), out, err);
   buf_free(&path);
   return status;
 }

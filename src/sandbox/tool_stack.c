@@ -1,10 +1,10 @@
-/* tool_stack.c - guests run on the caller's stack where there is enough of it: a change of threads takes longer
- * than the call of a small tool. */
+/* tool_stack.c - guests run on the caller's stack where there is enough of it: a change of threads takes
+ * longer than the call of a small tool. */
 #include "base/error.h"
 #include "sandbox/tool.h"
 
-/* The lowest address of this thread's stack; looked up once for each thread, because for the first thread of a
- * process the C library reads /proc for it. 1: it cannot be told. */
+/* The lowest address of this thread's stack; looked up once for each thread, because for the first thread of
+ * a process the C library reads /proc for it. 1: it cannot be told. */
 static uintptr_t stack_bottom(uintptr_t *top) {
   static _Thread_local uintptr_t bottom, end;
   if (bottom == 0) {

@@ -1,6 +1,7 @@
 #include "tool/check.h"
 
 #include "engine/wasm_scan.h"
+#include "tool/placeholder.h"
 
 #include <string.h>
 
@@ -56,25 +57,6 @@ static void check_scan(struct exports *e, cay_slice bytes) {
     tool_end_set(e->end, TOOL_NO_ENTRYPOINT, "exports no function `%.100s`", e->entrypoint);
 }
 
-static const uint8_t *skip_blanks(const uint8_t *at, const uint8_t *end) {
-  while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) at++;
-  return at;
-}
-
-/* "stub": true, with any blanks around the colon. */
-static bool has_stub(cay_slice bytes) {
-  static const char key[] = "\"stub\"", value[] = "true";
-  const uint8_t *at = bytes.data, *end = at + bytes.len;
-  while ((at = memmem(at, (size_t)(end - at), key, sizeof key - 1)) != NULL) {
-    at += sizeof key - 1;
-    const uint8_t *after = skip_blanks(at, end);
-    if (after == end || *after != ':') continue;
-    after = skip_blanks(after + 1, end);
-    if ((size_t)(end - after) >= sizeof value - 1 && memcmp(after, value, sizeof value - 1) == 0) return true;
-  }
-  return false;
-}
-
 /* ---- what the compiler says ---- */
 
 static void check_types(const eng_module *module, const char *entrypoint, tool_end *end) {
@@ -121,8 +103,11 @@ cay_status tool_check(eng_engine *engine, cay_slice bytes, const tool_check_opti
   OWNED(eng_module_unref) eng_module *module = NULL;
   S_TRY(compile(engine, bytes, options->count_fuel, &module, end, err));
   if (end->code == TOOL_OK) check_types(module, entrypoint, end);
-  if (end->code == TOOL_OK && !options->allow_placeholder && has_stub(bytes))
-    tool_end_set(end, TOOL_PLACEHOLDER, "a placeholder (\"stub\": true), not a real tool");
+  if (end->code == TOOL_OK && !options->allow_placeholder) {
+    bool placeholder;
+    S_TRY(tool_is_placeholder(module, bytes, entrypoint, &placeholder, err));
+    if (placeholder) tool_end_set(end, TOOL_PLACEHOLDER, "a placeholder (\"stub\": true), not a real tool");
+  }
   if (end->code == TOOL_OK) *out = MOVE(module);
   return CAY_OK;
 }

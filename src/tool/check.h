@@ -1,9 +1,10 @@
-/* check.h - whether a file is a tool, before anything of it runs.
+/* check.h - whether a file is a tool.
  *
  * A tool is a core WebAssembly module without imports and without a start function (nothing could end one
  * that never returns), which exports one memory `memory`, alloc(i32) -> i32, dealloc(i32, i32) and the entry
- * point (i32, i32) -> i64. A placeholder, recognised by the text "stub": true among its bytes, is none unless
- * allowed. The first thing wrong is the answer, in the order of codes.def. */
+ * point (i32, i32) -> i64. A placeholder (placeholder.h) is none unless allowed. The first thing wrong is the
+ * answer, in the order of codes.def. Only a module that may be a placeholder is run for this, on the calling
+ * thread, which then needs the stack of tool_call_run. */
 #pragma once
 
 #include "engine/module.h"

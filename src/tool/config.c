@@ -11,6 +11,7 @@ enum { PATH_MAX_LEN = 160 };
 
 struct tool_config {
   yyjson_doc *doc; /* the texts point into it */
+  yyjson_val *sandbox;
   tool_settings *tools;
   const char ***lists; /* the allowlists, by tool */
   size_t count;
@@ -214,20 +215,30 @@ static cay_status read_secrets(const place *p, yyjson_val *secrets, tool_config 
 
 /* ---- the whole ---- */
 
+static bool stands_twice(yyjson_val *object, const char *name) {
+  size_t count = 0;
+  yyjson_obj_iter it = yyjson_obj_iter_with(object);
+  for (yyjson_val *key; (key = yyjson_obj_iter_next(&it)) != NULL;) count += yyjson_equals_str(key, name);
+  return count > 1;
+}
+
 /* Down to tools.settings.sandbox; what stands beside it on the way belongs to others. */
 static cay_status find_sandbox(place *p, yyjson_val **at) {
   static const char *const names[] = { "tools", "settings", "sandbox" };
   if (!yyjson_is_obj(*at)) return err_set(p->err, CAY_INVALID, "the configuration must be an object");
   for (size_t i = 0; i < COUNT_OF(names) && *at != NULL; i++) {
+    bool twice = stands_twice(*at, names[i]);
     *at = yyjson_obj_get(*at, names[i]);
     *p = below(p, names[i]);
+    if (twice) return wrong(p, "stands twice");
     if (*at != NULL && !yyjson_is_obj(*at)) return wrong(p, "must be an object");
   }
   return CAY_OK;
 }
 
 static cay_status read_all(place *p, cay_slice text, tool_config *c) {
-  static const char *const known[] = { "mode", "tools", "secrets", NULL };
+  static const char *const known[] = { "mode", "tools",  "secrets", "network", "http",
+                                       "mcp",  "github", "search",  "coding",  NULL };
   tool_end end = { 0 };
   yyjson_val *at = NULL;
   if (text.len != 0) {
@@ -237,6 +248,7 @@ static cay_status read_all(place *p, cay_slice text, tool_config *c) {
     S_TRY(find_sandbox(p, &at));
   }
   S_TRY(check_object(p, at, known));
+  c->sandbox = at;
   place tools = below(p, "tools"), secrets = below(p, "secrets");
   S_TRY(read_tools(&tools, yyjson_obj_get(at, "tools"), c));
   return read_secrets(&secrets, yyjson_obj_get(at, "secrets"), c);
@@ -269,6 +281,7 @@ void tool_config_free(tool_config *c) {
 size_t tool_config_count(const tool_config *config) { return config->count; }
 const tool_settings *tool_config_at(const tool_config *config, size_t index) { return &config->tools[index]; }
 tool_secrets tool_config_secrets(const tool_config *config) { return config->secrets; }
+yyjson_val *tool_config_sandbox(const tool_config *config) { return config->sandbox; }
 
 bool tool_config_find(const tool_config *config, const char *name, tool_settings *out) {
   for (size_t i = 0; i < config->count; i++) {

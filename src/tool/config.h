@@ -40,6 +40,10 @@ bool tool_config_find(const tool_config *config, const char *name, tool_settings
 /* From secrets.providers; without it the environment, prefix CAY_SECRET_. */
 tool_secrets tool_config_secrets(const tool_config *config);
 
+/* tools.settings.sandbox itself, for its members network, http, mcp, github, search and coding, which are
+ * read elsewhere. Borrowed; NULL: there is none. */
+yyjson_val *tool_config_sandbox(const tool_config *config);
+
 /* 1 to 64 small letters, digits, '_' and '-', beginning with a letter or digit: it becomes part of a path. */
 bool tool_is_name(const char *name);
 

@@ -1,5 +1,6 @@
 #include "tool/envelope.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -88,25 +89,62 @@ cay_status tool_answer_error(const tool_end *end, buf *out, cay_error *err) {
   return tool_json_write(doc, out, err);
 }
 
-static cay_status answer_call(const tool_world *world, const tool_allow *allow, yyjson_val *root, buf *out,
+/* ---- telling ---- */
+
+static cay_status digest_args(yyjson_val *args, digest *out, cay_error *err) {
+  if (args == NULL) {
+    *out = digest_of("{}", 2);
+    return CAY_OK;
+  }
+  size_t len;
+  char *text = yyjson_val_write_opts(args, YYJSON_WRITE_NOFLAG, &TOOL_JSON_ALLOC, &len, NULL);
+  if (text == NULL) return err_no_memory(err);
+  *out = digest_of(text, len);
+  mem_free(text);
+  return CAY_OK;
+}
+
+static cay_status tell_before(const tool_watch *watch, const char *capability, yyjson_val *args,
                               tool_end *end, cay_error *err) {
+  digest d;
+  cay_error why = { 0 };
+  if (watch == NULL) return CAY_OK;
+  S_TRY(digest_args(args, &d, err));
+  cay_status status = watch->before(watch->ctx, capability, &d, end, &why);
+  if (status != CAY_OK) tool_end_set(end, TOOL_INTERNAL, "not done: %.180s", why.message);
+  return CAY_OK;
+}
+
+static cay_status answer_call(const tool_world *world, const tool_allow *allow, const tool_watch *watch,
+                              yyjson_val *root, buf *out, tool_end *end, cay_error *err) {
   struct request r = { 0 };
   read_request(root, &r, end);
   if (end->code == TOOL_OK) check_allowed(world, allow, &r, end);
-  if (end->code == TOOL_OK) S_TRY(serve(world, &r, out, end, err));
+  S_TRY(tell_before(watch, r.name != NULL ? r.name : "", r.args, end, err));
+  if (end->code != TOOL_OK) return tool_answer_error(end, out, err);
+  cay_status status = serve(world, &r, out, end, err);
+  tool_end told = *end;
+  if (status != CAY_OK) tool_end_set(&told, TOOL_INTERNAL, "out of memory");
+  if (watch != NULL) watch->after(watch->ctx, &told);
+  S_TRY(status);
   return end->code == TOOL_OK ? CAY_OK : tool_answer_error(end, out, err);
 }
 
-cay_status tool_answer(const tool_world *world, const tool_allow *allow, bool allow_placeholder,
-                       cay_slice output, buf *out, tool_end *end, cay_error *err) {
+cay_status tool_answer_watched(const tool_world *world, const tool_allow *allow, bool allow_placeholder,
+                               const tool_watch *watch, cay_slice output, buf *out, tool_end *end,
+                               bool *asked, cay_error *err) {
   *end = (tool_end){ 0 };
+  *asked = false;
   OWNED(yyjson_doc_free) yyjson_doc *doc = NULL;
   S_TRY(tool_json_read(output.data, output.len, &doc, end, err));
   if (end->code != TOOL_OK) return CAY_OK;
   yyjson_val *root = yyjson_doc_get_root(doc), *status = yyjson_obj_get(root, "status");
-  if (yyjson_equals_str(status, "capability_call")) return answer_call(world, allow, root, out, end, err);
-  if (yyjson_equals_str(status, "host_call")) {
+  *asked = yyjson_equals_str(status, "capability_call") || yyjson_equals_str(status, "host_call");
+  if (yyjson_equals_str(status, "capability_call"))
+    return answer_call(world, allow, watch, root, out, end, err);
+  if (*asked) {
     tool_end_set(end, TOOL_HOST_CALL, "host_call is deprecated and refused");
+    S_TRY(tell_before(watch, "host_call", NULL, end, err));
     return tool_answer_error(end, out, err);
   }
   if (!allow_placeholder && yyjson_is_true(yyjson_obj_get(root, "stub"))) {
@@ -115,4 +153,10 @@ cay_status tool_answer(const tool_world *world, const tool_allow *allow, bool al
   }
   cay_status appended = buf_append(out, output.data, output.len);
   return appended == CAY_OK ? appended : err_set(err, appended, "the result does not fit");
+}
+
+cay_status tool_answer(const tool_world *world, const tool_allow *allow, bool allow_placeholder,
+                       cay_slice output, buf *out, tool_end *end, cay_error *err) {
+  bool asked;
+  return tool_answer_watched(world, allow, allow_placeholder, NULL, output, out, end, &asked, err);
 }

@@ -5,7 +5,8 @@
  *   command      argv and the name behind it; what it prints, a line end removed. Exit code 1: it has none.
  * It has 10 seconds, no input, and this process's environment and error output.
  *
- * Values are never logged, and the memory they stood in here is wiped. */
+ * Values are never logged. tool_secret_wipe overwrites the buffer a value ended in; copies are left where
+ * that buffer grew, and wherever the answer to the tool goes: in JSON, in the tool's memory. */
 #pragma once
 
 #include "base/buf.h"

@@ -38,13 +38,19 @@ static void sqlite_stop(void *ctx) { (void)ctx; }
 
 static int started;
 
-static void start(void) {
+static void start_once(void) {
   static const sqlite3_mem_methods memory = { sqlite_alloc, sqlite_release, sqlite_grow, sqlite_len,
                                               sqlite_round, sqlite_start,   sqlite_stop, NULL };
   (void)sqlite3_config(SQLITE_CONFIG_MALLOC, &memory);
   (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* a lock for every allocation of the process */
   (void)sqlite3_config(SQLITE_CONFIG_URI, 0);
   started = sqlite3_initialize();
+}
+
+cay_status sql_start(cay_error *err) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, start_once);
+  return sql_error(NULL, started, err);
 }
 
 /* ---- what the file looks like, version by version; a version that was released never changes ---- */
@@ -210,9 +216,7 @@ static cay_status connect(const tool_store_options *options, sqlite3 **out, cay_
 }
 
 cay_status tool_store_open(const tool_store_options *options, tool_store **out, cay_error *err) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  (void)pthread_once(&once, start);
-  if (started != SQLITE_OK) return sql_error(NULL, started, err);
+  S_TRY(sql_start(err));
   if (options->path == NULL || options->path[0] == '\0') return err_set(err, CAY_INVALID, "store: no path");
   tool_store *store = mem_zalloc(sizeof *store);
   if (store == NULL) return err_no_memory(err);

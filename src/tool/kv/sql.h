@@ -54,6 +54,9 @@ static inline sql_value sql_int(int64_t number) { return (sql_value){ .number = 
 /* What SQLite says as a status, with its sentence. */
 cay_status sql_error(sqlite3 *db, int code, cay_error *err);
 
+/* SQLite itself, once: before anything is opened. */
+cay_status sql_start(cay_error *err) CHECKED;
+
 void sql_lock(tool_store *store);
 void sql_unlock(tool_store *store); /* an open transaction is rolled back */
 

@@ -30,8 +30,8 @@ TEST(each_refusal_has_its_code) {
       TOOL_DEALLOC_TYPE, "(i32, i32) -> ()" },
     { "(module " TOOL_PARTS "(func (export \"execute\") (param i32 i32) (result i32) (i32.const 0)))",
       TOOL_ENTRYPOINT_TYPE, "(i32, i32) -> i64" },
-    { "(module " TOOL_PARTS TOOL_ECHO "(data (i32.const 0) \"{\\\"stub\\\" : true}\"))", TOOL_PLACEHOLDER,
-      "placeholder" },
+    { "(module " TOOL_PARTS TOOL_GIVES("0", "15") "(data (i32.const 0) \"{\\\"stub\\\" : true}\"))",
+      TOOL_PLACEHOLDER, "placeholder" },
     { "(module " TOOL_PARTS TOOL_ECHO "(data (i32.const 0) \"{\\\"stub\\\": false}\"))", TOOL_OK, "" },
   };
   eng_engine *engine = fresh_engine(NULL);
@@ -58,8 +58,29 @@ TEST(a_placeholder_is_taken_when_that_is_allowed) {
   eng_engine *engine = fresh_engine(NULL);
   tool_end end;
   tool_check_options options = { .allow_placeholder = true };
-  const char *text = "(module " TOOL_PARTS TOOL_ECHO "(data (i32.const 0) \"\\\"stub\\\":true\"))";
+  const char *text =
+      "(module " TOOL_PARTS TOOL_GIVES("0", "13") "(data (i32.const 0) \"{\\\"stub\\\":true}\"))";
   EXPECT_EQ(check_text(engine, text, options, NULL, &end), TOOL_OK);
+  EXPECT_EQ(check_text(engine, text, (tool_check_options){ 0 }, NULL, &end), TOOL_PLACEHOLDER);
+  eng_engine_free(engine);
+}
+
+TEST(a_tool_that_only_holds_the_text_of_a_placeholder_is_none) {
+  eng_engine *engine = fresh_engine(NULL);
+  tool_end end;
+  static const char *const bodies[] = {
+    TOOL_ECHO,
+    TOOL_EXECUTE("unreachable"),
+    TOOL_EXECUTE("(loop (br 0)) unreachable"),
+    TOOL_GIVES("20", "22"),
+  };
+  for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+    char text[2000];
+    (void)snprintf(text, sizeof text, "(module %s %s %s)", TOOL_PARTS, bodies[i],
+                   "(data (i32.const 0) \"{\\\"stub\\\": true}\")"
+                   "(data (i32.const 20) \"{\\\"a\\\":{\\\"stub\\\": true}}\")");
+    EXPECT_EQ(check_text(engine, text, (tool_check_options){ 0 }, NULL, &end), TOOL_OK);
+  }
   eng_engine_free(engine);
 }
 
