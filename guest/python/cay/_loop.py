@@ -43,7 +43,9 @@ class Selector(selectors.PollSelector):
                 invocation._ready()
                 continue
             key = self.get_map().get(fd)
-            if key is not None:
+            if key is not None and event & select.POLLNVAL:
+                self.unregister(fd)  # it is not open in the process that this session has become
+            elif key is not None:
                 mask = (event & ~select.POLLIN and selectors.EVENT_WRITE) | (
                     event & ~select.POLLOUT and selectors.EVENT_READ
                 )

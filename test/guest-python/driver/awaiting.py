@@ -199,3 +199,26 @@ def test_answers_that_are_no_json_are_errors(d):
     d.fails("await raw(a='[1] 2')", "json.decoder.JSONDecodeError", "Extra data")
     d.fails("await raw(a='')", "json.decoder.JSONDecodeError")
     assert d.value("await raw(a=' [1, {}] ')") == "[1, {}]"
+
+
+def test_subprocesses_can_be_awaited(d):
+    d.ok(
+        "import asyncio\nasync def run(code):\n"
+        "    p = await asyncio.create_subprocess_shell(code, stdin=-1, stdout=-1)\n"
+        "    return (await p.communicate(b'hello'))[0], p.returncode"
+    )
+    assert d.value("await run('cat; exit 3')") == "(b'hello', 3)"
+    assert d.value("await asyncio.gather(run('cat'), run('true'))") == "[(b'hello', 0), (b'', 0)]"
+    assert d.value("asyncio.run(run('cat; exit 4'))") == "(b'hello', 4)"
+    assert d.value("await run('kill -9 $$')") == "(b'', -9)"
+
+
+def test_descriptors_that_are_gone_do_not_keep_the_loop_busy(d):
+    d.ok(
+        "import asyncio, os, time\nr, w = os.pipe()\nasync def f(): asyncio.get_running_loop().add_reader(r, print)\nawait f()"
+    )
+    d.ok(
+        "os.close(r)\nbefore = time.process_time()\nawait asyncio.sleep(0.3)\nassert time.process_time() - before < 0.2"
+    )
+    d.ok("t = asyncio.create_task(invoke('never'))\nawait asyncio.sleep(0.01)\nos.closerange(3, 20)")
+    d.fails("await t", "OSError", "Bad file descriptor")

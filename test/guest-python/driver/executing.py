@@ -233,7 +233,9 @@ def test_a_stop_ends_what_awaits(d):
     d.frame(STOP, struct.pack("<II", 4, 50))
     reply = d.run("import asyncio\nawait asyncio.sleep(5)")
     assert reply.status == STOPPED and reply.error == "instruction limit reached", reply
-    assert 'File "<cell 1>", line 2, in <module>\n    await asyncio.sleep(5)' in reply.traceback, reply.traceback
+    assert 'File "<cell 1>", line 2, in <module>\n    await asyncio.sleep(5)' in reply.traceback, (
+        reply.traceback
+    )
     assert "<cay" not in reply.traceback and "Cancelled" not in reply.traceback, reply.traceback
     assert d.value("await asyncio.sleep(0, 'fine')") == "'fine'"
     d.frame(STOP, struct.pack("<II", 1, 50))

@@ -69,7 +69,13 @@ def test_variables_are_read_anew():
 
 
 def test_what_the_boot_cannot_give_goes_to_the_cold_program():
-    options = {"-E": "ignore_environment", "-I": "isolated", "-O": "optimize", "-S": "no_site", "-Xdev": "dev_mode"}
+    options = {
+        "-E": "ignore_environment",
+        "-I": "isolated",
+        "-O": "optimize",
+        "-S": "no_site",
+        "-Xdev": "dev_mode",
+    }
     for option, flag in options.items():
         done = program(option, "-c", f"import sys; print(int(sys.flags.{flag}), sys.executable)")
         if NATIVE:
