@@ -78,16 +78,22 @@ static int run_source(const char *source) {
 
 static int collect(void) { return run_source("import gc\ngc.collect()\n"); }
 
+static int call(const char *function) {
+  PyObject *done = helper_call("process", function, "()");
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
 static int settle(void) {
-  if (settle_warm_up() < 0 || collect() < 0 || settle_objects() < 0) return -1;
+  if (settle_warm_up() < 0 || call("end_boot") < 0 || collect() < 0 || settle_objects() < 0) return -1;
   return run_source("import gc\ngc.freeze()\n");
 }
 
 int EXPORT(cay_boot)(void) {
   char **argv = start_process();
   if (boot_interpreter() < 0) return -1;
-  if (load_helpers() < 0 || (argv[0] && argv[1] && run_source(argv[1]) < 0) || !user_names() ||
-      settle() < 0) {
+  if (load_helpers() < 0 || call("begin_boot") < 0 || (argv[0] && argv[1] && run_source(argv[1]) < 0) ||
+      !user_names() || settle() < 0) {
     PyErr_Print();
     return -1;
   }

@@ -14,6 +14,10 @@ import warnings
 PACKAGES = site.getsitepackages()[0]
 
 
+# Where nothing changes any more.
+_LIBRARY = frozenset(path for path in sys.path if path and not path.endswith("-packages"))
+
+
 def find_packages() -> None:
     """Packages are looked for, and what was found out about their folder in the image is forgotten."""
     if PACKAGES not in sys.path:
@@ -27,12 +31,19 @@ def set_time_zone() -> None:
         time.tzset()
 
 
-def end_rehearsal() -> None:
-    """Before an image is made: nothing is left of what ran, and sessions look for modules in their directory, as a REPL does."""
-    asyncio.set_event_loop_policy(None)
+def begin_boot() -> None:
+    """Before an image's own imports: they and sessions look for modules in their directory first, as a REPL does."""
     find_packages()
     sys.argv = [""]
     sys.path.insert(0, "")
+
+
+def end_boot() -> None:
+    """Before an image is made: nothing is left of what ran, or was found where another sandbox may have something else."""
+    asyncio.set_event_loop_policy(None)
+    for path in list(sys.path_importer_cache):
+        if path not in _LIBRARY:
+            del sys.path_importer_cache[path]
 
 
 def begin_program(user_site: bool, interruptible: bool) -> None:
