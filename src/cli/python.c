@@ -25,21 +25,22 @@ static int python_options(int argc, char **argv) {
 
 /* "run" OPTIONS ["--in" SCRIPT] "--" "python3" WORDS, the script by the name that its copy has. */
 static int run_words(int argc, char **argv, int options) {
+  char run[] = "run", in[] = "--in", end[] = "--", python[] = "python3";
   char **words = calloc((size_t)argc + 6, sizeof *words);
   if (words == NULL) {
     say("out of memory");
     return EXIT_CAY;
   }
   int count = 0, script = options + python_options(argc - options, argv + options);
-  words[count++] = (char[]){ "run" };
+  words[count++] = run;
   for (int i = 0; i < options; i++) words[count++] = argv[i];
   bool copied = script < argc && argv[script][0] != '-' && is_file(argv[script]);
   if (copied) {
-    words[count++] = (char[]){ "--in" };
+    words[count++] = in;
     words[count++] = argv[script];
   }
-  words[count++] = (char[]){ "--" };
-  words[count++] = (char[]){ "python3" };
+  words[count++] = end;
+  words[count++] = python;
   for (int i = options; i < argc; i++) {
     char *slash = i == script && copied ? strrchr(argv[i], '/') : NULL;
     words[count++] = slash != NULL ? slash + 1 : argv[i];

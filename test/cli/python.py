@@ -1,0 +1,82 @@
+"""`cay python` and `cay image`."""
+
+
+def test_code_and_its_arguments(t):
+    r = t.cay("python", "-c", "import sys; print(sys.argv[1:], sys.platform)", "one", "-x", "--timeout")
+    assert r.code == 0 and r.text == "['one', '-x', '--timeout'] linux\n", r
+
+
+def test_a_script_of_this_machine_is_copied_in(t):
+    t.path("dir/script.py", "import sys\nprint(__file__, sys.argv, open('data.txt').read())\nsys.exit(7)\n")
+    t.path("data.txt", "42")
+    r = t.cay("python", "--in", "data.txt", "dir/script.py", "a b", "--json")
+    assert r.code == 7 and "'script.py', 'a b', '--json'] 42" in r.text, r
+
+
+def test_standard_input_is_a_program_or_input(t):
+    assert t.cay("python", "-", "x", input=b"import sys; print(sys.argv)").text == "['-', 'x']\n"
+    assert t.cay("python", "-c", "print(input()[::-1])", input=b"abc\n").text == "cba\n"
+    assert t.cay("python", input=b"print(6 * 7)\n").text == "42\n"
+
+
+def test_an_exception_is_a_traceback_and_exit_code_1(t):
+    r = t.cay("python", "-c", "def f():\n  return 1 / 0\nf()")
+    assert r.code == 1 and "ZeroDivisionError: division by zero" in r.errors and "in f" in r.errors, r
+    r = t.cay("python", "-c", "import sys; sys.exit('why')")
+    assert r.code == 1 and r.errors.startswith("why\n"), r
+
+
+def test_modules_and_options_of_python(t):
+    r = t.cay("python", "-m", "json.tool", input=b'{"a":[1,2]}')
+    assert r.code == 0 and '"a": [' in r.text, r
+    r = t.cay("python", "-u", "-W", "error", "-c", "print(1)")
+    assert r.text == "1\n", r
+    r = t.cay("python", "-I", "-O", "-c", "import sys; print(sys.flags.isolated, sys.flags.optimize, __debug__)")
+    assert r.text == "1 1 False\n", r
+    assert t.cay("python", "--version").text.startswith("Python 3.13"), r
+
+
+def test_options_of_run_come_first(t):
+    r = t.cay("python", "--timeout", "200ms", "-c", "while True: pass")
+    assert r.code == 124 and "200 ms" in r.errors.replace("ms", " ms").replace("  ", " "), r
+    r = t.cay("python", "-e", "NAME=value", "-C", "/tmp", "-c", "import os; print(os.environ['NAME'], os.getcwd())")
+    assert r.text == "value /tmp\n", r
+    r = t.cay("python", "--memory", "64M", "-c", "'a' * 10**9")
+    assert r.code == 1 and "MemoryError" in r.errors, r
+    r = t.cay("python", "--memroy", "64M", "-c", "1")
+    assert r.code == 125 and "no option --memroy" in r.errors, r
+    r = t.cay("python", "--help")
+    assert r.code == 0 and "usage: cay python" in r.text, r
+
+
+def test_nothing_of_this_machine_is_there(t):
+    t.path("secret.txt", "s")
+    r = t.cay("python", "-c", "import os; print(os.path.exists('secret.txt'), os.listdir('/home'), os.getuid())")
+    assert r.text == "False ['agent'] 1000\n", r
+
+
+def test_python_in_the_shell_is_the_same(t):
+    t.path("tool", "#!/usr/bin/env python3\nimport sys\nprint('tool', sys.stdin.read().upper(), end='')\n", 0o755)
+    r = t.run("--in", "tool", "echo word | ./tool; python -c 'print(1)' && python3.13 -c 'print(2)'")
+    assert r.code == 0 and r.text == "tool WORD\n1\n2\n", r
+
+
+def test_an_image_is_built_and_described(t):
+    r = t.cay("image", "build", "-c", "import fractions", "f.image")
+    assert r.code == 0 and "MiB of memory" in r.text, r
+    r = t.cay("image", "info", "f.image")
+    assert r.code == 0 and r.text.startswith("f.image: "), r
+    data = (t.dir / "f.image").read_bytes()
+    t.path("cut.image", data[: len(data) // 2])
+    t.path("bad.image", data[:5000] + bytes([data[5000] ^ 1]) + data[5001:])
+    t.path("none.image", "no image at all")
+    for name in ("cut.image", "bad.image", "none.image"):
+        r = t.cay("image", "info", name)
+        assert r.code == 1 and name in r.errors, r
+    r = t.cay("image", "info", "nowhere.image")
+    assert r.code == 1 and "no file" in r.errors, r
+    r = t.cay("image", "build", "-c", "import nothing_of_that_name", "x.image")
+    assert r.code == 1 and "nothing_of_that_name" in r.errors and not (t.dir / "x.image").exists(), r
+    assert t.cay("image", "paint", "x").code == 2
+    assert t.cay("image").code == 2
+    assert "usage: cay image" in t.cay("image", "--help").text
