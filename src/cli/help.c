@@ -13,7 +13,7 @@ static const char cay_help[] =
     "\n"
     "usage: cay run [OPTION]... COMMAND...\n"
     "       cay python [OPTION]... [-c CODE | -m MODULE | FILE | -] [ARGUMENT]...\n"
-    "       cay guests | doctor | serve | image | help [COMMAND] | --version\n"
+    "       cay guests | doctor | serve | image | tool | help [COMMAND] | --version\n"
     "\n"
     "  run       run a command in a new sandbox (`cay help run`)\n"
     "  python    run Python in a new sandbox (`cay help python`)\n"
@@ -21,6 +21,7 @@ static const char cay_help[] =
     "  doctor    say what works on this machine, and what to do about what does not\n"
     "  serve     answer programs: JSON-RPC over standard input and output\n"
     "  image     make an image of an interpreter that has already imported what is needed\n"
+    "  tool      check and call WebAssembly tools, which take JSON and give JSON\n"
     "  help      explain a command\n"
     "\n"
     "First steps\n"
@@ -81,6 +82,37 @@ static const char image_help[] =
     "        guests, as the build of cay needs it.\n"
     "info    says how large an image is, and whether it fits this cay.\n";
 
+static const char tool_help[] =
+    "usage: cay tool run [OPTION]... [--json TEXT] NAME\n"
+    "       cay tool check [--entrypoint NAME] [--dev] [--json] FILE\n"
+    "       cay tool list | due | audit [--verify] [OPTION]... [--json]\n"
+    "\n"
+    "A tool is a WebAssembly module without imports: wasm/NAME_tool.wasm here, or what the configuration says.\n"
+    "What it wants from the world it asks for, and gets when its list of capabilities allows that.\n"
+    "\n"
+    "run     calls a tool with a JSON object ({} by default; - reads standard input) and prints its result\n"
+    "check   says whether a file is a tool, and if not, why\n"
+    "list    shows the tools, whether their modules are fit, and what they may use\n"
+    "due     prints the tasks, wake-ups and reminders that are due, each once\n"
+    "audit   prints what tools were allowed, denied and did, and verifies that nobody has changed it since;\n"
+    "        --verify prints the verdict alone\n"
+    "\n"
+    "      --config FILE     a configuration: tools.settings.sandbox of it\n"
+    "      --dir DIR         where relative paths of modules start; the default is here\n"
+    "      --db FILE         what tools keep; the default is ~/.local/share/cay/tools.db; none: nothing\n"
+    "      --audit FILE      the audit log; the default is ~/.local/share/cay/tool-audit.log; none: no log\n"
+    "      --user NAME       whose rows are meant when a tool names nobody\n"
+    "      --timeout TIME    less time than the configuration gives, such as 500ms\n"
+    "      --rounds N        call the tool again with each answer, up to N times\n"
+    "      --dev             take placeholders for tools\n"
+    "  -h, --help            show this\n"
+    "\n"
+    "Exit code: 0; 1 when the tool failed, was refused, or the log was changed; 2 for wrong words; 125 when cay failed.\n"
+    "\n"
+    "Examples\n"
+    "  cay tool run todo --json '{\"action\":\"list\"}' --user me\n"
+    "  cay tool audit --verify\n";
+
 static const char guests_help[] =
     "usage: cay guests [--json]\n"
     "\n"
@@ -122,6 +154,8 @@ bool help_show(const char *command) {
     (void)fputs(python_help, stdout);
   } else if (strcmp(command, "image") == 0) {
     (void)fputs(image_help, stdout);
+  } else if (strcmp(command, "tool") == 0) {
+    (void)fputs(tool_help, stdout);
   } else if (strcmp(command, "guests") == 0) {
     (void)fputs(guests_help, stdout);
   } else if (strcmp(command, "doctor") == 0) {

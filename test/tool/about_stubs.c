@@ -1,0 +1,5 @@
+/* A real tool that knows of placeholders. */
+#include "tool.h"
+EXPORT(execute) u64 execute(u32 at, u32 len) {
+  return (void)at, (void)len, GIVE_TEXT("{\"text\":\"\",\"refused\":{\"stub\": true}}");
+}

@@ -1,0 +1,4 @@
+#include "tool.h"
+EXPORT(execute) u64 execute(u32 at, u32 len) {
+  return (void)at, (void)len, GIVE_TEXT("{\"status\":\"host_call\"}");
+}
