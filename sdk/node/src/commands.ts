@@ -1,23 +1,20 @@
 // Commands of a sandbox.
 import type { Link, OutputParams, Params } from "./link.js";
-import { CommandResult, type Data, type End, type RunOptions } from "./types.js";
+import { asBuffer, CommandResult, type Data, type End, type RunOptions } from "./types.js";
 
 const WINDOW = 1 << 20; // bytes of output that may be on the way
 const KEPT = 16 << 20; // characters of streamed output that the result still holds, for each stream
 
-function isUtf8(data: Uint8Array): boolean {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(data);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const utf8 = (options: { fatal?: boolean } = {}) => new TextDecoder("utf-8", { ignoreBOM: true, ...options });
 
 function stdinParams(data: Data): Params {
   if (typeof data === "string") return { stdin: data };
-  if (isUtf8(data)) return { stdin: new TextDecoder("utf-8", { ignoreBOM: true }).decode(data) };
-  return { stdin: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64"), encoding: "base64" };
+  const bytes = asBuffer(data);
+  try {
+    return { stdin: utf8({ fatal: true }).decode(bytes) };
+  } catch {
+    return { stdin: bytes.toString("base64"), encoding: "base64" };
+  }
 }
 
 function runParams(command: string, options: RunOptions): Params {
@@ -37,8 +34,9 @@ function runParams(command: string, options: RunOptions): Params {
 class Stream {
   private readonly texts = { stdout: "", stderr: "" };
   private readonly cut = { stdout: false, stderr: false };
-  private readonly decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  private readonly decoders = { stdout: utf8(), stderr: utf8() };
   private unacknowledged = 0;
+  private stopped = false;
   private last: Promise<void> = Promise.resolve();
 
   constructor(
@@ -49,19 +47,25 @@ class Stream {
   ) {}
 
   add(params: OutputParams): void {
-    this.last = this.last.then(() => this.take(params)).catch(this.failed);
+    this.then(() => this.take(params));
+  }
+
+  /** Nothing more is handed on. */
+  stop(): void {
+    this.stopped = true;
+  }
+
+  private then(step: () => Promise<void>): void {
+    this.last = this.last.then(() => (this.stopped ? undefined : step())).catch((problem: unknown) => {
+      this.stop();
+      this.failed(problem);
+    });
   }
 
   private async take(params: OutputParams): Promise<void> {
     const name = params.stream;
-    const text = this.isBase64
-      ? this.decoders[name].decode(Buffer.from(params.data, "base64"), { stream: true })
-      : params.data;
-    const room = KEPT - this.texts[name].length;
-    if (text.length > room) this.cut[name] = true;
-    if (room > 0) this.texts[name] += text.slice(0, room);
-    const output = name === "stdout" ? this.options.onStdout : this.options.onStderr;
-    if (output !== undefined && text !== "") await output(text);
+    const { data } = params;
+    await this.hand(name, this.isBase64 ? this.decoders[name].decode(Buffer.from(data, "base64"), { stream: true }) : data);
     this.unacknowledged += params.bytes;
     if (this.unacknowledged < WINDOW / 2) return;
     const bytes = this.unacknowledged;
@@ -69,7 +73,16 @@ class Stream {
     this.link.call("run.ack", { id: params.id, bytes }).catch(() => {});
   }
 
+  private async hand(name: "stdout" | "stderr", text: string): Promise<void> {
+    if (text === "") return;
+    const room = KEPT - this.texts[name].length;
+    if (text.length > room) this.cut[name] = true;
+    if (room > 0) this.texts[name] += text.slice(0, room);
+    await (name === "stdout" ? this.options.onStdout : this.options.onStderr)?.(text);
+  }
+
   async finish(reply: Params): Promise<Params> {
+    for (const name of ["stdout", "stderr"] as const) this.then(() => this.hand(name, this.decoders[name].decode()));
     await this.last;
     return {
       ...reply,
@@ -101,7 +114,8 @@ export class Commands {
   constructor(private readonly link: Link) {}
 
   /**
-   * Runs a line for bash. The result has its output and exit code; 124 is the timeout. Several may run at once.
+   * Runs a line for bash. The result has its output and exit code; 124 is the timeout. Several may run at once. What the command
+   * leaves in the background lives on, and later commands can reach it; its output then goes to nobody.
    */
   async run(command: string, options: RunOptions = {}): Promise<CommandResult> {
     options.signal?.throwIfAborted();
@@ -124,6 +138,7 @@ export class Commands {
       const reply = await Promise.race([whole, failure]);
       return commandResult(reply, isBase64 && stream === null);
     } catch (problem) {
+      stream?.stop();
       if (this.link.death === null) this.link.call("run.cancel", { id }).catch(() => {});
       throw problem;
     } finally {

@@ -5,17 +5,11 @@ import { type FileHandle, lstat, mkdir, open, symlink, unlink } from "node:fs/pr
 import { SandboxError } from "./errors.js";
 import type { Link, Params } from "./link.js";
 import { downloadSteps, type Step, uploadSteps } from "./trees.js";
-import type { Data, FileInfo } from "./types.js";
+import { asBuffer, type Data, type FileInfo } from "./types.js";
 
 const PIECE = 4 << 20; // bytes of a file in one message
 const AHEAD = 64; // requests on the way at once, when a directory is uploaded
 const AHEAD_BYTES = 16 << 20;
-
-function asBuffer(data: Data): Buffer {
-  if (typeof data === "string") return Buffer.from(data, "utf8");
-  if (data instanceof Uint8Array) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  throw new TypeError(`data must be a string or bytes, not ${typeof data}`);
-}
 
 function fileInfo(entry: Params): FileInfo {
   const info: FileInfo = {
@@ -56,12 +50,16 @@ export class Files {
     return (await this.read(path)).toString("utf8");
   }
 
-  /** Replaces the file, or adds to it; makes its parents. A string is written as UTF-8. */
+  /**
+   * Replaces the file, or adds to it; makes its parents. A string is written as UTF-8; bytes must not change until it is done.
+   */
   async write(path: string, data: Data, options: { mode?: number; append?: boolean } = {}): Promise<void> {
     const bytes = asBuffer(data);
     for (let offset = 0; offset === 0 || offset < bytes.length; offset += PIECE) {
-      const params = piece(path, bytes.subarray(offset, offset + PIECE), options.append ? 0 : offset, options.mode);
-      await this.link.call("files.write", options.append ? { ...params, append: true } : params);
+      const part = bytes.subarray(offset, offset + PIECE);
+      await this.link.call("files.write", () =>
+        options.append ? { ...piece(path, part, 0, options.mode), append: true } : piece(path, part, offset, options.mode),
+      );
     }
   }
 
@@ -123,9 +121,10 @@ export class Files {
     const file = await open(step.local, "r");
     try {
       for (let offset = 0; ; ) {
-        const data = await readFully(file, PIECE);
+        const data = await readPiece(file);
+        const at = offset;
         if (data.length > 0 || offset === 0)
-          await sending.add("files.write", piece(step.remote, data, offset, step.mode), data.length);
+          await sending.add("files.write", () => piece(step.remote, data, at, step.mode), data.length);
         if (data.length < PIECE) return;
         offset += data.length;
       }
@@ -186,26 +185,26 @@ async function removeLink(path: string): Promise<void> {
   }
 }
 
-/** `most` bytes, or fewer at the end of the file. */
-async function readFully(file: FileHandle, most: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(most);
+/** A piece of the file, smaller only at its end. What is small takes no more memory than it needs. */
+async function readPiece(file: FileHandle): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(PIECE);
   let done = 0;
-  while (done < most) {
-    const { bytesRead } = await file.read(buffer, done, most - done);
-    if (bytesRead === 0) break;
+  while (done < PIECE) {
+    const { bytesRead } = await file.read(buffer, done, PIECE - done);
+    if (bytesRead === 0) return Buffer.from(buffer.subarray(0, done));
     done += bytesRead;
   }
-  return buffer.subarray(0, done);
+  return buffer;
 }
 
-/** Requests on their way, so many at once; the first failure is thrown. */
+/** Requests on their way, not too many and not too much at once; the first failure is thrown. */
 class Sending {
   private readonly waiting: { answer: Promise<Error | null>; size: number }[] = [];
   private bytes = 0;
 
   constructor(private readonly link: Link) {}
 
-  async add(method: string, params: Params, size = 0, mayBeMissing = false): Promise<void> {
+  async add(method: string, params: Params | (() => Params), size = 0, mayBeMissing = false): Promise<void> {
     while (this.waiting.length >= AHEAD || (this.waiting.length > 0 && this.bytes + size > AHEAD_BYTES)) await this.takeOne();
     const answer = this.link.call(method, params).then(
       () => null,
@@ -213,7 +212,6 @@ class Sending {
     );
     this.waiting.push({ answer, size });
     this.bytes += size;
-    await this.link.drained();
   }
 
   private async takeOne(): Promise<void> {

@@ -24,8 +24,8 @@ export class Env {
 }
 
 function createParams(options: CreateOptions): Params {
-  const { binary: _, ...params } = options;
-  return { timeoutMs: 30_000, ...Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined)) };
+  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, env, wasmDir } = options;
+  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, env, wasmDir }; // JSON leaves out undefined
 }
 
 async function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {

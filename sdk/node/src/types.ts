@@ -3,6 +3,13 @@ import { CommandFailed, SandboxTimeout } from "./errors.js";
 
 export type Data = string | Uint8Array;
 
+/** Its bytes, without a copy where they are bytes already. */
+export function asBuffer(data: Data): Buffer {
+  if (typeof data === "string") return Buffer.from(data, "utf8");
+  if (data instanceof Uint8Array) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  throw new TypeError(`data must be a string or bytes, not ${data === null ? "null" : typeof data}`);
+}
+
 export type End = "exit" | "signal" | "trap" | "time" | "cancelled";
 
 export interface CreateOptions {

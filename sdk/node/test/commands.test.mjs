@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import { CommandFailed, Sandbox, SandboxError, SandboxTimeout } from "cay";
+import { CommandFailed, CommandResult, Sandbox, SandboxError, SandboxTimeout } from "cay";
+import { errno, NO_SLEEP, own, sleep } from "./support.mjs";
 
 describe("commands", () => {
   let sandbox;
@@ -11,11 +12,12 @@ describe("commands", () => {
 
   test("echo", async () => {
     const result = await run("echo hello");
+    assert.ok(result instanceof CommandResult);
     assert.equal(result.stdout, "hello\n");
     assert.equal(result.stderr, "");
     assert.equal(result.exitCode, 0);
     assert.equal(result.end, "exit");
-    assert.ok(result.ok && result.executionTimeMs > 0);
+    assert.ok(result.ok && !result.timedOut && result.executionTimeMs > 0);
   });
 
   test("a pipeline", async () => assert.equal((await run("echo hello | tr a-z A-Z")).stdout, "HELLO\n"));
@@ -38,61 +40,86 @@ describe("commands", () => {
     assert.equal(result.end, "signal");
   });
 
-  test("standard input, text and bytes", async () => {
-    assert.equal((await run("cat", { stdin: "héllo\n" })).stdout, "héllo\n");
-    assert.equal((await run("wc -c", { stdin: new Uint8Array([0xff, 0xfe, 0]) })).stdout.trim(), "3");
-    assert.equal((await run("wc -c", { stdin: Buffer.from("\ufeffx") })).stdout.trim(), "4");
-    assert.equal((await run("cat")).stdout, "");
-  });
-
-  test("folder and variables", async () => {
-    assert.equal((await run("pwd")).stdout, "/home/agent\n");
-    assert.equal((await run("pwd", { cwd: "/tmp" })).stdout, "/tmp\n");
-    assert.equal((await run("echo $A-$B", { env: { A: "1", B: "zwei" } })).stdout, "1-zwei\n");
-    assert.equal((await run("echo [$A]")).stdout, "[]\n");
-    await sandbox.env.set("KEPT", "yes");
-    assert.equal((await run("echo $KEPT")).stdout, "yes\n");
-    assert.equal(await sandbox.env.get("KEPT"), "yes");
-    await sandbox.env.set("KEPT", null);
-    assert.equal(await sandbox.env.get("KEPT"), null);
-  });
-
-  test("files stay between commands", async () => {
-    await run("echo one >f; export V=1");
-    assert.equal((await run("cat f; echo [$V]")).stdout, "one\n[]\n");
-  });
-
-  test("a folder that is not there", async () => {
-    await assert.rejects(run("true", { cwd: "/nowhere" }), (e) => e instanceof SandboxError && e.errno === "ENOENT");
-  });
-
-  test("check", async () => {
-    await assert.rejects(run("echo why >&2; exit 7", { check: true }), (e) => {
-      assert.ok(e instanceof CommandFailed);
-      assert.equal(e.message, "the command failed with exit code 7: why");
-      assert.equal(e.result.exitCode, 7);
-      return true;
-    });
-    assert.equal((await run("echo fine", { check: true })).stdout, "fine\n");
-  });
-
   test("a timeout, and the sandbox after it", async () => {
     const result = await run("echo before; while :; do :; done", { timeoutMs: 200 });
     assert.equal(result.exitCode, 124);
     assert.ok(result.timedOut);
     assert.equal(result.stdout, "before\n");
     assert.equal((await run("echo after")).stdout, "after\n");
-    await assert.rejects(run("sleep 100", { timeoutMs: 50, check: true }), SandboxTimeout);
+  });
+
+  test("a timeout of one command may be shorter or longer", async (t) => {
+    const short = await own(t, { timeoutMs: 500 });
+    assert.ok((await short.commands.run("sleep 100", { timeoutMs: 100 })).timedOut);
+    assert.ok((await short.commands.run("sleep 100")).timedOut);
+    assert.equal((await short.commands.run("sleep 0.8; echo done", { timeoutMs: 20_000 })).stdout, "done\n");
+  });
+
+  test("standard input, text and bytes", async () => {
+    assert.equal((await run("cat", { stdin: "héllo\n" })).stdout, "héllo\n");
+    assert.equal((await run("wc -c", { stdin: new Uint8Array([0xff, 0xfe, 0]) })).stdout.trim(), "3");
+    assert.equal((await run("wc -c", { stdin: Buffer.from("\ufeffx") })).stdout.trim(), "4");
+    assert.equal((await run("wc -c", { stdin: Buffer.from("xyz").subarray(1) })).stdout.trim(), "2");
+    assert.equal((await run("cat")).stdout, "");
+    assert.equal((await run("cat", { stdin: "" })).stdout, "");
+    await assert.rejects(run("cat", { stdin: 5 }), TypeError);
+  });
+
+  test("bytes in give text out", async () => {
+    const result = await run("cat; echo é >&2", { stdin: Buffer.from([0x61, 0xff]) });
+    assert.deepEqual([result.stdout, result.stderr], ["a\ufffd", "é\n"]);
+  });
+
+  test("folder", async () => {
+    assert.equal((await run("pwd")).stdout, "/home/agent\n");
+    assert.equal((await run("pwd", { cwd: "/tmp" })).stdout, "/tmp\n");
+    await assert.rejects(run("true", { cwd: "/nowhere" }), errno("ENOENT"));
+  });
+
+  test("variables", async () => {
+    assert.equal((await run("echo $A-$HOME", { env: { A: "x y" } })).stdout, "x y-/home/agent\n");
+    assert.equal((await run("echo [$A]")).stdout, "[]\n");
+  });
+
+  test("files live on between commands, and variables do not", async () => {
+    await run("echo kept >f; X=lost; export X");
+    assert.equal((await run("cat f; echo [$X]")).stdout, "kept\n[]\n");
+  });
+
+  test("check", async () => {
+    assert.equal((await run("echo fine", { check: true })).stdout, "fine\n");
+    await assert.rejects(run("echo so far; echo why >&2; exit 7", { check: true }), (e) => {
+      assert.ok(e instanceof CommandFailed && e instanceof SandboxError);
+      assert.equal(e.name, "CommandFailed");
+      assert.equal(e.message, "the command failed with exit code 7: why");
+      assert.deepEqual([e.result.exitCode, e.result.stdout], [7, "so far\n"]);
+      return true;
+    });
+    await assert.rejects(run("sleep 100", { timeoutMs: 100, check: true }), (e) => e instanceof SandboxTimeout && e.result.exitCode === 124);
   });
 
   test("output as it comes", async () => {
     const pieces = [];
-    const result = await run("echo one; sleep 0.2; echo zwö; echo drei >&2", {
+    const result = await run("echo one; echo zwö >&2; echo drei", {
       onStdout: (text) => pieces.push(["out", text]),
       onStderr: (text) => pieces.push(["err", text]),
     });
-    assert.deepEqual(pieces, [["out", "one\n"], ["out", "zwö\n"], ["err", "drei\n"]]);
-    assert.deepEqual([result.stdout, result.stderr], ["one\nzwö\n", "drei\n"]);
+    assert.deepEqual(pieces, [["out", "one\n"], ["err", "zwö\n"], ["out", "drei\n"]]);
+    assert.deepEqual([result.stdout, result.stderr], ["one\ndrei\n", "zwö\n"]);
+  });
+
+  test("one output function is enough", async () => {
+    const pieces = [];
+    const result = await run("echo one; echo two >&2", { onStderr: (text) => pieces.push(text) });
+    assert.deepEqual([pieces, result.stdout], [["two\n"], "one\n"]);
+  });
+
+  test("output comes while the command runs, and an output function may call", async () => {
+    const onStdout = async (text) => {
+      if (text === "ready\n") await sandbox.files.write("go", (await run("echo now")).stdout);
+    };
+    const result = await run("echo ready; until [ -s go ]; do sleep 0.01; done; cat go", { onStdout });
+    assert.equal(result.stdout, "ready\nnow\n");
   });
 
   test("output of many pieces is whole and in order, and a slow reader is waited for", async () => {
@@ -107,39 +134,103 @@ describe("commands", () => {
     assert.equal(result.stdout, text);
   });
 
-  test("an output function that throws ends the command", async () => {
+  test("output without an end stops when the reader does", async () => {
+    let total = 0;
+    const enough = new Error("enough");
+    const onStdout = (text) => {
+      total += text.length;
+      if (total > 10_000_000) throw enough;
+    };
+    await assert.rejects(run("yes", { onStdout }), (e) => e === enough);
+    const then = total;
+    assert.equal((await run("echo fine")).stdout, "fine\n");
+    assert.equal(total, then);
+  });
+
+  test("an output function that throws or rejects ends the command", async () => {
     const wrong = new Error("mine");
-    await assert.rejects(run("echo x; sleep 100", { onStdout: () => { throw wrong; } }), (e) => e === wrong);
-    assert.equal((await run("echo on")).stdout, "on\n");
+    await assert.rejects(run("echo x; sleep 1000", { onStdout: () => { throw wrong; } }), (e) => e === wrong);
+    await assert.rejects(run("echo x >&2; sleep 1000", { onStderr: () => Promise.reject(wrong) }), (e) => e === wrong);
+    assert.ok((await run(NO_SLEEP)).ok);
+  });
+
+  test("streamed text keeps characters whole", async () => {
+    let text = "";
+    const onStdout = (more) => (text += more);
+    await run("printf '\\303'; printf '\\251'; printf '\\377'", { onStdout });
+    assert.equal(text, "é\ufffd");
+    text = "";
+    const result = await run("cat", { stdin: Buffer.from([0xc3, 0xa9, 0xff, 0xc3]), onStdout });
+    assert.equal(text, "é\ufffd\ufffd");
+    assert.equal(result.stdout, text);
   });
 
   test("bytes that are no UTF-8 are shown as U+FFFD", async () => {
     assert.equal((await run("printf 'a\\377b'")).stdout, "a\ufffdb");
   });
 
-  test("commands at the same time", async () => {
-    const results = await Promise.all(Array.from({ length: 20 }, (_, i) => run(`sleep 0.1; echo ${i}`)));
-    assert.deepEqual(results.map((r) => r.stdout), Array.from({ length: 20 }, (_, i) => `${i}\n`));
+  test("ten megabytes of output are whole", async () => {
+    const result = await run("yes 012345678 | head -c 10000000");
+    assert.ok(result.stdout.length === 10_000_000 && !result.stdoutTruncated);
   });
 
-  test("an AbortSignal", async () => {
+  test("commands at the same time", async () => {
+    const results = await Promise.all(Array.from({ length: 20 }, (_, i) => run(`sleep 0.1; echo ${i}; cat`, { stdin: "x" })));
+    assert.deepEqual(results.map((r) => r.stdout), Array.from({ length: 20 }, (_, i) => `${i}\nx`));
+  });
+
+  test("an AbortSignal ends the command", async () => {
     const controller = new AbortController();
-    const running = run("sleep 100", { signal: controller.signal });
-    setTimeout(() => controller.abort(new Error("enough")), 50);
+    const running = run("echo began; sleep 1000", { signal: controller.signal, onStdout: () => controller.abort(new Error("enough")) });
     await assert.rejects(running, /enough/);
+    assert.ok((await run(NO_SLEEP)).ok);
     await assert.rejects(run("true", { signal: AbortSignal.abort(new Error("before")) }), /before/);
-    assert.equal((await run("echo on")).stdout, "on\n");
+    await assert.rejects(run("sleep 1000", { signal: AbortSignal.timeout(50) }), { name: "TimeoutError" });
+    assert.equal((await run("echo on", { signal: controller.signal.constructor.timeout(60_000) })).stdout, "on\n");
+  });
+
+  test("what is left in the background lives on", async (t) => {
+    const box = await own(t);
+    assert.equal((await box.commands.run("sleep 1000 & echo $! >pid; echo started", { timeoutMs: 1000 })).stdout, "started\n");
+    assert.ok((await box.commands.run("sleep 1.2; kill -0 $(cat pid)")).ok);
+    assert.ok((await box.commands.run("kill $(cat pid)")).ok);
+    assert.ok((await box.commands.run(NO_SLEEP)).ok);
+    await box.commands.run("mkfifo ask answer; (while read line <ask; do echo got $line >answer; done) &");
+    assert.equal((await box.commands.run("echo one >ask; cat answer")).stdout, "got one\n");
+    assert.equal((await box.commands.run("echo two >ask; cat answer")).stdout, "got two\n");
+  });
+
+  test("a command that timed out leaves nothing", async () => {
+    assert.ok((await run("sleep 1000 & sleep 1000", { timeoutMs: 200 })).timedOut);
+    assert.ok((await run(NO_SLEEP)).ok);
   });
 
   test("arguments that make no sense", async () => {
-    await assert.rejects(run(7), (e) => e instanceof SandboxError && e.code === -32602);
+    await assert.rejects(run(7), (e) => e instanceof SandboxError && e.code === -32602 && e.errno === null);
+  });
+
+  test("what cannot be sent is refused here, and the sandbox goes on", async () => {
+    await assert.rejects(run("echo \udc80"), TypeError);
+    await assert.rejects(run("echo \\\\\ud83d x"), TypeError);
+    assert.equal((await run("echo '\u{1f600}' '\\ud800'")).stdout, "\u{1f600} \\ud800\n");
+    await assert.rejects(run("x".repeat(65 << 20)), errno("E2BIG"));
+    await assert.rejects(run("true", { timeoutMs: 10n }), TypeError);
+    assert.equal((await run("echo fine")).stdout, "fine\n");
   });
 });
 
-test("too much output is cut and said", async () => {
-  const sandbox = await Sandbox.create({ outputLimitBytes: 1000 });
-  const result = await sandbox.commands.run("head -c 5000 /dev/zero | tr '\\0' x");
+test("too much output is cut and said", async (t) => {
+  const sandbox = await own(t, { outputLimitBytes: 1000 });
+  const result = await sandbox.commands.run("yes | head -c 5000; echo fine >&2");
   assert.equal(result.stdout.length, 1000);
   assert.ok(result.stdoutTruncated && !result.stderrTruncated);
+});
+
+test("files and kill while a command runs", async () => {
+  const sandbox = await Sandbox.create();
+  const running = sandbox.commands.run("touch began; sleep 1000");
+  while (!(await sandbox.files.exists("began"))) await sleep(1);
   await sandbox.kill();
+  const result = await running;
+  assert.deepEqual([result.end, result.exitCode], ["cancelled", 124]);
 });

@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { Sandbox, SandboxError } from "cay";
-
-const errno = (name) => (e) => e instanceof SandboxError && e.errno === name && e.message.startsWith(`${name}: `);
+import { Sandbox } from "cay";
+import { errno, folder as makeFolder, own } from "./support.mjs";
 
 describe("files", () => {
-  let sandbox, files, folder;
+  let sandbox, files;
   before(async () => {
     sandbox = await Sandbox.create();
     files = sandbox.files;
-    folder = await mkdtemp(join(tmpdir(), "cay-node-"));
   });
-  after(async () => {
-    await sandbox.kill();
-    await rm(folder, { recursive: true });
-  });
+  after(() => sandbox.kill());
 
   test("write and read", async () => {
     await files.write("/tmp/a", "héllo");
@@ -72,23 +66,38 @@ describe("files", () => {
     assert.ok((await files.readText("link")).includes("agent"));
   });
 
-  test("errors have names", async () => {
-    await assert.rejects(files.read("/none"), errno("ENOENT"));
-    await assert.rejects(files.read("/tmp"), errno("EISDIR"));
-    await assert.rejects(files.list("/etc/passwd"), errno("ENOTDIR"));
-    await assert.rejects(files.write("/tmp", "x"), errno("EISDIR"));
-    await assert.rejects(files.write("/tmp/x", 7), TypeError);
-  });
+  for (const [name, call] of [
+    ["ENOENT", () => files.read("/tmp/nonexistent")],
+    ["ENOENT", () => files.stat("/tmp/nonexistent")],
+    ["ENOENT", () => files.rm("/tmp/nonexistent")],
+    ["ENOENT", () => files.list("/tmp/nonexistent")],
+    ["ENOENT", () => files.rename("/tmp/nonexistent", "/tmp/x")],
+    ["ENOENT", () => files.mkdir("/tmp/no/where")],
+    ["EISDIR", () => files.read("/tmp")],
+    ["EISDIR", () => files.write("/tmp", "x")],
+    ["ENOTDIR", () => files.list("/etc/passwd")],
+    ["ENOTDIR", () => files.write("/etc/passwd/x", "x")],
+    ["EEXIST", () => files.mkdir("/tmp")],
+    ["ENOTEMPTY", () => files.rm("/etc")],
+    ["ENAMETOOLONG", () => files.read(`/${"x".repeat(5000)}`)],
+  ])
+    test(`the name of an error: ${name} of ${String(call).slice(12)}`, () => assert.rejects(call(), errno(name)));
 
-  test("a large file each way", async () => {
-    const data = Buffer.alloc(20 << 20, "0123456789abcdef");
-    data[12345678] = 0;
-    await files.write("/tmp/large", data);
-    assert.ok((await files.read("/tmp/large")).equals(data));
-    await files.rm("/tmp/large");
-  });
+  test("data that is none", () => assert.rejects(files.write("/tmp/x", 7), TypeError));
 
-  test("a folder in and out again", async () => {
+  for (const size of [0, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 9 << 20])
+    test(`a file of ${size} bytes, which travels in pieces`, async () => {
+      const data = Buffer.alloc(size, "0123456789abcde");
+      await files.write("/tmp/pieces", data);
+      assert.equal((await files.stat("/tmp/pieces")).size, size);
+      assert.ok((await files.read("/tmp/pieces")).equals(data));
+      await files.write("/tmp/pieces", data, { append: true });
+      assert.equal((await files.stat("/tmp/pieces")).size, 2 * size);
+      await files.rm("/tmp/pieces");
+    });
+
+  test("a folder in and out again", async (t) => {
+    const folder = makeFolder(t);
     const from = join(folder, "from");
     await mkdir(join(from, "sub/empty"), { recursive: true });
     await writeFile(join(from, "a.txt"), "a");
@@ -110,7 +119,8 @@ describe("files", () => {
     assert.equal(await readFile(join(folder, "one"), "utf8"), "a");
   });
 
-  test("what comes out cannot lead out", async () => {
+  test("what comes out cannot lead out", async (t) => {
+    const folder = makeFolder(t);
     const to = join(folder, "out");
     await writeFile(join(folder, "precious"), "mine");
     await sandbox.commands.run("mkdir -p evil/d; ln -s /etc evil/abs; ln -s ../../precious evil/up; ln -s d/../../x evil/mid; ln -s d evil/ok; mkfifo evil/pipe");
@@ -124,28 +134,65 @@ describe("files", () => {
     assert.equal(await readlink(join(to, "ok")), "d");
   });
 
-  test("a mount", async () => {
+  test("a mount", async (t) => {
+    const folder = makeFolder(t);
     await writeFile(join(folder, "seen"), "from outside");
     await sandbox.mount(folder, "/mnt/host");
     assert.equal((await sandbox.commands.run("cat /mnt/host/seen; echo x >/mnt/host/new")).stdout, "from outside");
     await assert.rejects(stat(join(folder, "new")), { code: "ENOENT" });
     await sandbox.unmount("/mnt/host");
     assert.ok(!(await files.exists("/mnt/host/seen")));
+    await sandbox.mount(folder, "/mnt/host", { writable: true });
+    assert.ok((await sandbox.commands.run("echo x >/mnt/host/new")).ok);
+    assert.equal(await readFile(join(folder, "new"), "utf8"), "x\n");
+    await assert.rejects(sandbox.mount("/nowhere", "/mnt/other"), errno("ENOENT"));
+  });
+
+  test("what is not there can be copied neither in nor out", async (t) => {
+    const folder = makeFolder(t);
+    await assert.rejects(files.upload(join(folder, "nothing"), "/tmp/x"), { code: "ENOENT", syscall: "stat" });
+    await assert.rejects(files.download("/tmp/nothing", join(folder, "x")), errno("ENOENT"));
+  });
+
+  test("five hundred small files in and out", async (t) => {
+    const folder = makeFolder(t);
+    for (let i = 0; i < 500; i++) {
+      await mkdir(join(folder, "in", String(i % 10)), { recursive: true });
+      await writeFile(join(folder, "in", String(i % 10), String(i)), String(i));
+    }
+    await files.upload(join(folder, "in"), "/tmp/small");
+    assert.equal((await sandbox.commands.run("find /tmp/small -type f | wc -l")).stdout.trim(), "500");
+    await files.download("/tmp/small", join(folder, "out"));
+    for (let i = 0; i < 10; i++)
+      for (const name of await readdir(join(folder, "in", String(i))))
+        assert.equal(await readFile(join(folder, "out", String(i), name), "utf8"), name);
+  });
+
+  test("calls take effect in the order they were made", async () => {
+    const answers = [];
+    for (let i = 0; i < 50; i++) {
+      answers.push(files.write("/tmp/order", `${i}-`.repeat(20_000)), files.readText("/tmp/order"));
+    }
+    const texts = (await Promise.all(answers)).filter((text) => text !== undefined);
+    assert.deepEqual(texts.map((text) => parseInt(text)), Array.from({ length: 50 }, (_, i) => i));
   });
 });
 
-test("the limit of files holds", async () => {
-  const sandbox = await Sandbox.create({ fsLimitBytes: 1 << 20 });
-  await assert.rejects(sandbox.files.write("/tmp/x", Buffer.alloc(2 << 20)), errno("ENOSPC"));
-  assert.ok((await sandbox.usage()).fsPeakBytes <= 1 << 20);
-  await sandbox.kill();
+test("the limit of files holds", async (t) => {
+  const folder = makeFolder(t);
+  const sandbox = await own(t, { fsLimitBytes: 100_000 });
+  await assert.rejects(sandbox.files.write("/tmp/x", Buffer.alloc(200_000)), errno("ENOSPC"));
+  assert.ok((await sandbox.usage()).fsPeakBytes <= 100_000);
+  await sandbox.files.write("/tmp/x", Buffer.alloc(1000));
+  for (let i = 0; i < 20; i++) await writeFile(join(folder, String(i)), "x".repeat(10_000));
+  await assert.rejects(sandbox.files.upload(folder, "/tmp/many"), errno("ENOSPC"));
+  await sandbox.files.rm("/tmp/many", { recursive: true });
 });
 
-test("10,000 small files", async () => {
-  const sandbox = await Sandbox.create();
+test("10,000 small files", async (t) => {
+  const sandbox = await own(t);
   const names = Array.from({ length: 10_000 }, (_, i) => `many/${i % 100}/${i}`);
   await Promise.all(names.map((name) => sandbox.files.write(name, name)));
   const texts = await Promise.all(names.map((name) => sandbox.files.readText(name)));
   assert.deepEqual(texts, names);
-  await sandbox.kill();
 });

@@ -1,54 +1,11 @@
+// No process and no descriptor stays, however a sandbox ends.
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { inspect } from "node:util";
-import { test } from "node:test";
+import { readdirSync } from "node:fs";
+import { describe, test } from "node:test";
+import { Worker } from "node:worker_threads";
 
-import { BinaryNotFound, Sandbox, SandboxDied, SandboxError } from "cay";
-
-const alive = (pid) => existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-
-async function gone(pid) {
-  for (let i = 0; i < 500 && alive(pid); i++) await new Promise((resolve) => setTimeout(resolve, 10));
-  return !alive(pid);
-}
-
-test("kill ends the process, and twice is fine", async () => {
-  const sandbox = await Sandbox.create();
-  const { pid } = sandbox;
-  assert.match(inspect(sandbox), /Sandbox { pid \d+ }/);
-  await sandbox.kill();
-  await sandbox.kill();
-  assert.ok(await gone(pid));
-  assert.equal(inspect(sandbox), "Sandbox { the sandbox was killed }");
-  await assert.rejects(sandbox.commands.run("true"), SandboxDied);
-  await assert.rejects(sandbox.files.read("/etc/passwd"), SandboxDied);
-});
-
-test("what runs when it is killed is told so", async () => {
-  const sandbox = await Sandbox.create();
-  const running = sandbox.commands.run("sleep 100");
-  await sandbox.commands.run("true");
-  await sandbox.kill();
-  const how = await running.then((r) => r.end, (e) => e.constructor);
-  assert.ok(how === "cancelled" || how === SandboxDied);
-});
-
-test("a sandbox whose process dies says so", async () => {
-  const sandbox = await Sandbox.create();
-  const running = assert.rejects(sandbox.commands.run("sleep 100"), /ended with SIGKILL/);
-  process.kill(sandbox.pid, "SIGKILL");
-  await running;
-  await assert.rejects(sandbox.commands.run("true"), SandboxDied);
-  await sandbox.kill();
-});
-
-test("asyncDispose", async () => {
-  const sandbox = await Sandbox.create();
-  await sandbox[Symbol.asyncDispose]();
-  assert.ok(await gone(sandbox.pid));
-});
+import { Sandbox, SandboxDied } from "cay";
+import { gone, here, node, own } from "./support.mjs";
 
 test("no descriptor is left behind", async () => {
   const count = () => readdirSync("/proc/self/fd").length;
@@ -58,69 +15,126 @@ test("no descriptor is left behind", async () => {
   assert.ok(count() <= before + 1);
 });
 
-test("many sandboxes", async () => {
-  const sandboxes = await Promise.all(Array.from({ length: 30 }, () => Sandbox.create()));
+test("fifty at once", async () => {
+  const sandboxes = await Promise.all(Array.from({ length: 50 }, () => Sandbox.create()));
   const results = await Promise.all(sandboxes.map((s, i) => s.commands.run(`echo ${i} >f; cat f`)));
   assert.deepEqual(results.map((r) => r.stdout), sandboxes.map((_, i) => `${i}\n`));
   await Promise.all(sandboxes.map((s) => s.kill()));
 });
 
-test("a program that is not there", async () => {
-  await assert.rejects(Sandbox.create({ binary: "/nowhere/cay" }), (e) => e instanceof BinaryNotFound && /binary/.test(e.message));
-  process.env.CAY_BINARY = "/etc/passwd";
-  await assert.rejects(Sandbox.create(), (e) => e instanceof BinaryNotFound && /CAY_BINARY/.test(e.message));
-  delete process.env.CAY_BINARY;
-});
-
-test("a program that is another one", async () => {
-  await assert.rejects(Sandbox.create({ binary: "/bin/cat" }), SandboxError);
-  await assert.rejects(Sandbox.create({ binary: "/bin/false" }), (e) => e instanceof SandboxDied && /exit code 1/.test(e.message));
-});
-
-test("guests that are not there", async () => {
-  await assert.rejects(Sandbox.create({ wasmDir: "/nowhere" }), (e) => e instanceof SandboxError && /nowhere/.test(e.message));
-});
-
-// What another node does with a sandbox, until it ends in some way.
-const program = (then) => `
-  const { Sandbox } = await import(${JSON.stringify(import.meta.resolve?.("cay") ?? "cay")});
+test("a server that is killed is told", async () => {
   const sandbox = await Sandbox.create();
-  sandbox.commands.run("sleep 100").catch(() => {});
-  console.log(sandbox.pid);
-  ${then}`;
-const node = (then) => spawn(process.execPath, ["--input-type=module", "-e", program(then)], { cwd: import.meta.dirname ?? process.cwd() });
+  const running = assert.rejects(sandbox.commands.run("sleep 1000"), (e) => e instanceof SandboxDied && /ended with SIGKILL/.test(e.message));
+  process.kill(sandbox.pid, "SIGKILL");
+  await running;
+  await assert.rejects(sandbox.commands.run("true"), SandboxDied);
+  await sandbox.kill();
+});
 
-for (const [name, then] of [
-  ["process.exit", "setTimeout(() => process.exit(3), 50);"],
-  ["an exception", "setTimeout(() => { throw new Error('x'); }, 50);"],
-  ["SIGKILL", "setInterval(() => {}, 1000);"],
-])
-  test(`the sandbox ends with a client that ends by ${name}`, async () => {
-    const child = node(then);
-    const [line] = await once(child.stdout, "data");
-    const pid = Number(String(line).trim());
-    assert.ok(pid > 1);
-    if (name === "SIGKILL") child.kill("SIGKILL");
-    await once(child, "exit");
+test("a call during kill says so", async () => {
+  const sandbox = await Sandbox.create();
+  const killed = sandbox.kill();
+  await assert.rejects(sandbox.commands.run("true"), SandboxDied);
+  await killed;
+});
+
+test("an exception in the body ends it", async () => {
+  let pid;
+  const body = async () => {
+    const sandbox = await Sandbox.create();
+    pid = sandbox.pid;
+    try {
+      throw new RangeError("mine");
+    } finally {
+      await sandbox.kill();
+    }
+  };
+  await assert.rejects(body(), RangeError);
+  assert.ok(await gone(pid));
+});
+
+// What another node does with a sandbox until it ends in some way.
+const BEGIN = `const sandbox = await Sandbox.create();
+  sandbox.commands.run("while :; do :; done").catch(() => {});
+  console.log(sandbox.pid);\n`;
+
+describe("the end of node is the end of the sandbox", { concurrency: 2 }, () => {
+  for (const [name, source, code] of [
+    ["process.exit", "setTimeout(() => process.exit(3), 50);", 3],
+    ["an exception", "setTimeout(() => { throw new Error('x'); }, 50);", 1],
+    ["a rejection", "setTimeout(() => Promise.reject(new Error('x')), 50);", 1],
+    ["SIGKILL", "setTimeout(() => process.kill(process.pid, 'SIGKILL'), 50);", null],
+    ["SIGINT", "setTimeout(() => process.kill(process.pid, 'SIGINT'), 50);", null],
+  ])
+    test(name, async () => {
+      const done = await node(BEGIN + source);
+      const pid = Number(done.stdout);
+      assert.ok(pid > 1, done.stderr);
+      assert.equal(done.code, code);
+      assert.ok(await gone(pid));
+    });
+
+  test("a worker thread that is terminated", async () => {
+    const source = `const { parentPort } = require("node:worker_threads");
+      import("cay").then(async ({ Sandbox }) => {
+        const sandbox = await Sandbox.create();
+        sandbox.commands.run("sleep 1000").catch(() => {});
+        parentPort.postMessage(sandbox.pid);
+      });`;
+    const worker = new Worker(source, { eval: true });
+    const pid = await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
+    await worker.terminate();
     assert.ok(await gone(pid));
   });
 
-test("a sandbox with nothing to do does not keep node alive", () => {
-  const source = `const { Sandbox } = await import("cay"); const s = await Sandbox.create(); await s.commands.run("true"); console.log("done");`;
-  const result = spawnSync(process.execPath, ["--input-type=module", "-e", source], { encoding: "utf8", timeout: 20_000, cwd: process.cwd() });
-  assert.equal(result.stdout, "done\n");
-  assert.equal(result.status, 0);
+  test("a sandbox with nothing to do does not keep node alive", async () => {
+    const done = await node(`const s = await Sandbox.create(); await s.commands.run("true"); console.log(s.pid);`);
+    assert.equal(done.code, 0);
+    assert.equal(done.stderr, "");
+    assert.ok(await gone(Number(done.stdout)));
+  });
+
+  test("one that owes an answer does", async () => {
+    const done = await node(`const s = await Sandbox.create();
+      s.commands.run("sleep 0.5; echo late").then(({ stdout }) => console.log(stdout.trim()));`);
+    assert.deepEqual([done.stdout, done.code], ["late\n", 0]);
+  });
+
+  test("a sandbox that nobody holds is ended", async () => {
+    const source = `console.log(await (async () => (await Sandbox.create()).pid)());
+      setInterval(() => globalThis.gc(), 20);`;
+    let pid;
+    await node(source, {
+      options: ["--expose-gc"],
+      onOutput: async (child, text) => {
+        pid = Number(text);
+        assert.ok(await gone(pid));
+        child.kill("SIGKILL");
+      },
+    });
+    assert.ok(await gone(pid));
+  });
+
+  test("its parts keep it alive", async () => {
+    const source = `const { commands } = await Sandbox.create();
+      for (let i = 0; i < 20; i++) { globalThis.gc(); await new Promise((resolve) => setTimeout(resolve, 10)); }
+      console.log((await commands.run("echo alive")).stdout.trim());`;
+    assert.equal((await node(source, { options: ["--expose-gc"] })).stdout, "alive\n");
+  });
+
+  test("a server that is stopped can be killed", async () => {
+    const sandbox = await Sandbox.create();
+    process.kill(sandbox.pid, "SIGSTOP");
+    await sandbox.kill();
+    assert.ok(await gone(sandbox.pid));
+  });
 });
 
-test("a sandbox that nobody holds is ended", async () => {
-  const source = `const { Sandbox } = await import("cay");
-    let s = await Sandbox.create(); console.log(s.pid); s = null;
-    for (let i = 0; i < 50; i++) { globalThis.gc(); await new Promise((r) => setTimeout(r, 20)); }
-    console.log("end"); await new Promise((r) => setTimeout(r, 10000));`;
-  const child = spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", source], { cwd: process.cwd() });
-  let text = "";
-  for await (const chunk of child.stdout) if ((text += chunk).includes("end")) break;
-  const pid = Number(text.split("\n")[0]);
-  assert.ok(await gone(pid));
-  child.kill("SIGKILL");
+test("programs that the caller starts get none of its descriptors", async (t) => {
+  const sandbox = await own(t);
+  const { execFileSync } = await import("node:child_process");
+  const { readlinkSync } = await import("node:fs");
+  const pipes = [0, 1].map((n) => readlinkSync(`/proc/${sandbox.pid}/fd/${n}`));
+  const listed = execFileSync("ls", ["-l", "/proc/self/fd"], { encoding: "utf8", cwd: here });
+  for (const pipe of pipes) assert.ok(!listed.includes(pipe));
 });

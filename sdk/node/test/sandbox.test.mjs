@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { inspect } from "node:util";
+
+import { BinaryNotFound, Sandbox, SandboxDied, SandboxError } from "cay";
+import { errno, folder, gone, here, node, own } from "./support.mjs";
+
+/** The processes whose parent we are, dead ones too. */
+function children() {
+  const numbers = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return numbers.filter((pid) => {
+    try {
+      return Number(readFileSync(`/proc/${pid}/stat`, "latin1").split(")").pop().trim().split(" ")[1]) === process.pid;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function program(t, text) {
+  const path = join(folder(t), "cay");
+  writeFileSync(path, text);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+test("create and kill; twice is fine", async () => {
+  const sandbox = await Sandbox.create({ timeoutMs: 60_000, fsLimitBytes: 512 << 20 });
+  const { pid } = sandbox;
+  assert.equal(inspect(sandbox), `Sandbox { pid ${pid} }`);
+  assert.ok(children().includes(String(pid)));
+  await Promise.all([sandbox.kill(), sandbox.kill()]);
+  await sandbox.kill();
+  assert.ok(!children().includes(String(pid)));
+  assert.equal(inspect(sandbox), "Sandbox { the sandbox was killed }");
+});
+
+test("after kill every call says so", async () => {
+  const sandbox = await Sandbox.create();
+  await sandbox.kill();
+  const calls = [
+    () => sandbox.commands.run("true"),
+    () => sandbox.files.read("/etc/passwd"),
+    () => sandbox.env.get("HOME"),
+    () => sandbox.usage(),
+  ];
+  for (const call of calls) await assert.rejects(call(), (e) => e instanceof SandboxDied && /killed/.test(e.message));
+});
+
+test("asyncDispose", async () => {
+  const sandbox = await Sandbox.create();
+  await sandbox[Symbol.asyncDispose]();
+  assert.ok(await gone(sandbox.pid));
+});
+
+test("two sandboxes share nothing", async (t) => {
+  const [one, other] = [await own(t), await own(t)];
+  await one.files.write("/tmp/x", "mine");
+  assert.ok(!(await other.files.exists("/tmp/x")));
+});
+
+test("variables", async (t) => {
+  const sandbox = await own(t, { env: { GREETING: "hi there" } });
+  assert.equal((await sandbox.commands.run("echo $GREETING")).stdout, "hi there\n");
+  assert.equal(await sandbox.env.get("HOME"), "/home/agent");
+  assert.equal(await sandbox.env.get("FOO"), null);
+  await sandbox.env.set("FOO", "bar é");
+  assert.equal(await sandbox.env.get("FOO"), "bar é");
+  assert.equal((await sandbox.commands.run("echo $FOO")).stdout, "bar é\n");
+  await sandbox.env.set("FOO", null);
+  assert.equal(await sandbox.env.get("FOO"), null);
+  await assert.rejects(sandbox.env.set("A=B", "x"), errno("EINVAL"));
+});
+
+test("the limit of processes holds", async (t) => {
+  const sandbox = await own(t, { processLimit: 5 });
+  const { stderr } = await sandbox.commands.run("for i in 1 2 3 4 5 6 7 8; do sleep 5 & done; true", { timeoutMs: 10_000 });
+  assert.match(stderr, /fork/);
+});
+
+test("usage", async (t) => {
+  const sandbox = await own(t);
+  await sandbox.files.write("/tmp/x", "x".repeat(100_000));
+  await sandbox.commands.run("true");
+  const usage = await sandbox.usage();
+  assert.ok(usage.fsBytes >= 100_000 && usage.memoryPeakBytes > 0 && usage.syscalls > 0);
+});
+
+test("wrong options are errors and leave no process", async () => {
+  const before = children();
+  await assert.rejects(Sandbox.create({ timeoutMs: 0 }), (e) => e.code === -32602 && /timeoutMs/.test(e.message));
+  await assert.rejects(Sandbox.create({ env: { A: 1 } }), (e) => e instanceof SandboxError && e.code === -32602);
+  await assert.rejects(Sandbox.create({ wasmDir: "/nowhere" }), errno("ENOENT"));
+  assert.deepEqual(children(), before);
+});
+
+test("a program that is not there", async () => {
+  await assert.rejects(Sandbox.create({ binary: "/nowhere/cay" }), (e) => e instanceof BinaryNotFound && /binary/.test(e.message));
+  process.env.CAY_BINARY = "/etc/passwd";
+  await assert.rejects(Sandbox.create(), (e) => e instanceof BinaryNotFound && /CAY_BINARY/.test(e.message));
+  delete process.env.CAY_BINARY;
+});
+
+test("no program at all says what to do", async (t) => {
+  const copy = folder(t);
+  mkdirSync(join(copy, "bin"));
+  cpSync(join(here, "node_modules/cay/dist"), join(copy, "dist"), { recursive: true });
+  cpSync(join(here, "node_modules/cay/package.json"), join(copy, "package.json"));
+  const source = `const bare = await import(${JSON.stringify(pathToFileURL(join(copy, "dist/index.js")))});
+    process.env.PATH = ${JSON.stringify(join(copy, "bin"))};
+    await bare.Sandbox.create().catch((e) => console.log(e.name, e.message, e instanceof bare.BinaryNotFound));`;
+  assert.match((await node(source)).stdout, /^BinaryNotFound .*CAY_BINARY.* true\n$/);
+});
+
+test("a program that is no server dies with its words", async (t) => {
+  const binary = program(t, "#!/bin/sh\necho no server here >&2\nexit 7\n");
+  await assert.rejects(Sandbox.create({ binary }), (e) => e instanceof SandboxDied && /exit code 7; it said: no server here$/.test(e.message));
+});
+
+test("a program that talks nonsense is not waited for", async (t) => {
+  const binary = program(t, "#!/bin/sh\nread line\necho nonsense\nexec sleep 1000\n");
+  await assert.rejects(Sandbox.create({ binary }), (e) => e instanceof SandboxDied && /cannot be understood/.test(e.message));
+});
+
+test("a program that cannot be started", async (t) => {
+  const binary = program(t, "#!/nowhere/interpreter\n");
+  await assert.rejects(Sandbox.create({ binary }), (e) => e instanceof SandboxDied && /cannot start/.test(e.message));
+});
+
+test("too many open files are an error and no crash", async () => {
+  const source = `import { openSync } from "node:fs";
+    try { for (;;) openSync("/dev/null"); } catch {}
+    await Sandbox.create().catch((e) => console.log(e.name, e.message));`;
+  const { stdout, code } = await node(`process.title = "many";\n${source}`);
+  assert.match(stdout, /^SandboxDied cannot start .*\n$/);
+  assert.equal(code, 0);
+});
