@@ -135,7 +135,7 @@ class Monty:
             say(now() - start, 1e3)
 
     def stop(self, _count):
-        with self.monty.Monty() as pool, pool.checkout(limits={"max_duration_secs": 0.1}) as session:
+        with self.monty.Monty() as pool, pool.checkout(limits={"max_feed_duration_secs": 0.1}) as session:
             start = now()
             try:
                 session.feed_run("while True: pass")

@@ -86,8 +86,10 @@ static inline void pause_a_moment(void) {
 static void look_for(const cay_session *s, bool (*what)(void *ctx), void *ctx) {
   if (!s->box->engine->several_processors) return;
   int64_t until = clock_mono_ns() + LINGER_NS;
-  while (!what(ctx) && clock_mono_ns() < until)
-    for (int i = 0; i < 16 && !what(ctx); i++) pause_a_moment();
+  while (!what(ctx) && clock_mono_ns() < until) {
+    for (int i = 0; i < 64 && !what(ctx); i++) pause_a_moment();
+    if (!what(ctx)) sched_yield(); /* where all processors are busy, the other thread may be waiting for this one */
+  }
 }
 
 static bool is_settled(void *ctx) { return ((cay_session *)ctx)->state != SB_SETTLING; }
