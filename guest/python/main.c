@@ -35,6 +35,7 @@ int main(int argc, char **argv) {
   if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
   if (PyStatus_Exception(status)) Py_ExitStatusException(status);
+  if (!helper("fallbacks")) PyErr_Print(); /* a library that is not whole: the program finds out for itself */
   return Py_RunMain();
 }
 

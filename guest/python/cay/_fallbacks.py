@@ -1,0 +1,273 @@
+"""What Python does with threads and fork(2) elsewhere, where there are neither.
+
+A thread cannot be started, and says why. What most programs want of one is a result: executors that would use threads run the
+work at once, in whoever submits it. fork refuses; what is built upon it begins a new program instead. Modules are changed after
+their import, whenever that is.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import sys
+
+TYPE_CHECKING = False  # typing is much to import for a cold start
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from typing import Any, NoReturn
+
+NO_THREADS = (
+    "can't start new thread: threads are not available in this sandbox "
+    "(ThreadPoolExecutor and asyncio.to_thread run their work inline; processes and asyncio work)"
+)
+NO_FORK = "fork is not available to Python in this sandbox: use subprocess, os.posix_spawn or multiprocessing's spawn"
+NO_LOCKS = "locks between processes are not available in this sandbox: use multiprocessing.Pipe"
+
+
+def _no_thread(*args: object, **kwargs: object) -> NoReturn:
+    raise RuntimeError(NO_THREADS)
+
+
+def fork() -> NoReturn:
+    """Refuses: a process cannot be copied while an interpreter runs in it."""
+    raise OSError(errno.ENOSYS, NO_FORK)
+
+
+def forkpty() -> NoReturn:
+    """Refuses, as fork() does."""
+    raise OSError(errno.ENOSYS, NO_FORK)
+
+
+def _spawn(mode: int, file: Any, args: Any, env: Any, call: Callable[..., object]) -> int:
+    """os.spawn*, which is made of fork and exec elsewhere."""
+    if not isinstance(args, (tuple, list)):
+        raise TypeError("argv must be a tuple or a list")
+    if not args or not args[0]:
+        raise ValueError("argv first element cannot be empty")
+    begin = os.posix_spawnp if call in (os.execvp, os.execvpe) else os.posix_spawn
+    try:
+        pid = begin(file, args, os.environ if env is None else env)
+    except OSError:
+        if mode == os.P_NOWAIT:
+            raise
+        return 127  # as the child that could not exec says
+    if mode == os.P_NOWAIT:
+        return pid
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _fix_os(module: types.ModuleType) -> None:
+    setattr(module, "fork", fork)
+    setattr(module, "forkpty", forkpty)
+    setattr(module, "_spawnvef", _spawn)
+
+
+def _fix_thread(module: types.ModuleType) -> None:
+    setattr(module, "start_new_thread", _no_thread)
+    setattr(module, "start_new", _no_thread)
+    setattr(module, "start_joinable_thread", _no_thread)
+
+
+def _fix_threading(module: types.ModuleType) -> None:
+    setattr(module, "_start_new_thread", _no_thread)
+    setattr(module, "_start_joinable_thread", _no_thread)
+
+
+def _fix_pool(module: types.ModuleType) -> None:
+    """ThreadPoolExecutor.submit: the future that it gives is done."""
+    base: Any = importlib.import_module("concurrent.futures._base")
+    pool: Any = getattr(module, "ThreadPoolExecutor")
+
+    def begin(self: Any) -> None:
+        if self._broken:
+            raise getattr(module, "BrokenThreadPool")(self._broken)
+        if self._shutdown:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        if getattr(module, "_shutdown"):
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+        initializer, self._initializer = self._initializer, None
+        if initializer is None:
+            return
+        try:
+            initializer(*self._initargs)
+        except Exception as problem:
+            base.LOGGER.critical("Exception in initializer:", exc_info=True)
+            self._broken = "A thread initializer failed, the thread pool is not usable anymore"
+            raise getattr(module, "BrokenThreadPool")(self._broken) from problem
+
+    def submit(self: Any, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        begin(self)
+        future = base.Future()
+        future.set_running_or_notify_cancel()
+        try:
+            result = fn(*args, **kwargs)
+        except Exception as problem:
+            future.set_exception(problem)
+        except BaseException as problem:  # the program is to end, and not the work alone
+            future.set_exception(problem)
+            raise
+        else:
+            future.set_result(result)
+        return future
+
+    submit.__doc__ = base.Executor.submit.__doc__
+    pool.submit = submit
+
+
+def _fix_events(module: types.ModuleType) -> None:
+    """The end of a loop, for which asyncio would wait in a thread."""
+
+    async def shutdown_default_executor(self: Any, timeout: float | None = None) -> None:
+        self._executor_shutdown_called = True
+        if self._default_executor is not None:
+            self._default_executor.shutdown()
+
+    getattr(module, "BaseEventLoop").shutdown_default_executor = shutdown_default_executor
+
+
+def _fix_children(module: types.ModuleType) -> None:
+    """The end of a process, for which asyncio would wait in a thread: it is looked for, at first often."""
+    soon, late = 0.001, 0.02
+
+    def look(self: Any, loop: Any, pid: int, callback: Any, args: Any, pause: float) -> None:
+        try:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            ended, code = pid, 255  # somebody else has waited for it
+        else:
+            code = os.waitstatus_to_exitcode(status) if ended else 0
+        if ended:
+            callback(pid, code, *args)
+        elif not loop.is_closed():
+            loop.call_later(pause, look, self, loop, pid, callback, args, min(pause * 1.5, late))
+
+    def add_child_handler(self: Any, pid: int, callback: Any, *args: Any) -> None:
+        loop = importlib.import_module("asyncio").get_running_loop()
+        loop.call_soon(look, self, loop, pid, callback, args, soon)
+
+    getattr(module, "ThreadedChildWatcher").add_child_handler = add_child_handler
+
+
+def _fix_processes(module: types.ModuleType) -> None:
+    """multiprocessing begins new interpreters unless told otherwise."""
+    contexts = getattr(module, "_concrete_contexts")
+    getattr(module, "_default_context")._default_context = contexts["spawn"]
+
+
+def _fix_locks(module: types.ModuleType) -> None:
+    def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+        raise OSError(errno.ENOSYS, NO_LOCKS)
+
+    getattr(module, "SemLock").__init__ = refuse
+
+
+def _fix_hashes(module: types.ModuleType) -> None:
+    """What only OpenSSL has, where it is affordable without."""
+    if hasattr(module, "pbkdf2_hmac"):
+        return
+
+    def pbkdf2_hmac(
+        hash_name: str, password: bytes, salt: bytes, iterations: int, dklen: int | None = None
+    ) -> bytes:
+        """Password based key derivation function 2 (PKCS #5 v2.0) with HMAC as pseudorandom function."""
+        if not isinstance(hash_name, str):
+            raise TypeError("hash_name must be a string")
+        if iterations < 1:
+            raise ValueError("iteration value must be greater than 0.")
+        new: Any = getattr(module, "new")
+        inner, outer = new(hash_name), new(hash_name)
+        if dklen is None:
+            dklen = inner.digest_size
+        if dklen < 1:
+            raise ValueError("key length must be greater than 0.")
+        key = bytes(memoryview(password))
+        if len(key) > inner.block_size:
+            key = new(hash_name, key).digest()
+        key = key.ljust(inner.block_size, b"\0")
+        inner.update(bytes(byte ^ 0x36 for byte in key))
+        outer.update(bytes(byte ^ 0x5C for byte in key))
+
+        def one(message: bytes) -> bytes:
+            first, second = inner.copy(), outer.copy()
+            first.update(message)
+            second.update(first.digest())
+            return bytes(second.digest())
+
+        made, block = b"", 1
+        while len(made) < dklen:
+            word = one(bytes(memoryview(salt)) + block.to_bytes(4))
+            sum_of = int.from_bytes(word)
+            for _ in range(iterations - 1):
+                word = one(word)
+                sum_of ^= int.from_bytes(word)
+            made += sum_of.to_bytes(inner.digest_size)
+            block += 1
+        return made[:dklen]
+
+    setattr(module, "pbkdf2_hmac", pbkdf2_hmac)
+    setattr(module, "__all__", (*getattr(module, "__all__"), "pbkdf2_hmac"))
+
+
+_WAITING: dict[str, Callable[[types.ModuleType], None]] = {
+    "os": _fix_os,
+    "_thread": _fix_thread,
+    "threading": _fix_threading,
+    "concurrent.futures.thread": _fix_pool,
+    "asyncio.base_events": _fix_events,
+    "asyncio.unix_events": _fix_children,
+    "multiprocessing.context": _fix_processes,
+    "multiprocessing.synchronize": _fix_locks,
+    "hashlib": _fix_hashes,
+}
+
+
+class _Loader:
+    """Another loader, and then the change."""
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__loader__ = self.loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self.loader
+        self.loader.exec_module(module)
+        change = _WAITING.pop(module.__name__, None)
+        if change is not None:
+            change(module)
+
+
+class _Finder:
+    """Finds the modules that wait for their change."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _WAITING:
+            return None
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if spec is not None:
+                setattr(spec, "loader", _Loader(spec.loader))
+                return spec
+        return None
+
+
+def install() -> None:
+    """Changes what is there, and what will come."""
+    for name, change in list(_WAITING.items()):
+        module = sys.modules.get(name)
+        if module is not None:
+            del _WAITING[name]
+            change(module)
+    if _WAITING:
+        sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]
+
+
+install()
