@@ -88,7 +88,8 @@ static void look_for(const cay_session *s, bool (*what)(void *ctx), void *ctx) {
   int64_t until = clock_mono_ns() + LINGER_NS;
   while (!what(ctx) && clock_mono_ns() < until) {
     for (int i = 0; i < 64 && !what(ctx); i++) pause_a_moment();
-    if (!what(ctx)) sched_yield(); /* where all processors are busy, the other thread may be waiting for this one */
+    if (!what(ctx))
+      sched_yield(); /* where all processors are busy, the other thread may be waiting for this one */
   }
 }
 
