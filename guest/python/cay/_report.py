@@ -5,6 +5,8 @@ import os
 import traceback
 from types import TracebackType
 
+_DEEP, _SHOWN = 5000, 200  # frames
+
 _ASYNCIO = os.path.dirname(asyncio.__file__) + "/"
 
 
@@ -44,6 +46,16 @@ def _line_in(error: BaseException, cell: str | None) -> int:
     return found
 
 
+def _limit(error: BaseException) -> int | None:
+    """How many frames are shown, from the outermost on: all, unless they are so many that telling them takes too much memory."""
+    depth = 0
+    entry = error.__traceback__
+    while entry is not None:
+        depth += 1
+        entry = entry.tb_next
+    return None if depth <= _DEEP else _SHOWN
+
+
 def _name_of(kind: type[BaseException]) -> str:
     if kind.__module__ in ("builtins", "__main__"):
         return kind.__qualname__
@@ -57,5 +69,6 @@ def describe(error: BaseException, cell: str | None) -> tuple[str, str, str, int
         message = str(error)
     except Exception:
         message = "<exception str() failed>"
-    text = "".join(traceback.TracebackException.from_exception(error, compact=True).format())
+    shown = traceback.TracebackException.from_exception(error, limit=_limit(error), compact=True)
+    text = "".join(shown.format())
     return _name_of(type(error)), message, text, _line_in(error, cell)

@@ -160,6 +160,11 @@ def test_recursion_is_an_error_and_the_session_goes_on(d):
     assert len(reply.traceback) < 5000
     d.fails("x = []\nfor _ in range(100_000): x = [x]\nrepr(x)", "RecursionError")
     d.fails("import json; json.loads('[' * 100_000)", "RecursionError")
+    reply = d.fails(
+        "import sys; sys.setrecursionlimit(20_000); f(0)", "RecursionError", "Previous line repeated"
+    )
+    assert len(reply.traceback) < 5000
+    d.ok("sys.setrecursionlimit(1000)")
     assert d.value("1") == "1"
 
 
