@@ -1,6 +1,7 @@
 /* server.c - a line in, an answer out; the life of a server. */
 #include "serve/ask.h"
 #include "serve/python.h"
+#include "serve/tool.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -153,6 +154,7 @@ cay_status server_open(server *s, const serve_options *options, cay_error *err) 
 void server_close(server *s) {
   line_writer_end(&s->out, LAST_WORDS_MS);
   end_all(s, -1);
+  tools_end(s);
   thread_pool_free(s->waiters);
   LIST_EACH_SAFE (b, &s->boxes, serve_box, in_server) box_free(b);
   LIST_EACH_SAFE (e, &s->engines, serve_engine, in_server) engine_free(e);

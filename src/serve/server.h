@@ -45,7 +45,9 @@ struct server {
   list asks; /* ask.c, like these */
   uint32_t ask_count;
   uint64_t ask_last;
-  bool ending; /* asks nothing any more */
+  bool ending;             /* asks nothing any more */
+  struct cay_tools *tools; /* NULL: not opened. method_tool.c, like this: */
+  uint32_t tool_calls;     /* under way */
 };
 
 CAY_CHECK cay_status server_open(server *s, const serve_options *options, cay_error *err);

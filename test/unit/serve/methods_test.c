@@ -82,6 +82,7 @@ static void wrong_type(talk *t, size_t method, size_t param) {
     if (is_number && is_type(r, "number")) continue;
     if (values[i][0] == 't' && is_type(r, "bool")) continue;
     if (values[i][0] == '[' && is_type(r, "list")) continue;
+    if (values[i][0] == '{' && (strcmp(r->param, "config") == 0 || strcmp(r->param, "input") == 0)) continue;
     if (is_type(r, "id") && values[i][0] != '[' && values[i][0] != '{' && values[i][0] != 't') continue;
     expect_params_error(ask(t, 1, ROWS[method].method, params(method, param, values[i])), r);
   }

@@ -13,13 +13,14 @@ from ._version import __version__
 from .callbacks import Callback
 from .python import PythonError, PythonFailed, PythonResult, Session, TraceEvent
 from .sandbox import Sandbox
+from .tools import Tool, ToolEvent, ToolFailed, Tools
 
 if TYPE_CHECKING:
     from .aio import AsyncSandbox
 
 __all__ = ["AsyncSandbox", "BinaryNotFound", "Callback", "CommandFailed", "CommandResult", "FileInfo", "PythonError",
            "PythonFailed", "PythonResult", "Sandbox", "SandboxDied", "SandboxError", "SandboxTimeout", "Session",
-           "TraceEvent", "Usage", "__version__"]
+           "Tool", "ToolEvent", "ToolFailed", "Tools", "TraceEvent", "Usage", "__version__"]
 
 
 def __getattr__(name: str) -> object:

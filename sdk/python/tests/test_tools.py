@@ -1,0 +1,96 @@
+"""Tools: modules that are made here, byte by byte, because a user of the package has no compiler for them."""
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from cay import SandboxError, ToolFailed, Tools
+
+
+def section(number, content):
+    return bytes([number, len(content)]) + content
+
+
+def export(name, kind, index):
+    return bytes([len(name)]) + name.encode() + bytes([kind, index])
+
+
+def body(code):
+    return bytes([len(code) + 2, 0]) + code + b"\x0b"
+
+
+# alloc gives 1024; dealloc does nothing; execute gives its input back: pointer << 32 | length.
+MIRROR = b"\0asm\1\0\0\0" + section(1, b"\x03\x60\1\x7f\1\x7f\x60\2\x7f\x7f\0\x60\2\x7f\x7f\1\x7e") + \
+    section(3, b"\3\0\1\2") + section(5, b"\1\0\2") + \
+    section(7, b"\4" + export("memory", 2, 0) + export("alloc", 0, 0) + export("dealloc", 0, 1) + export("execute", 0, 2)) + \
+    section(10, b"\3" + body(b"\x41\x80\x08") + body(b"") + body(b"\x20\0\xad\x42\x20\x86\x20\1\xad\x84"))
+
+
+def ask(capability, **args):
+    return {"status": "capability_call", "abi_version": 1, "capability_call": {"name": capability, "args": args}}
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "wasm").mkdir()
+    (tmp_path / "wasm/todo_tool.wasm").write_bytes(MIRROR)
+    (tmp_path / "wasm/reminders_tool.wasm").write_bytes(MIRROR)
+    return tmp_path
+
+
+def test_a_tool_is_called_with_json(place):
+    with Tools(dir=place) as tools:
+        assert tools.call("todo", {"a": [1, "ä\n"]}) == {"a": [1, "ä\n"]}
+        assert tools.call("todo") == {}
+
+
+def test_what_it_keeps_is_there_next_time(place):
+    for _ in range(2):
+        with Tools(dir=place, database=place / "t.db", user="me") as tools:
+            tools.call("todo", ask("kv.sqlite.todo.create", title="milk"))
+            answer = tools.call("todo", ask("kv.sqlite.todo.list"))
+    assert [one["title"] for one in answer["capability_result"]["result"]["items"]] == ["milk", "milk"]
+
+
+def test_failures_are_exceptions_with_the_code(place):
+    with Tools(dir=place) as tools:
+        with pytest.raises(ToolFailed, match="forbidden") as caught:
+            tools.call("todo", ask("log.emit", event="x"))
+        assert caught.value.tool_code == "forbidden" and caught.value.result["code"] == "forbidden"
+        with pytest.raises(ToolFailed) as caught:
+            tools.call("nothing")
+        assert caught.value.tool_code == "module_not_found"
+        with pytest.raises(SandboxError):
+            tools.call("../x")
+
+
+def test_a_configuration_is_a_mapping_or_a_file(place):
+    config = {"tools": {"settings": {"sandbox": {"tools": {"todo": {"capabilities": {"allow": ["clock.now_unix"]}}}}}}}
+    (place / "cay.json").write_text(json.dumps(config))
+    for given in (config, place / "cay.json"):
+        with Tools(given, dir=place) as tools:
+            assert tools.call("todo", ask("clock.now_unix"))["capability_result"]["result"]["unix"] > 1700000000
+            assert [(one.name, one.allow) for one in tools.list()] == [
+                ("reminders", ["kv.sqlite.reminders.*"]), ("todo", ["clock.now_unix"])]
+    with pytest.raises(SandboxError, match="tools.settings.sandbox: must be an object"):
+        Tools({"tools": {"settings": {"sandbox": 1}}})
+
+
+def test_what_is_due_is_given_once(place):
+    with Tools(dir=place, database=place / "t.db", user="me") as tools:
+        tools.call("reminders", ask("kv.sqlite.reminders.create", title="tea", due_at=1000))
+        events = tools.due()
+        assert [(one.kind, one.name, one.user_id, one.due_at) for one in events] == [("reminder", "tea", "me", 1000)]
+        assert tools.due() == []
+
+
+def test_bytes_are_checked(place):
+    with Tools() as tools:
+        assert tools.check(MIRROR) is None
+        assert tools.check(MIRROR, "handle").startswith("module_no_entrypoint: ")
+        assert tools.check(b"").startswith("module_not_wasm: ")
+
+
+def test_threads_call_at_once(place, leaves_nothing):
+    with Tools(dir=place) as tools, ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda n: tools.call("todo", {"n": n})["n"], range(200))) == list(range(200))
