@@ -12,7 +12,6 @@ import copy
 import csv
 import dataclasses
 import datetime
-import decimal
 import enum
 import functools
 import glob
@@ -41,5 +40,4 @@ import time
 import traceback
 import typing
 import urllib.parse
-import uuid
 import zlib
