@@ -10,6 +10,8 @@ import "./dispose.js";
 export { Commands } from "./commands.js";
 export { BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeout } from "./errors.js";
 export { Files } from "./files.js";
+export { Callbacks, Python, PythonFailed, PythonResult, Session } from "./python.js";
+export type { Callback, CallbackMap, PythonError, PythonOptions, TraceEvent } from "./python.js";
 export { Env, Sandbox } from "./sandbox.js";
 export { CommandResult } from "./types.js";
 export type { CreateOptions, Data, End, FileInfo, RunOptions, Usage } from "./types.js";

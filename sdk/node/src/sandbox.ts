@@ -4,6 +4,7 @@ import { Commands } from "./commands.js";
 import { SandboxTimeout } from "./errors.js";
 import { Files } from "./files.js";
 import { Link, type Params } from "./link.js";
+import { Callbacks, Python } from "./python.js";
 import type { CreateOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
@@ -48,11 +49,15 @@ export class Sandbox {
   readonly commands: Commands;
   readonly files: Files;
   readonly env: Env;
+  readonly python: Python;
+  readonly callbacks: Callbacks;
 
   private constructor(private readonly link: Link) {
     this.commands = new Commands(link);
     this.files = new Files(link);
     this.env = new Env(link);
+    this.python = new Python(link);
+    this.callbacks = new Callbacks(link);
   }
 
   static async create(options: CreateOptions = {}): Promise<Sandbox> {
@@ -63,7 +68,14 @@ export class Sandbox {
       await link.channel.close();
       throw problem;
     }
-    return new Sandbox(link);
+    const sandbox = new Sandbox(link);
+    try {
+      if (options.callbacks !== undefined) await sandbox.callbacks.add(options.callbacks);
+    } catch (problem) {
+      await sandbox.kill();
+      throw problem;
+    }
+    return sandbox;
   }
 
   /** Of the child process. */

@@ -1,5 +1,6 @@
 // What calls take and answer with.
 import { CommandFailed, SandboxTimeout } from "./errors.js";
+import type { CallbackMap } from "./python.js";
 
 export type Data = string | Uint8Array;
 
@@ -29,6 +30,8 @@ export interface CreateOptions {
   wasmDir?: string;
   /** A `cay` program, in place of the installed one. */
   binary?: string;
+  /** What code in the sandbox may ask of this process: functions by name, each with one object of arguments. */
+  callbacks?: CallbackMap;
 }
 
 export interface RunOptions {

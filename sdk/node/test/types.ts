@@ -41,3 +41,14 @@ export async function all(options: CreateOptions): Promise<void> {
   await sandbox.commands.run("true", { timeout: 7 });
   throw errno;
 }
+
+export async function python(): Promise<unknown> {
+  const sandbox = await Sandbox.create({ callbacks: { plain: ({ n }: { n: number }) => n, full: { description: "", parameters: {}, run: async () => 1 } } });
+  const result = await sandbox.python.run("1", { stdin: "", timeoutMs: 1, trace: ["line"], onTrace: (event) => event.locals["a"], check: true });
+  const line: number | null = result.check().error?.line ?? null;
+  const copy = await sandbox.python.session("a").fork("b");
+  await copy.loadState(await copy.saveState());
+  // @ts-expect-error there is no such event
+  await copy.run("1", { trace: ["lines"] });
+  return [line, result.value];
+}

@@ -1,0 +1,261 @@
+// Python in a sandbox: sessions that keep their variables, and functions of this process that they may call.
+import { SandboxError, SandboxTimeout } from "./errors.js";
+import type { Json, Link, OutputParams, Params } from "./link.js";
+
+/** The exception that ended an evaluation. Not an exception itself: see PythonResult.check. */
+export interface PythonError {
+  type: string;
+  message: string;
+  traceback: string;
+  /** In the code that was run. */
+  line: number | null;
+}
+
+export interface TraceEvent {
+  type: string;
+  line: number;
+  function: string;
+  file: string;
+  /** repr of the variables that changed. */
+  locals: Record<string, string>;
+}
+
+export interface PythonOptions {
+  /** What input() reads. */
+  stdin?: string;
+  /** In place of the sandbox's, longer or shorter. */
+  timeoutMs?: number;
+  onStdout?: (text: string) => unknown;
+  onStderr?: (text: string) => unknown;
+  /** Of "line", "call", "return", "exception", "locals"; default "line" when there is onTrace. */
+  trace?: readonly ("line" | "call" | "return" | "exception" | "locals")[];
+  traceFilter?: string;
+  traceMax?: number;
+  onTrace?: (event: TraceEvent) => unknown;
+  /** Makes failure an exception, as PythonResult.check does. */
+  check?: boolean;
+}
+
+/** What an evaluation wrote, gave and ended with. */
+export class PythonResult {
+  readonly outcome: "value" | "exception" | "exit" | "stopped";
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly executionTimeMs: number;
+  /** Of the last expression, when it is JSON. */
+  readonly value: unknown;
+  /** Of it, always; null when there is none. */
+  readonly repr: string | null;
+  readonly error: PythonError | null;
+  /** Of SystemExit. */
+  readonly exitCode: number | null;
+  /** When stopped: "time", "cancelled", "signal", "trap". */
+  readonly end: string;
+  /** The session is what it was before. */
+  readonly undone: boolean;
+  readonly stdoutTruncated: boolean;
+  readonly stderrTruncated: boolean;
+
+  constructor(reply: Params, streamed: { stdout: string; stderr: string } | null) {
+    const error = reply["error"] as (Partial<PythonError> & { type: string; message: string }) | undefined;
+    this.outcome = reply["outcome"] as PythonResult["outcome"];
+    this.stdout = streamed?.stdout ?? (reply["stdout"] as string);
+    this.stderr = streamed?.stderr ?? (reply["stderr"] as string);
+    this.executionTimeMs = reply["executionTimeMs"] as number;
+    this.value = reply["value"];
+    this.repr = (reply["repr"] ?? null) as string | null;
+    this.error =
+      error === undefined
+        ? null
+        : { type: error.type, message: error.message, traceback: error.traceback ?? "", line: error.line ?? null };
+    this.exitCode = (reply["exitCode"] ?? null) as number | null;
+    this.end = (reply["end"] ?? "exit") as string;
+    this.undone = (reply["undone"] ?? false) as boolean;
+    this.stdoutTruncated = (reply["stdoutTruncated"] ?? false) as boolean;
+    this.stderrTruncated = (reply["stderrTruncated"] ?? false) as boolean;
+  }
+
+  get ok(): boolean {
+    return this.outcome === "value" || (this.outcome === "exit" && this.exitCode === 0);
+  }
+
+  get timedOut(): boolean {
+    return this.end === "time";
+  }
+
+  /** This result, or throws SandboxTimeout or PythonFailed when it is not ok. */
+  check(): this {
+    if (this.timedOut) throw new SandboxTimeout(`the code was ended after ${Math.round(this.executionTimeMs)} ms`);
+    if (!this.ok) throw new PythonFailed(this);
+    return this;
+  }
+}
+
+/** Code run with `check` raised an exception, exited or was stopped; `result` says all. */
+export class PythonFailed extends SandboxError {
+  readonly result: PythonResult;
+  constructor(result: PythonResult) {
+    const { error } = result;
+    super(
+      error !== null
+        ? `${error.type}: ${error.message}`
+        : result.outcome === "exit"
+          ? `SystemExit: ${result.exitCode}`
+          : `ended by ${result.end}`,
+    );
+    this.result = result;
+  }
+}
+
+interface TraceParams {
+  line: number;
+  event: Json;
+  context?: Json;
+}
+
+function traceEvent(params: TraceParams): TraceEvent {
+  const event = (typeof params.event === "object" && params.event !== null ? params.event : {}) as Record<string, unknown>;
+  const context = (typeof params.context === "object" && params.context !== null ? params.context : {}) as Record<string, unknown>;
+  return {
+    type: String(event["type"] ?? ""),
+    line: params.line,
+    function: String(event["function"] ?? ""),
+    file: String(event["file"] ?? ""),
+    locals: (context["locals"] ?? {}) as Record<string, string>,
+  };
+}
+
+/** Variables that live from one run to the next. One run at a time. */
+export class Session {
+  constructor(
+    protected readonly link: Link,
+    readonly name: string,
+  ) {}
+
+  /**
+   * Runs code, in which top-level `await` is allowed. The value is that of the last statement, if it is an expression. An
+   * exception of the code is a result, unless `check` asks for one here.
+   */
+  async run(code: string, options: PythonOptions = {}): Promise<PythonResult> {
+    const streams = options.onStdout !== undefined || options.onStderr !== undefined;
+    const trace = options.trace ?? (options.onTrace === undefined ? undefined : ["line" as const]);
+    const params = this.named({ code, stdin: options.stdin, timeoutMs: options.timeoutMs, trace, traceFilter: options.traceFilter, traceMax: options.traceMax });
+    if (streams) params["stream"] = true;
+    const result = await this.evaluate(params, streams, options);
+    return options.check === true ? result.check() : result;
+  }
+
+  private async evaluate(params: Params, streams: boolean, options: PythonOptions): Promise<PythonResult> {
+    const texts = { stdout: "", stderr: "" };
+    let failure: { problem: unknown } | null = null;
+    let last: Promise<unknown> = Promise.resolve();
+    const take = async (notified: OutputParams | TraceParams): Promise<void> => {
+      if (failure !== null) return;
+      if ("event" in notified) {
+        await options.onTrace?.(traceEvent(notified));
+        return;
+      }
+      texts[notified.stream] += notified.data;
+      await (notified.stream === "stdout" ? options.onStdout : options.onStderr)?.(notified.data);
+    };
+    const fail = (problem: unknown): void => {
+      failure ??= { problem };
+      this.link.call("python.cancel", this.named({})).catch(() => {});
+    };
+    const { answer } = this.link.start("python.eval", params, (notified) => {
+      last = last.then(() => take(notified)).catch(fail);
+    });
+    const reply = await answer;
+    await last;
+    const failed = failure as { problem: unknown } | null;
+    if (failed !== null) throw failed.problem;
+    return new PythonResult(reply, streams ? texts : null);
+  }
+
+  protected named(params: Record<string, unknown>): Params {
+    const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
+    return this.name === "" ? given : { session: this.name, ...given };
+  }
+
+  /** Ends what runs. False: nothing did. */
+  async cancel(): Promise<boolean> {
+    return (await this.link.call("python.cancel", this.named({})))["cancelled"] as boolean;
+  }
+
+  /** The variables as bytes; SandboxError names what cannot be stored. */
+  async saveState(): Promise<Buffer> {
+    return Buffer.from((await this.link.call("python.saveState", this.named({})))["data"] as string, "base64");
+  }
+
+  async loadState(state: Uint8Array): Promise<void> {
+    const data = Buffer.from(state.buffer, state.byteOffset, state.byteLength).toString("base64");
+    await this.link.call("python.loadState", this.named({ data }));
+  }
+
+  async clearState(): Promise<void> {
+    await this.link.call("python.clearState", this.named({}));
+  }
+
+  /** A copy with everything that is in memory: lambdas, generators, open files too. */
+  async fork(name: string): Promise<Session> {
+    await this.link.call("python.fork", this.named({ to: name }));
+    return new Session(this.link, name);
+  }
+
+  async close(): Promise<void> {
+    await this.link.call("python.close", this.named({}));
+  }
+}
+
+/** The first session of a sandbox, and the way to others. */
+export class Python extends Session {
+  constructor(link: Link) {
+    super(link, "");
+  }
+
+  /** The session of this name; it begins with its first run. */
+  session(name: string): Session {
+    return new Session(this.link, name);
+  }
+}
+
+/** A function of this process, with what the sandbox is told of it. Its argument is an object of the named arguments. */
+export interface Callback {
+  description?: string;
+  /** A JSON Schema (an object); without it every object is accepted. */
+  parameters?: Record<string, unknown>;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  run: (args: any) => unknown;
+}
+
+export type CallbackMap = Readonly<Record<string, Callback | Callback["run"]>>;
+
+/** sandbox.callbacks: what code in the sandbox may ask of this process. Calls that come at once run at once. */
+export class Callbacks {
+  private readonly functions = new Map<string, Callback["run"]>();
+
+  constructor(private readonly link: Link) {
+    const { functions } = this; // the handler must not hold the sandbox
+    link.answer("callback", async (params) => {
+      const { name, arguments: args } = params as { name: string; arguments: Json };
+      const run = functions.get(name);
+      if (run === undefined) throw new Error(`no callback ${name} here`);
+      return ((await run(args)) ?? null) as Json;
+    });
+  }
+
+  async add(callbacks: CallbackMap): Promise<void> {
+    const described = Object.entries(callbacks).map(([name, given]) => {
+      const callback: Callback = typeof given === "function" ? { run: given } : given;
+      if (typeof callback?.run !== "function") throw new TypeError(`the callback ${name} is no function`);
+      this.functions.set(name, callback.run);
+      return { name, description: callback.description ?? "", parameters: callback.parameters ?? { type: "object" } };
+    });
+    await this.link.call("callbacks.set", { callbacks: described });
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.link.call("callbacks.remove", { name });
+    this.functions.delete(name);
+  }
+}

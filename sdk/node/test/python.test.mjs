@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { PythonFailed, Sandbox, SandboxError, SandboxTimeout } from "cay";
+
+describe("python", () => {
+  let sandbox, python;
+  before(async () => {
+    sandbox = await Sandbox.create({
+      callbacks: {
+        add: { description: "Adds.", parameters: { type: "object", properties: { a: { type: "integer" }, b: { type: "integer" } }, required: ["a"] }, run: ({ a, b = 10 }) => a + b },
+        later: async ({ n }) => new Promise((resolve) => setTimeout(() => resolve(n), 50)),
+        fail: () => { throw new Error("not today"); },
+      },
+    });
+    ({ python } = sandbox);
+  });
+  after(() => sandbox.kill());
+
+  test("a value and output", async () => {
+    const result = await python.run("print('hi'); x = [1, {'a': 2.5}]\nx");
+    assert.equal(result.outcome, "value");
+    assert.equal(result.stdout, "hi\n");
+    assert.deepEqual(result.value, [1, { a: 2.5 }]);
+    assert.equal(result.repr, "[1, {'a': 2.5}]");
+    assert.ok(result.ok);
+  });
+
+  test("variables stay, sessions share nothing", async () => {
+    await python.run("kept = 1");
+    assert.equal((await python.run("kept += 1; kept")).value, 2);
+    const other = python.session("other");
+    assert.equal((await other.run("kept")).error.type, "NameError");
+    await other.close();
+    await assert.rejects(other.close(), SandboxError);
+  });
+
+  test("exceptions and exits are results", async () => {
+    const result = await python.run("y = 1\n1 / 0");
+    assert.deepEqual([result.outcome, result.ok, result.error.type, result.error.line], ["exception", false, "ZeroDivisionError", 2]);
+    assert.match(result.error.traceback, /1 \/ 0/);
+    await assert.rejects(python.run("1 / 0", { check: true }), (e) => e instanceof PythonFailed && e.message === "ZeroDivisionError: division by zero");
+    assert.equal((await python.run("import sys; sys.exit(3)")).exitCode, 3);
+    assert.equal((await python.run("y")).value, 1);
+  });
+
+  test("input", async () => {
+    assert.equal((await python.run("input()", { stdin: "zwö\n" })).value, "zwö");
+    assert.equal((await python.run("input()")).error.type, "EOFError");
+  });
+
+  test("a timeout, and what ignores it", async () => {
+    await python.run("kept = 1");
+    const result = await python.run("while True: pass", { timeoutMs: 100 });
+    assert.deepEqual([result.outcome, result.end, result.undone, result.timedOut], ["stopped", "time", false, true]);
+    const code = "kept = 2\nwhile True:\n  try:\n    while True: pass\n  except BaseException: pass";
+    assert.equal((await python.run(code, { timeoutMs: 100 })).undone, true);
+    assert.equal((await python.run("kept")).value, 1);
+    await assert.rejects(python.run("while True: pass", { timeoutMs: 50, check: true }), SandboxTimeout);
+  });
+
+  test("cancel", async () => {
+    const running = python.run("import time; time.sleep(60)");
+    setTimeout(() => python.cancel(), 100);
+    assert.equal((await running).end, "cancelled");
+    assert.equal(await python.cancel(), false);
+  });
+
+  test("output as it comes", async () => {
+    const seen = [];
+    const result = await python.run("import sys\nfor i in range(3): print(i)\nprint('é', file=sys.stderr)", {
+      onStdout: (text) => seen.push(text),
+      onStderr: async (text) => seen.push(`!${text}`),
+    });
+    assert.deepEqual(seen, ["0\n", "1\n", "2\n", "!é\n"]);
+    assert.deepEqual([result.stdout, result.stderr], ["0\n1\n2\n", "é\n"]);
+  });
+
+  test("a function that throws ends the run, and the session is free again", async () => {
+    const wrong = new Error("mine");
+    await assert.rejects(python.run("print(1)\nimport time; time.sleep(60)", { onStdout: () => { throw wrong; } }), (e) => e === wrong);
+    assert.equal((await python.run("5")).value, 5);
+  });
+
+  test("a trace", async () => {
+    const events = [];
+    await python.run("def f(a):\n  b = a + 1\n  return b\nf(1)", { trace: ["line", "call", "return", "locals"], onTrace: (e) => events.push(e) });
+    const f = events.filter((e) => e.function === "f");
+    assert.deepEqual(f.map((e) => [e.type, e.line]), [["call", 1], ["line", 2], ["line", 3], ["return", 3]]);
+    assert.deepEqual(f[0].locals, { a: "1" });
+  });
+
+  test("callbacks", async () => {
+    assert.equal((await python.run("await add(a=1)")).value, 11);
+    assert.equal((await python.run("await add(1, 2)")).value, 3);
+    assert.match((await python.run("await add(a='x')")).error.message, /should be integer/);
+    assert.match((await python.run("await fail()")).error.message, /not today/);
+    const many = await python.run("import asyncio\nawait asyncio.gather(*(later(n=i) for i in range(40)))");
+    assert.deepEqual(many.value, Array.from({ length: 40 }, (_, i) => i));
+    await sandbox.callbacks.add({ extra: () => undefined });
+    assert.equal((await python.run("str(await extra())")).value, "None");
+    await sandbox.callbacks.remove("extra");
+    assert.ok(!(await python.run("await extra()")).ok);
+  });
+
+  test("state and copies", async () => {
+    await python.clearState();
+    await python.run("def f(x): return x + k\nk = 4");
+    const state = await python.saveState();
+    await python.run("g = (i for i in range(3)); next(g)");
+    const copy = await python.fork("copy");
+    assert.deepEqual((await copy.run("[next(g), f(1)]")).value, [1, 5]);
+    assert.deepEqual((await python.run("[next(g), f(1)]")).value, [1, 5]);
+    await assert.rejects(python.saveState(), /g/);
+    await copy.clearState();
+    await copy.loadState(state);
+    assert.equal((await copy.run("f(2)")).value, 6);
+    await assert.rejects(copy.loadState(state.subarray(0, 20)), SandboxError);
+    await copy.close();
+  });
+});
+
+test("a callback with a bad schema is refused", async () => {
+  await assert.rejects(Sandbox.create({ callbacks: { f: { parameters: { dependentRequired: {} }, run: () => 1 } } }), /dependentRequired/);
+});
