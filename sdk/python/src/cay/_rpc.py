@@ -22,6 +22,7 @@ Deliver = Callable[[Item], None]
 LINE_MAX = 64 << 20  # bytes of a request that the server reads
 END_PATIENCE = 5.0  # seconds until a server that does not end is ended
 LOG_TAIL = 2000
+KILLED = "the sandbox was killed"
 
 
 def _ignore(_item: Item) -> None:
@@ -46,6 +47,7 @@ class Channel:
         self.state = threading.RLock()  # a collection may begin, and end in _close, wherever memory is taken
         self.waiting: Dict[int, Deliver] = {}
         self.death: Optional[str] = None  # why nobody can call any more
+        self.killing = False  # its end is wanted, and no news
         self.answer: Callable[[Dict[str, Any], Callable[[Any, Optional[str]], None]], None] = _refuse  # callbacks
         self.reader = threading.Thread(target=_read, args=(self,), name="cay-reader", daemon=True)
         self.reader.start()
@@ -71,7 +73,7 @@ class Channel:
     def die(self, why: str) -> None:
         with self.state:
             if self.death is None:
-                self.death = why
+                self.death = KILLED if self.killing else why
             waiting, self.waiting = self.waiting, {}
             why = self.death
         for deliver in waiting.values():
@@ -163,7 +165,7 @@ def _close(channel: Channel) -> None:
     if os.getpid() != channel.owner:
         return
     with channel.state:
-        channel.death = channel.death or "the sandbox was killed"
+        channel.death = channel.death or KILLED
     if channel.writing.acquire(timeout=END_PATIENCE):
         channel.stdin.close()  # the end of input is the end of the server
         channel.writing.release()
@@ -248,6 +250,7 @@ class Link:
         """Ends everything in it, then the process. Twice is fine."""
         if os.getpid() != self.channel.owner:
             return
+        self.channel.killing = True
         if self.death is None:
             try:
                 self.call("kill", {}, timeout=END_PATIENCE)
@@ -258,4 +261,4 @@ class Link:
     def __repr__(self) -> str:
         if self.death is None:
             return f"pid {self.pid}"
-        return "killed" if self.death == "the sandbox was killed" else "dead"
+        return "killed" if self.death == KILLED else "dead"

@@ -160,6 +160,9 @@ class AsyncFiles:
     async def upload(self, local: Local, remote: str) -> None:
         await _in_thread(Files(self._calls.link).upload, local, remote)
 
+    async def install(self, package: Local) -> None:
+        await _in_thread(Files(self._calls.link).install, package)
+
     async def download(self, remote: str, local: Local) -> None:
         await _in_thread(Files(self._calls.link).download, remote, local)
 
@@ -275,8 +278,9 @@ class AsyncSandbox:
                  memory_limit_bytes: Optional[int] = None, output_limit_bytes: Optional[int] = None,
                  process_limit: Optional[int] = None, env: Optional[Mapping[str, str]] = None,
                  wasm_dir: Optional[str] = None, binary: Optional[str] = None,
-                 callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None) -> None:
-        self._functions = callbacks
+                 callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None,
+                 packages: Sequence[Local] = ()) -> None:
+        self._functions, self._packages = callbacks, packages
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
                                      env, wasm_dir)
         self._command = command(binary)
@@ -305,8 +309,14 @@ class AsyncSandbox:
         functions = Callbacks(asyncio.get_running_loop())
         link.channel.answer = functions.handle
         self.callbacks = AsyncCallbackTable(calls, functions)
-        if self._functions:
-            await self.callbacks.add(self._functions)
+        try:
+            if self._functions:
+                await self.callbacks.add(self._functions)
+            for package in self._packages:
+                await self.files.install(package)
+        except BaseException:
+            await _in_thread(link.close)
+            raise
         return self
 
     def __await__(self) -> Generator[Any, None, "AsyncSandbox"]:

@@ -9,6 +9,7 @@ from ._errors import SandboxError
 from ._options import Data, as_bytes, decode, encode
 from ._rpc import Item, Link
 from ._types import FileInfo, file_info
+from .packages import Package, files_of
 
 PIECE = 4 << 20  # bytes of a file in one message
 AHEAD = 64  # requests on the way at once, when a directory is uploaded
@@ -96,6 +97,14 @@ class Files:
                 if len(data) < PIECE:
                     return
                 offset += len(data)
+
+    def install(self, package: Package) -> None:
+        """A wheel, a folder or a module of pure Python, for every Python of this sandbox."""
+        sending = _Sending(self._link)
+        for path, data, mode in files_of(package):
+            for params in _pieces(path, memoryview(data), mode, False):
+                sending.add("files.write", params, len(data))
+        sending.finish()
 
     def download(self, remote: str, local: Local) -> None:
         """Copies a file, or a directory with all below it, out of the sandbox, adding to what is there.

@@ -1,7 +1,7 @@
 """A sandbox in a child process."""
 import os
 from types import TracebackType
-from typing import Any, Mapping, Optional, Type, Union
+from typing import Any, Mapping, Optional, Sequence, Type, Union
 
 from ._binary import command
 from ._options import START_PATIENCE, create_params
@@ -46,10 +46,12 @@ class Sandbox:
                  memory_limit_bytes: Optional[int] = None, output_limit_bytes: Optional[int] = None,
                  process_limit: Optional[int] = None, env: Optional[Mapping[str, str]] = None,
                  wasm_dir: Optional[str] = None, binary: Optional[str] = None,
-                 callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None) -> None:
+                 callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None,
+                 packages: Sequence[Local] = ()) -> None:
         """timeout_ms is for each command, unless the command brings its own. Defaults: 256 MiB of memory, 16 MiB of
         output, 64 processes. `binary` names a `cay` program in place of the installed one.
-        `callbacks` are functions of this process that code in the sandbox may call (see cay.callbacks)."""
+        `callbacks` are functions of this process that code in the sandbox may call (see cay.callbacks). `packages` are wheels,
+        folders or modules of pure Python that it can import."""
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
                                wasm_dir)
         self._link = Link(command(binary))
@@ -65,12 +67,14 @@ class Sandbox:
         functions = Callbacks()
         self._link.channel.answer = functions.handle
         self.callbacks = CallbackTable(self._link, functions)
-        if callbacks:
-            self._add(callbacks)
+        self._add(callbacks or {}, packages)
 
-    def _add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> None:
+    def _add(self, callbacks: Mapping[str, Union[Function, Callback]], packages: Sequence[Local]) -> None:
         try:
-            self.callbacks.add(callbacks)
+            if callbacks:
+                self.callbacks.add(callbacks)
+            for package in packages:
+                self.files.install(package)
         except BaseException:
             self._link.close()
             raise
