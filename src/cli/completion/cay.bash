@@ -38,12 +38,27 @@ _cay() {
   word=${words[-1]} before=${words[-2]}
   COMPREPLY=()
   if ((${#words[@]} <= 2)); then
-    COMPREPLY=($(compgen -W 'run guests doctor serve help --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'run guests doctor serve tool help --help --version' -- "$word"))
     return
   fi
   case ${words[1]} in
   run) _cay_run "$word" "$before" ;;
   guests | doctor) COMPREPLY=($(compgen -W '--json --help' -- "$word")) ;;
+  tool)
+    case $before in
+    tool) COMPREPLY=($(compgen -W 'check run list audit due --help' -- "$word")) ;;
+    --config | --dir | --db | --audit) _cay_paths "$word" ;;
+    --timeout | --rounds | --user | --json | --entrypoint) ;;
+    *)
+      if [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W '--config --dir --db --audit --user --json --entrypoint --timeout --rounds --dev
+          --verify --help' -- "$word"))
+      else
+        _cay_paths "$word"
+      fi
+      ;;
+    esac
+    ;;
   serve)
     case $before in
     --log-level) COMPREPLY=($(compgen -W 'error warn info debug' -- "$word")) ;;
@@ -51,7 +66,7 @@ _cay() {
     *) COMPREPLY=($(compgen -W '--stdio --log-level --line-max --help' -- "$word")) ;;
     esac
     ;;
-  help) COMPREPLY=($(compgen -W 'run guests doctor serve' -- "$word")) ;;
+  help) COMPREPLY=($(compgen -W 'run guests doctor serve tool' -- "$word")) ;;
   esac
 }
 

@@ -37,6 +37,7 @@ _cay() {
     'guests:list the programs that a sandbox has'
     'doctor:say what works on this machine'
     'serve:answer programs over JSON-RPC'
+    'tool:check and call WebAssembly tools'
     'help:explain a command'
   )
   if ((CURRENT == 2)); then
@@ -53,6 +54,12 @@ _cay() {
   serve)
     _arguments '--stdio[on standard input and output]' '--help[explain the command]' \
       '--log-level=[what the log holds]:level:(error warn info debug)' '--line-max=[the longest request]:size:(1M 64M)'
+    ;;
+  tool)
+    _arguments '--config=[a configuration]:file:_files' '--dir=[where modules are]:folder:_files -/' \
+      '--db=[what tools keep]:file:_files' '--audit=[the audit log]:file:_files' '--user=[whose rows]:name:' \
+      '--timeout=[less time]:time:' '--rounds=[call again with each answer]:count:' '--dev[take placeholders for tools]' \
+      '--verify[the verdict alone]' '--help[explain the command]' '1:what:(check run list audit due)' '*:tool or file:_files'
     ;;
   help) _describe command commands ;;
   esac
