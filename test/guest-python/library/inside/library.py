@@ -13,6 +13,7 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
+import time
 import uuid
 import zipfile
 import zlib
@@ -64,6 +65,11 @@ def test_zones():
     berlin = zoneinfo.ZoneInfo("Europe/Berlin")
     assert datetime.datetime(2024, 7, 1, 12, tzinfo=berlin).utcoffset() == datetime.timedelta(hours=2)
     assert len(zoneinfo.available_timezones()) > 500
+    os.environ["TZ"] = "Asia/Tokyo"
+    time.tzset()
+    assert time.localtime(0).tm_hour == 9
+    del os.environ["TZ"]
+    time.tzset()
 
 
 def test_sqlite():
