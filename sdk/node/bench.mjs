@@ -6,7 +6,8 @@
 //   sdk/node/bench.mjs --json       one object a row
 //
 // It measures the package that CAY_PACKAGE names (a folder as npm installs it); without, the one beside it (sdk/node/build) with
-// $CAY_BINARY or the `cay` on PATH. Each round measures both sides of every row, one after the other; the figure is the median.
+// $CAY_BINARY or the `cay` on PATH. PEERS names a folder with node_modules in which `just-bash` (npm) is installed, a bash rewritten in
+// TypeScript: then there are rows beside it too. Each round measures both sides of every row, one after the other; the figure is the median.
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -112,6 +113,27 @@ const ROWS = [ // name, unit, what a sandbox does, what is beside it, that
     return megabytes(() => readFile(join(f, "large")));
   })],
 ];
+
+if (process.env.PEERS !== undefined) {
+  const { createRequire } = await import("node:module");
+  const at = createRequire(join(resolve(process.env.PEERS), "here.js"));
+  const { Bash } = await import(pathToFileURL(at.resolve("just-bash")).href);
+  const peer = (work) => async () => {
+    const bash = new Bash();
+    await bash.exec("true");
+    return work((line, input) => bash.exec(line, input === undefined ? {} : { stdin: input }));
+  };
+  const loop = "i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done; echo $i";
+  ROWS.push(
+    ["a new one to the first result", "ms", () => milliseconds(firstResult, 10), "just-bash", () => milliseconds(() => new Bash().exec("true"), 10)],
+    ['run("true")', "ms", alive((s) => milliseconds(() => s.commands.run("true"), 200)), "just-bash", peer((run) => milliseconds(() => run("true"), 200))],
+    ['run("echo hi | tr a-z A-Z")', "ms", alive((s) => milliseconds(() => s.commands.run("echo hi | tr a-z A-Z"), 100)), "just-bash",
+      peer((run) => milliseconds(() => run("echo hi | tr a-z A-Z"), 100))],
+    ["a loop of 5,000", "ms", alive((s) => milliseconds(() => s.commands.run(loop), 3)), "just-bash", peer((run) => milliseconds(() => run(loop), 3))],
+    ["sort 20,000 lines", "ms", alive((s) => milliseconds(() => s.commands.run("seq 20000 | sort -r | tail -1"), 3)), "just-bash",
+      peer((run) => milliseconds(() => run("seq 20000 | sort -r | tail -1"), 3))],
+  );
+}
 
 const median = (numbers) => {
   const sorted = [...numbers].sort((a, b) => a - b);
