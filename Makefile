@@ -1,6 +1,7 @@
 # make            set up this machine, build cay and its guests; afterwards ./cay works
 # make demo       the same, then show it at work
 # make test       every test, with all of its own set-up
+# make test-python-full   CPython's own tests, in sandboxes: minutes
 # make bench      figures, beside native and bubblewrap
 # make install PREFIX=/usr/local
 # make wheel      the Python package with all it needs: dist/cay-*.whl
@@ -13,7 +14,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test bench install wheel npm clean
+.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test test-python-full bench install wheel npm clean
 
 all: guests
 
@@ -72,6 +73,10 @@ guests: build
 
 test: setup-test guests build-asan build-tsan build-fuzz
 	@scripts/run-tests
+
+# CPython's own tests, all that doc/python-testsuite.md counts: that page is written anew.
+test-python-full: guests
+	@test/python-suite/run --all
 
 bench: setup-bench guests
 	@bench/run

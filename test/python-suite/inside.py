@@ -1,0 +1,140 @@
+"""inside - the part of test/python-suite/run that the sandbox's python3 executes: one module of CPython's tests.
+
+inside.py MODULE [DONE]     DONE: a file with the ids of tests that shall not run, one in a line
+
+Says what happens on standard output, in lines that begin with MARK: `started ID`, `passed|failed|skipped|refused ID [WHY]`.
+`refused`: the test failed because a thread was to be started, which it did not expect to fail. What the tests print goes
+to standard error.
+"""
+import os
+import sys
+import types
+import unittest
+
+MARK = "\x1e@ "
+NO_THREADS = "threads are not available", "can't start new thread"
+C_TESTS = "_testcapi", "_testinternalcapi", "_testlimitedcapi", "_testsinglephase"
+WANT_C_TESTS = {"test_bytes", "test_class", "test_compile", "test_dis", "test_traceback", "test_types"}
+# What files ask of these modules while they are imported.
+ANSWERS = {"get_immortalize_deferred": False, "get_config": {"code_debug_ranges": True}}
+
+
+class Absent(types.ModuleType):
+    """Modules of CPython's that exist for tests in C alone and are not built: a test that needs one is skipped, not the whole file."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ANSWERS:
+            return lambda: ANSWERS[name]
+
+        if name.isupper():  # a constant, which only arithmetic would notice
+            raise unittest.SkipTest(f"{self.__name__}.{name} is not built")
+
+        def absent(*args, **kwargs):
+            raise unittest.SkipTest(f"{self.__name__}.{name} is not built")
+
+        return absent
+
+
+class Result(unittest.TestResult):
+    """One verdict for each method; its subtests count for it."""
+
+    def __init__(self, report):
+        super().__init__()
+        self.report = report
+        self.verdict = None
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.verdict = None
+        self.report(f"started {name_of(test)}")
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        verdict = self.verdict or ("passed", "")
+        self.report(f"{verdict[0]} {name_of(test)} {verdict[1]}")
+
+    def note(self, test, verdict, why):
+        """The worst verdict counts. What is no test (setUpClass, setUpModule) is reported at once."""
+        why = " ".join(why.split())[:300]
+        if not isinstance(test, unittest.TestCase):
+            self.report(f"{verdict} {str(test).replace(' ', '_')} {why}")
+        elif self.verdict is None or self.verdict[0] == "skipped" or verdict == "failed":
+            self.verdict = verdict, why
+
+    def fault(self, test, error):
+        import traceback
+        text = f"{error[0].__name__}: {error[1]}"
+        refused = any(words in str(error[1]) for words in NO_THREADS)
+        self.note(test, "refused" if refused else "failed", text)
+        if not refused:
+            traceback.print_exception(*error, file=sys.stderr)
+
+    def addError(self, test, err):
+        self.fault(test, err)
+
+    def addFailure(self, test, err):
+        self.fault(test, err)
+
+    def addSubTest(self, test, subtest, err):
+        if err is not None:
+            self.fault(test, err)
+
+    def addSkip(self, test, reason):
+        self.note(test, "skipped", reason)
+
+    def addUnexpectedSuccess(self, test):
+        self.note(test, "failed", "unexpected success")
+
+
+def name_of(test):
+    return test.id().replace("\n", " ").replace(" ", "_")
+
+
+def without(suite, done):
+    """The suite less the tests that are done, its structure as it was: classes stay together."""
+    kept = [without(part, done) if isinstance(part, unittest.TestSuite) else part for part in suite]
+    return unittest.TestSuite(part for part in kept if isinstance(part, unittest.TestSuite) or name_of(part) not in done)
+
+
+def prepare(module):
+    """What `python -m test` sets up; and what cannot be had here, as it is for CPython's own WebAssembly targets."""
+    from test import support
+    from test.support import socket_helper, threading_helper
+    support.use_resources = ()
+    support.verbose = False
+    support.has_fork_support = False
+    support.has_socket_support = "asyncio" in module  # which lives of socketpair, and that is there
+    socket_helper._bind_nix_socket_error = OSError("nothing can be bound")
+    threading_helper.can_start_thread = False
+    import test.libregrtest.setup
+    unittest.BaseTestSuite._cleanup = True
+    sys.setrecursionlimit(1000)
+
+
+def main(module, done):
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
+    os.dup2(2, 1)
+    prepare(module)
+    if module.removeprefix("test.") in WANT_C_TESTS:
+        sys.modules.update((name, Absent(name)) for name in C_TESTS)
+
+    def report(text):
+        out.write(MARK + text.replace("\n", " ") + "\n")
+        out.flush()
+
+    from test.support import os_helper
+    try:
+        with os_helper.temp_cwd("work"):
+            suite = unittest.TestLoader().loadTestsFromName(module)
+            without(suite, done).run(Result(report))
+    except unittest.SkipTest as reason:
+        report(f"skipped {module} {reason}")
+    report("end -")
+    out.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+main(sys.argv[1], set(open(sys.argv[2]).read().split()) if len(sys.argv) > 2 else set())
