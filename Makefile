@@ -80,6 +80,7 @@ test-python-full: guests
 
 bench: setup-bench guests
 	@bench/run
+	@bench/python
 
 install: guests
 	@meson configure build -Dprefix=$(abspath $(PREFIX)) >/dev/null

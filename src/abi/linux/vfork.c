@@ -16,7 +16,7 @@ static k_ret enter(abi_machine *m) {
 
 void abi_vfork_leave(abi_machine *m) {
   abi_charge_time(m);
-  m->p->machine = NULL;
+  if (m->p->machine == m) m->p->machine = NULL; /* one that was started has a machine of its own already */
   m->p = m->outer[--m->depth];
   m->child_dead = false;
   m->refused = 0;

@@ -324,6 +324,25 @@ TEST(an_interrupt_of_the_sandbox_reaches_its_sessions) {
   cay_sandbox_free(box);
 }
 
+TEST(children_that_compute_can_be_killed) {
+  cay_sandbox *box = box_new();
+  cay_session *s = session(box);
+  expect_repr(s, "import subprocess, sys", "");
+  static const char *const loops[] = { "['bash', '-c', 'while :; do :; done']",
+                                       "[sys.executable, '-c', 'while True: pass']",
+                                       "['jq', '-n', '[limit(1e9; repeat(1))]']" };
+  for (size_t i = 0; i < COUNT_OF(loops); i++) {
+    char code[300];
+    snprintf(
+        code, sizeof code,
+        "p = subprocess.Popen(%s)\ntry:\n  p.wait(0.1)\nexcept subprocess.TimeoutExpired:\n  p.kill()\np.wait()",
+        loops[i]);
+    expect_repr(s, code, "-9");
+  }
+  cay_session_free(s);
+  cay_sandbox_free(box);
+}
+
 /* ---- grants ---- */
 
 static void echo(void *ctx, cay_request *request, const char *name, cay_slice args) {
