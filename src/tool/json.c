@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+#include <string.h>
+
 enum { MEMBERS_MAX = 64 };
 
 static void *alloc(void *ctx, size_t len) {
@@ -31,9 +33,19 @@ static size_t length_of(uint8_t lead) {
   return lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
 }
 
+/* Most text is ASCII, which eight bytes at once can say. */
+static const uint8_t *skip_ascii(const uint8_t *p, const uint8_t *end) {
+  for (uint64_t eight; end - p >= 8; p += 8) {
+    memcpy(&eight, p, 8);
+    if ((eight & UINT64_C(0x8080808080808080)) != 0) break;
+  }
+  while (p < end && *p < 0x80) p++;
+  return p;
+}
+
 bool tool_is_utf8(const void *data, size_t len) {
   const uint8_t *p = data, *end = p + len;
-  while (p < end) {
+  while ((p = skip_ascii(p, end)) < end) {
     size_t want = length_of(*p);
     if (want == 0 || want > (size_t)(end - p)) return false;
     uint8_t low = *p == 0xe0 ? 0xa0 : *p == 0xf0 ? 0x90 : 0x80;

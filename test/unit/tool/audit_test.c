@@ -1,5 +1,6 @@
 /* audit_test.c - the audit log: what is written, and that every change of it shows. */
 #include "tool/audit/audit.h"
+#include "tool/json.h"
 
 #include "test.h"
 
@@ -105,6 +106,23 @@ TEST(names_of_a_tool_cannot_forge_a_line) {
   tool_audit_free(audit);
   EXPECT_EQ(verify(&p).problems, 0);
   EXPECT_EQ(verify(&p).records, 2);
+}
+
+TEST(a_name_that_is_too_long_is_cut_between_two_characters) {
+  for (size_t before = TOOL_AUDIT_NAME_MAX - 5; before <= TOOL_AUDIT_NAME_MAX; before++) {
+    static paper p;
+    char name[2 * TOOL_AUDIT_NAME_MAX];
+    tool_audit *audit = NULL;
+    paper_new(&p);
+    memset(name, 'x', before);
+    (void)snprintf(name + before, sizeof name - before, "%s", "\xf0\x9f\x98\x80\xf0\x9f\x98\x80");
+    EXPECT_EQ(tool_audit_open(&(tool_audit_options){ .path = p.path }, &audit, NULL), CAY_OK);
+    EXPECT_EQ(append_one(audit, name, NULL), CAY_OK);
+    tool_audit_free(audit);
+    take_text(&p);
+    EXPECT(p.len != 0 && tool_is_utf8(p.text, p.len));
+    EXPECT_EQ(verify(&p).problems, 0);
+  }
 }
 
 enum change { EDIT, DELETE_FIRST, DELETE_MIDDLE, DELETE_LAST, SWAP, REPEAT, CUT, EMPTY, CHANGE_COUNT };

@@ -65,6 +65,20 @@ TEST(a_placeholder_is_taken_when_that_is_allowed) {
   eng_engine_free(engine);
 }
 
+TEST(a_placeholder_may_make_its_answer_when_it_is_called) {
+  eng_engine *engine = fresh_engine(NULL);
+  tool_end end;
+  const char *text = "(module " TOOL_PARTS TOOL_GIVES(
+      "0", "13") "(data (i32.const 0) \"{\\\"stub\\\"\") (data (i32.const 7) \":true}\"))";
+  EXPECT_EQ(check_text(engine, text, (tool_check_options){ 0 }, NULL, &end), TOOL_PLACEHOLDER);
+  text = "(module " TOOL_PARTS TOOL_EXECUTE(
+      "(i32.store8 (i32.const 1) (i32.const 34))"
+      "(i32.store8 (i32.const 6) (i32.const 34))"
+      "(i64.const 13)") "(data (i32.const 0) \"{.stub.:true} responses\"))";
+  EXPECT_EQ(check_text(engine, text, (tool_check_options){ 0 }, NULL, &end), TOOL_PLACEHOLDER);
+  eng_engine_free(engine);
+}
+
 TEST(a_tool_that_only_holds_the_text_of_a_placeholder_is_none) {
   eng_engine *engine = fresh_engine(NULL);
   tool_end end;
