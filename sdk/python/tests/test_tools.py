@@ -1,10 +1,11 @@
 """Tools: modules that are made here, byte by byte, because a user of the package has no compiler for them."""
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cay import SandboxError, ToolFailed, Tools
+from cay import AsyncTools, SandboxDied, SandboxError, ToolFailed, Tools
 
 
 def section(number, content):
@@ -94,3 +95,46 @@ def test_bytes_are_checked(place):
 def test_threads_call_at_once(place, leaves_nothing):
     with Tools(dir=place) as tools, ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda n: tools.call("todo", {"n": n})["n"], range(200))) == list(range(200))
+
+
+# ---- asyncio ----
+
+def test_the_same_surface_for_asyncio(place):
+    async def body():
+        config = {"tools": {"settings": {"sandbox": {"tools": {"todo": {"capabilities": {"allow": ["clock.now_unix"]}}}}}}}
+        async with AsyncTools(config, dir=place, database=place / "t.db", audit=place / "a.log", user="me") as tools:
+            assert await tools.call("todo", {"a": 1}) == {"a": 1}
+            assert (await tools.call("todo", ask("clock.now_unix")))["capability_result"]["result"]["unix"] > 1700000000
+            with pytest.raises(ToolFailed, match="forbidden") as caught:
+                await tools.call("todo", ask("log.emit", event="x"))
+            assert caught.value.tool_code == "forbidden"
+            assert [one.name for one in await tools.list()] == ["reminders", "todo"]
+            assert await tools.check(MIRROR) is None
+            assert (await tools.check(b"")).startswith("module_not_wasm: ")
+            await tools.call("reminders", ask("kv.sqlite.reminders.create", title="tea", due_at=1000))
+            assert [(one.kind, one.name) for one in await tools.due()] == [("reminder", "tea")]
+        await tools.close()
+        with pytest.raises(SandboxDied):
+            await tools.call("todo")
+    asyncio.run(body())
+    assert '"forbidden"' in (place / "a.log").read_text()
+
+
+def test_gathered_calls_run_at_once(place):
+    async def body():
+        tools = await AsyncTools(dir=place)
+        answers = await asyncio.gather(*(tools.call("todo", {"n": n}) for n in range(200)))
+        assert [one["n"] for one in answers] == list(range(200))
+        await tools.close()
+    asyncio.run(body())
+
+
+def test_asyncio_says_what_is_wrong_at_the_start(place):
+    async def body():
+        tools = AsyncTools(dir=place)
+        with pytest.raises(SandboxDied, match="not started"):
+            await tools.list()
+        assert repr(tools) == "<cay.AsyncTools not started>"
+        with pytest.raises(SandboxError, match="tools.settings.sandbox: must be an object"):
+            await AsyncTools({"tools": {"settings": {"sandbox": 1}}})
+    asyncio.run(body())

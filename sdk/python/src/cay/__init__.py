@@ -17,8 +17,9 @@ from .tools import Tool, ToolEvent, ToolFailed, Tools
 
 if TYPE_CHECKING:
     from .aio import AsyncSandbox
+    from .aio_tools import AsyncTools
 
-__all__ = ["AsyncSandbox", "BinaryNotFound", "Callback", "CommandFailed", "CommandResult", "FileInfo", "PythonError",
+__all__ = ["AsyncSandbox", "AsyncTools", "BinaryNotFound", "Callback", "CommandFailed", "CommandResult", "FileInfo", "PythonError",
            "PythonFailed", "PythonResult", "Sandbox", "SandboxDied", "SandboxError", "SandboxTimeout", "Session",
            "Tool", "ToolEvent", "ToolFailed", "Tools", "TraceEvent", "Usage", "__version__"]
 
@@ -27,4 +28,7 @@ def __getattr__(name: str) -> object:
     if name == "AsyncSandbox":  # asyncio takes longer to import than a sandbox to start
         from .aio import AsyncSandbox
         return AsyncSandbox
+    if name == "AsyncTools":
+        from .aio_tools import AsyncTools
+        return AsyncTools
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

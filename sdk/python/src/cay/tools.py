@@ -65,6 +65,60 @@ def _read(config: Config) -> Dict[str, Any]:
     return whole
 
 
+# ---- what goes to the server and comes from it; AsyncTools says the same ----
+
+def open_params(config: Optional[Config], dir: Optional[Local], database: Optional[Local], audit: Optional[Local],
+                user: Optional[str], rounds: int, allow_placeholders: bool) -> Dict[str, Any]:
+    params: Dict[str, Any] = {"rounds": rounds, "allowPlaceholders": allow_placeholders, "dir": os.path.abspath(dir or ".")}
+    if config is not None:
+        params["config"] = _read(config)
+    for name, path in (("database", database), ("audit", audit)):
+        if path is not None:
+            params[name] = os.path.abspath(path)
+    if user is not None:
+        params["user"] = user
+    return params
+
+
+def call_params(name: str, input: Optional[Mapping[str, Any]], user: Optional[str],
+                timeout_ms: Optional[int]) -> Dict[str, Any]:
+    params: Dict[str, Any] = {"name": name, "input": dict(input or {})}
+    if user is not None:
+        params["user"] = user
+    if timeout_ms is not None:
+        params["timeoutMs"] = timeout_ms
+    return params
+
+
+def call_result(name: str, answer: Dict[str, Any]) -> Any:
+    if answer["code"] != "ok":
+        raise ToolFailed(name, answer["code"], answer.get("why", ""), answer["result"])
+    return answer["result"]
+
+
+def list_result(answer: Dict[str, Any]) -> List[Tool]:
+    return [Tool(name=one["name"], module=one["module"], entrypoint=one["entrypoint"], configured=one["configured"],
+                 code=one["code"], why=one["why"], timeout_ms=one["timeoutMs"], fuel=one["fuel"], allow=one["allow"])
+            for one in answer["tools"]]
+
+
+def check_params(module: bytes, entrypoint: Optional[str]) -> Dict[str, Any]:
+    params = {"data": encode(module)}
+    if entrypoint is not None:
+        params["entrypoint"] = entrypoint
+    return params
+
+
+def check_result(answer: Dict[str, Any]) -> Optional[str]:
+    return None if answer["code"] == "ok" else f"{answer['code']}: {answer['why']}"
+
+
+def due_result(answer: Dict[str, Any]) -> List[ToolEvent]:
+    return [ToolEvent(kind=one["kind"], id=one["id"], user_id=one["userId"], name=one["name"],
+                      prompt=one.get("prompt"), due_at=one["dueAt"], missed=one["missed"])
+            for one in answer["events"]]
+
+
 class Tools:
     """A set of tools, in a process of its own. Any thread may use it; several calls may run at once."""
 
@@ -74,14 +128,7 @@ class Tools:
         """`config` is a configuration or the path of one: tools.settings.sandbox of it is read; None: the defaults.
         `dir` is where relative paths of modules start. `database` keeps what tools keep, `audit` what they did.
         With `rounds`, a tool is called again with the answer of its capability, so many times at most."""
-        params: Dict[str, Any] = {"rounds": rounds, "allowPlaceholders": allow_placeholders, "dir": os.path.abspath(dir or ".")}
-        if config is not None:
-            params["config"] = _read(config)
-        for name, path in (("database", database), ("audit", audit)):
-            if path is not None:
-                params[name] = os.path.abspath(path)
-        if user is not None:
-            params["user"] = user
+        params = open_params(config, dir, database, audit, user, rounds, allow_placeholders)
         self._link = Link(command(binary))
         try:
             self._link.call("tools.open", params)
@@ -92,34 +139,18 @@ class Tools:
     def call(self, name: str, input: Optional[Mapping[str, Any]] = None, *, user: Optional[str] = None,
              timeout_ms: Optional[int] = None) -> Any:
         """What the tool gives, or what the capability gave that it asked for. ToolFailed when it does not end well."""
-        params: Dict[str, Any] = {"name": name, "input": dict(input or {})}
-        if user is not None:
-            params["user"] = user
-        if timeout_ms is not None:
-            params["timeoutMs"] = timeout_ms
-        answer = self._link.call("tools.call", params)
-        if answer["code"] != "ok":
-            raise ToolFailed(name, answer["code"], answer.get("why", ""), answer["result"])
-        return answer["result"]
+        return call_result(name, self._link.call("tools.call", call_params(name, input, user, timeout_ms)))
 
     def list(self) -> "List[Tool]":
-        return [Tool(name=one["name"], module=one["module"], entrypoint=one["entrypoint"], configured=one["configured"],
-                     code=one["code"], why=one["why"], timeout_ms=one["timeoutMs"], fuel=one["fuel"], allow=one["allow"])
-                for one in self._link.call("tools.list", {})["tools"]]
+        return list_result(self._link.call("tools.list", {}))
 
     def check(self, module: bytes, entrypoint: Optional[str] = None) -> Optional[str]:
         """None when these bytes are a tool, else why not: "module_has_import: ..."."""
-        params = {"data": encode(module)}
-        if entrypoint is not None:
-            params["entrypoint"] = entrypoint
-        answer = self._link.call("tools.check", params)
-        return None if answer["code"] == "ok" else f"{answer['code']}: {answer['why']}"
+        return check_result(self._link.call("tools.check", check_params(module, entrypoint)))
 
     def due(self) -> "List[ToolEvent]":
         """The tasks, wake-ups and reminders that are due now, each given once."""
-        return [ToolEvent(kind=one["kind"], id=one["id"], user_id=one["userId"], name=one["name"],
-                          prompt=one.get("prompt"), due_at=one["dueAt"], missed=one["missed"])
-                for one in self._link.call("tools.due", {})["events"]]
+        return due_result(self._link.call("tools.due", {}))
 
     def close(self) -> None:
         """Ends its process. Twice is fine."""
