@@ -125,6 +125,23 @@ TEST(a_name_that_is_too_long_is_cut_between_two_characters) {
   }
 }
 
+TEST(every_byte_that_changes_shows) {
+  static paper p;
+  paper_new(&p);
+  write_records(&p, 1, 0);
+  forget_table(&p);
+  take_text(&p);
+  for (size_t i = 0; i < p.len; i++)
+    for (int bit = 1; bit < 256; bit *= 2) {
+      p.text[i] = (char)(p.text[i] ^ bit);
+      put_text(&p);
+      EXPECT(verify(&p).problems != 0);
+      p.text[i] = (char)(p.text[i] ^ bit);
+    }
+  put_text(&p);
+  EXPECT_EQ(verify(&p).problems, 0);
+}
+
 enum change { EDIT, DELETE_FIRST, DELETE_MIDDLE, DELETE_LAST, SWAP, REPEAT, CUT, EMPTY, CHANGE_COUNT };
 
 static void spoil(paper *p, enum change change) {
