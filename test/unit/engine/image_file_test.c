@@ -45,6 +45,21 @@ static eng_image *opened(eng_module *module, const char *path) {
   return image;
 }
 
+/* Bytes of a file that are not in a hole: blocks that a file system keeps in reserve do not count. */
+static uint64_t data_in(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  EXPECT(fd >= 0);
+  uint64_t sum = 0;
+  for (off_t end = 0;;) {
+    off_t data = lseek(fd, end, SEEK_DATA);
+    if (data < 0) break;
+    end = lseek(fd, data, SEEK_HOLE);
+    sum += (uint64_t)(end - data);
+  }
+  EXPECT_EQ(close(fd), 0);
+  return sum;
+}
+
 TEST(a_saved_image_opens_as_it_was) {
   char path[256];
   path_of(path, "boot.image");
@@ -54,9 +69,7 @@ TEST(a_saved_image_opens_as_it_was) {
   EXPECT_EQ(eng_image_save(image, path, NULL), CAY_OK);
   eng_image *again = opened(w.module, path);
   expect_same(again, image);
-  struct stat st;
-  EXPECT_EQ(stat(path, &st), 0);
-  EXPECT((uint64_t)st.st_blocks * 512 < eng_image_stored_len(image) + (64 << 10));
+  EXPECT(data_in(path) < eng_image_stored_len(image) + (64 << 10));
 
   char copy[256];
   path_of(copy, "copy.image");
