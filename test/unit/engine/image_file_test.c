@@ -69,7 +69,8 @@ TEST(a_saved_image_opens_as_it_was) {
   EXPECT_EQ(eng_image_save(image, path, NULL), CAY_OK);
   eng_image *again = opened(w.module, path);
   expect_same(again, image);
-  EXPECT(data_in(path) < eng_image_stored_len(image) + (64 << 10));
+  uint64_t data = data_in(path); /* a file system may keep more than was written, but not all 2 MiB */
+  EXPECT(data >= eng_image_stored_len(image) && data < 1 << 20);
 
   char copy[256];
   path_of(copy, "copy.image");
