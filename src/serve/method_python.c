@@ -125,6 +125,13 @@ static void job_free(job *j) {
   mem_free(j);
 }
 
+/* What a client asks once it has the answer finds the session at rest. */
+static void settle(job *j) {
+  pthread_mutex_lock(&j->server->mu);
+  j->session->unanswered--;
+  pthread_mutex_unlock(&j->server->mu);
+}
+
 static void leave(job *j) {
   server *s = j->server;
   pthread_mutex_lock(&s->mu);
@@ -263,6 +270,7 @@ static void run_job(void *ctx) {
   cay_error err = { 0 };
   call c = { .server = j->server };
   cay_status status = j->kind == JOB_EVAL ? evaluate(j, &line, &len, &err) : transfer(j, &line, &len, &err);
+  settle(j);
   if (status == CAY_OK) {
     server_send(j->server, line, len);
   } else {
@@ -278,8 +286,10 @@ static enum answer start(call *c, job *j) {
   serve_session *one = j->session;
   pthread_mutex_lock(&c->server->mu);
   one->uses++;
+  one->unanswered++;
   pthread_mutex_unlock(&c->server->mu);
   if (thread_pool_run(c->server->waiters, run_job, j, &err) == CAY_OK) return ANSWER_LATER;
+  settle(j);
   leave(j);
   job_free(j);
   return fail_status(c, &err);
@@ -392,7 +402,7 @@ enum answer rpc_python_cancel(call *c) {
   bool running = false;
   if (one != NULL) {
     pthread_mutex_lock(&c->server->mu);
-    running = one->uses != 0;
+    running = one->unanswered != 0;
     pthread_mutex_unlock(&c->server->mu);
     cay_session_cancel(one->session);
   }
