@@ -13,5 +13,7 @@ export { Files } from "./files.js";
 export { Callbacks, Python, PythonFailed, PythonResult, Session } from "./python.js";
 export type { Callback, CallbackMap, PythonError, PythonOptions, TraceEvent } from "./python.js";
 export { Env, Sandbox } from "./sandbox.js";
+export { ToolFailed, Tools } from "./tools.js";
+export type { Tool, ToolCallOptions, ToolEvent, ToolsOptions } from "./tools.js";
 export { CommandResult } from "./types.js";
 export type { CreateOptions, Data, End, FileInfo, RunOptions, Usage } from "./types.js";

@@ -1,5 +1,5 @@
 // Every method, as the compiler sees it. Compiled and not run.
-import { type CommandResult, type CreateOptions, type FileInfo, Sandbox, SandboxError, type Usage } from "cay";
+import { type CommandResult, type CreateOptions, type FileInfo, Sandbox, SandboxError, ToolFailed, Tools, type Usage } from "cay";
 
 export async function all(options: CreateOptions): Promise<void> {
   const sandbox: Sandbox = await Sandbox.create({ ...options, timeoutMs: 1000, env: { A: "b" } });
@@ -51,4 +51,14 @@ export async function python(): Promise<unknown> {
   // @ts-expect-error there is no such event
   await copy.run("1", { trace: ["lines"] });
   return [line, result.value];
+}
+
+export async function tools(): Promise<string[]> {
+  await using set = await Tools.open({ config: { tools: {} }, dir: new URL("file:///tmp/"), database: "t.db", rounds: 1 });
+  const result: unknown = await set.call("todo", { action: "list" }, { user: "me", timeoutMs: 5 });
+  const why: string | null = await set.check(new Uint8Array(0));
+  const failed = new ToolFailed("todo", "timeout", why ?? "", result);
+  // @ts-expect-error the input is an object
+  await set.call("todo", "list");
+  return [...(await set.list()).flatMap((one) => one.allow), ...(await set.due()).map((one) => one.userId), failed.toolCode];
 }
