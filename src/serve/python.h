@@ -1,8 +1,8 @@
 /* python.h - sessions of a sandbox, and the requests that are under way in them.
  *
  * Life        the reading thread makes and closes sessions; a request runs on a thread of server.waiters and
- * counts in `uses`, and nobody frees a session that has any; `unanswered` are those whose answer is not on its
- * way. Locks server.mu protects the lists and the counts. */
+ * counts in `uses`, and nobody frees a session that has any; `unanswered` are those whose answer is not on
+ * its way. Locks server.mu protects the lists and the counts. */
 #pragma once
 
 #include "serve/server.h"

@@ -196,6 +196,8 @@ static bool add_text(kv_call *call, yyjson_mut_val *key, yyjson_mut_val *row, sq
     tool_end_set(call->end, TOOL_INTERNAL, "the store is damaged: a text is not UTF-8");
     return true;
   }
+  if (len == call->user_len && memcmp(text, call->user, len) == 0) /* most are in every row */
+    return yyjson_mut_obj_add(row, key, yyjson_mut_strn(call->doc, call->user, len));
   return yyjson_mut_obj_add(row, key, yyjson_mut_strncpy(call->doc, text, len));
 }
 
@@ -207,7 +209,7 @@ static yyjson_mut_val *number_of(kv_call *call, int64_t number, enum kv_kind kin
 
 static bool add_column(kv_call *call, sqlite3_stmt *statement, int at, const kv_column *column,
                        yyjson_mut_val *row) {
-  yyjson_mut_val *key = yyjson_mut_str(call->doc, column->name);
+  yyjson_mut_val *key = yyjson_mut_strn(call->doc, column->name, column->len);
   if (sqlite3_column_type(statement, at) == SQLITE_NULL)
     return yyjson_mut_obj_add(row, key, yyjson_mut_null(call->doc));
   if (column->kind == KV_TEXT || column->kind == KV_JSON)
@@ -278,6 +280,7 @@ static bool has_control(const char *text) {
 static void read_user(kv_call *call, const char *by_default) {
   call->user = kv_text(call, NULL, "user_id", KV_USER_MAX, by_default != NULL ? KV_OPTIONAL : KV_REQUIRED);
   if (call->user == NULL) call->user = by_default;
+  if (call->user != NULL) call->user_len = strlen(call->user);
   if (call->user != NULL && has_control(call->user)) kv_invalid(call, "user_id has a control character");
 }
 

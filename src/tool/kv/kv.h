@@ -33,7 +33,8 @@ typedef struct kv_call {
   yyjson_mut_doc *doc;
   yyjson_mut_val *result;
   tool_end *end;
-  const char *user;
+  const char *user; /* lives as long as `args` or the world, and so until `doc` is written */
+  size_t user_len;
   int64_t now;
   enum kv_mode mode;
   bool busy; /* the store is locked, and a KV_WRITE has begun */
@@ -89,8 +90,11 @@ enum kv_kind { KV_INT, KV_TEXT, KV_BOOL, KV_TIME, KV_JSON }; /* a time may be KV
 
 typedef struct kv_column {
   const char *name;
+  size_t len;
   enum kv_kind kind;
 } kv_column;
+
+#define KV_COLUMN(name, kind) { name, sizeof(name) - 1, kind }
 
 typedef struct kv_shape {
   const kv_column *columns; /* in the order of the statement */

@@ -4,8 +4,9 @@
 #include "base/alloc.h"
 
 static const kv_column columns[] = {
-  { "id", KV_INT },     { "user_id", KV_TEXT }, { "title", KV_TEXT },      { "goal", KV_TEXT },
-  { "steps", KV_JSON }, { "status", KV_TEXT },  { "created_at", KV_TIME }, { "updated_at", KV_TIME },
+  KV_COLUMN("id", KV_INT),          KV_COLUMN("user_id", KV_TEXT),    KV_COLUMN("title", KV_TEXT),
+  KV_COLUMN("goal", KV_TEXT),       KV_COLUMN("steps", KV_JSON),      KV_COLUMN("status", KV_TEXT),
+  KV_COLUMN("created_at", KV_TIME), KV_COLUMN("updated_at", KV_TIME),
 };
 static const kv_shape shape = { columns, COUNT_OF(columns), 0 };
 enum { STATUS_MAX = 64 };

@@ -3,9 +3,9 @@
 #include "tool/kv/kv.h"
 
 static const kv_column columns[] = {
-  { "id", KV_INT },          { "user_id", KV_TEXT },      { "title", KV_TEXT },
-  { "due_at", KV_TIME },     { "completed_at", KV_TIME }, { "delivered_at", KV_TIME },
-  { "created_at", KV_TIME }, { "updated_at", KV_TIME },
+  KV_COLUMN("id", KV_INT),          KV_COLUMN("user_id", KV_TEXT),      KV_COLUMN("title", KV_TEXT),
+  KV_COLUMN("due_at", KV_TIME),     KV_COLUMN("completed_at", KV_TIME), KV_COLUMN("delivered_at", KV_TIME),
+  KV_COLUMN("created_at", KV_TIME), KV_COLUMN("updated_at", KV_TIME),
 };
 static const kv_shape shape = { columns, COUNT_OF(columns), 3 };
 static const char *const statuses[] = { "all", "open", "completed", NULL };

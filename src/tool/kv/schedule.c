@@ -6,10 +6,10 @@
 #include "tool/kv/kv.h"
 
 static const kv_column columns[] = {
-  { "id", KV_INT },          { "user_id", KV_TEXT },     { "name", KV_TEXT },
-  { "prompt", KV_TEXT },     { "run_at", KV_TIME },      { "interval_minutes", KV_INT },
-  { "enabled", KV_BOOL },    { "next_run_at", KV_TIME }, { "last_run_at", KV_TIME },
-  { "created_at", KV_TIME }, { "updated_at", KV_TIME },
+  KV_COLUMN("id", KV_INT),          KV_COLUMN("user_id", KV_TEXT),     KV_COLUMN("name", KV_TEXT),
+  KV_COLUMN("prompt", KV_TEXT),     KV_COLUMN("run_at", KV_TIME),      KV_COLUMN("interval_minutes", KV_INT),
+  KV_COLUMN("enabled", KV_BOOL),    KV_COLUMN("next_run_at", KV_TIME), KV_COLUMN("last_run_at", KV_TIME),
+  KV_COLUMN("created_at", KV_TIME), KV_COLUMN("updated_at", KV_TIME),
 };
 static const kv_shape shape = { columns, COUNT_OF(columns), 0 };
 static const char *const statuses[] = { "all", "enabled", "disabled", NULL };
