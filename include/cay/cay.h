@@ -99,6 +99,7 @@ typedef struct cay_sandbox_options {
   uint64_t seed;            /* non-zero: randomness repeats */
   cay_trace_fn *trace;      /* NULL: no trace */
   void *trace_ctx;
+  const struct cay_packages *packages; /* of Python, that are there from the start; NULL: none */
 } cay_sandbox_options;
 
 typedef struct cay_usage {
@@ -114,6 +115,26 @@ CAY_CHECK CAY_API cay_status cay_sandbox_new(cay_engine *engine, const cay_sandb
 CAY_API void cay_sandbox_interrupt(cay_sandbox *box); /* [any time] ends every process: CAY_END_CANCELLED */
 CAY_API void cay_sandbox_usage(cay_sandbox *box, cay_usage *out); /* [any time] */
 CAY_API void cay_sandbox_free(cay_sandbox *box);                  /* interrupts, then waits */
+
+/* ----------------------------------------------------------- packages ---- */
+
+/* Packages of pure Python, read once and shared by every sandbox that is made with them; what one changes,
+ * only it sees. Immutable: any number of threads. Sandboxes keep what they need of it; it ends before the
+ * engine. */
+typedef struct cay_packages cay_packages;
+
+/* `paths`, NULL ended, are of the host: wheels (PEP 427), folders (a package when there is an __init__.py,
+ * else what is in them) and modules (.py). They go to /usr/local/lib/python3.13/dist-packages, the commands
+ * of a wheel to /usr/local/bin; nothing of them is run. CAY_NOT_FOUND: no such package. CAY_UNSUPPORTED:
+ * machine code, or for another platform or Python. CAY_CORRUPT, CAY_INVALID: a damaged wheel, or one with
+ * names that lead out of it. CAY_LIMIT: a file beyond 256 MiB, a package beyond 1 GiB or 65,536 files. */
+CAY_CHECK CAY_API cay_status cay_packages_open(cay_engine *engine, const char *const *paths,
+                                               cay_packages **out, cay_error *err);
+CAY_API void cay_packages_free(cay_packages *packages);
+
+/* The same for one package and a sandbox that is there. What is refused leaves nothing behind; when the disk
+ * is full, a part of it is there. [any time] */
+CAY_CHECK CAY_API cay_status cay_sandbox_install(cay_sandbox *box, const char *path, cay_error *err);
 
 /* The environment that later runs start with. A NULL value removes. [any time] CAY_INVALID: "" or '=' in the
  * name. */

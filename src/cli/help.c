@@ -73,12 +73,13 @@ static const char python_help[] =
     "  cay python --in data.csv -c 'import csv; print(sum(1 for _ in csv.reader(open(\"data.csv\"))))'\n";
 
 static const char image_help[] =
-    "usage: cay image build [-c CODE] FILE\n"
+    "usage: cay image build [-c CODE] [--wheel PACKAGE] FILE\n"
     "       cay image build --install FILE\n"
     "       cay image info FILE\n"
     "\n"
     "build   starts an interpreter, runs CODE in it (imports, usually), and writes all of its memory to FILE. Sessions that\n"
-    "        begin as this image have the imports done. --install writes it in the form in which it stands beside the\n"
+    "        begin as this image have the imports done. --wheel lets CODE import a package of pure Python, and may be\n"
+    "        given again. --install writes it in the form in which it stands beside the\n"
     "        guests, as the build of cay needs it.\n"
     "info    says how large an image is, and whether it fits this cay.\n";
 

@@ -6,10 +6,12 @@
 #include <cay/session.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct wanted {
   const char *code, *path;
+  const char **packages; /* NULL ended; NULL: none */
   bool install;
 } wanted;
 
@@ -26,9 +28,25 @@ static void describe(const char *path, const cay_image *image) {
   printf("%s: %.1f MiB of memory, of which %.1f MiB are not zero\n", path, mib(memory), mib(stored));
 }
 
+/* A sandbox whose files the image sees; NULL when there are no packages. */
+static cay_status box_of(cay_engine *engine, const wanted *w, cay_sandbox **out, cay_error *err) {
+  cay_packages *packages = NULL;
+  *out = NULL;
+  if (w->packages == NULL) return CAY_OK;
+  cay_status status = cay_packages_open(engine, w->packages, &packages, err);
+  if (status == CAY_OK)
+    status = cay_sandbox_new(engine, &CAY_INIT(cay_sandbox_options, .packages = packages), out, err);
+  cay_packages_free(packages);
+  return status;
+}
+
 static cay_status build(cay_engine *engine, const wanted *w, cay_error *err) {
   cay_image *image = NULL;
-  cay_status status = cay_image_build(engine, &CAY_INIT(cay_image_options, .code = w->code), &image, err);
+  cay_sandbox *box;
+  cay_status status = box_of(engine, w, &box, err);
+  if (status == CAY_OK)
+    status = cay_image_build(engine, &CAY_INIT(cay_image_options, .code = w->code, .box = box), &image, err);
+  cay_sandbox_free(box);
   if (status != CAY_OK) return status;
   status = w->install ? cay_image_install(image, w->path, err) : cay_image_save(image, w->path, err);
   if (status == CAY_OK) describe(w->path, image);
@@ -56,22 +74,39 @@ static int with_engine(cay_status (*act)(cay_engine *engine, const wanted *w, ca
   return EXIT_WRONG;
 }
 
-int command_image(int argc, char **argv) {
+static int parsed(int argc, char **argv, wanted *w) {
   static const struct option known[] = { { "install", no_argument, NULL, 'i' },
+                                         { "python", no_argument, NULL, 'p' },
+                                         { "wheel", required_argument, NULL, 'w' },
                                          { "help", no_argument, NULL, 'h' },
                                          { NULL, 0, NULL, 0 } };
-  wanted w = { 0 };
+  size_t count = 0;
   optind = 0;
   opterr = 0;
   for (int answer; (answer = getopt_long(argc, argv, "c:h", known, NULL)) != -1;) {
     if (answer == 'h') return help_show("image") ? 0 : EXIT_WRONG;
-    if (answer == 'c') w.code = optarg;
-    if (answer == 'i') w.install = true;
-    if (answer == '?') return refuse("cay image knows -c CODE, --install and --help");
+    if (answer == 'c') w->code = optarg;
+    if (answer == 'w') w->packages[count++] = optarg;
+    if (answer == 'i') w->install = true;
+    if (answer == '?') return refuse("cay image knows -c CODE, --wheel PACKAGE, --install and --help");
   }
+  if (count == 0) w->packages = NULL;
   if (argc - optind != 2) return refuse("cay image wants build or info, and one file");
-  w.path = argv[optind + 1];
-  if (strcmp(argv[optind], "build") == 0) return with_engine(build, &w);
-  if (strcmp(argv[optind], "info") == 0) return with_engine(info, &w);
+  w->path = argv[optind + 1];
+  if (strcmp(argv[optind], "build") == 0) return with_engine(build, w);
+  if (strcmp(argv[optind], "info") == 0) return with_engine(info, w);
   return refuse("cay image wants build or info");
+}
+
+int command_image(int argc, char **argv) {
+  wanted w = { 0 };
+  const char **packages = calloc((size_t)argc + 1, sizeof *packages);
+  if (packages == NULL) {
+    say("out of memory");
+    return EXIT_WRONG;
+  }
+  w.packages = packages;
+  int code = parsed(argc, argv, &w);
+  free(packages);
+  return code;
 }

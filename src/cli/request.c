@@ -95,7 +95,20 @@ static cay_status add_mount(request *r, const char *text, cay_error *why) {
   return s;
 }
 
-/* ---- environment ---- */
+/* ---- environment, packages ---- */
+
+/* Appends `word` (yours until then; NULL: no memory) to a list that ends with NULL. */
+static cay_status add_word(char ***list, size_t *count, char *word, cay_error *why) {
+  char **longer = realloc(*list, (*count + 2) * sizeof *longer);
+  if (longer != NULL) *list = longer;
+  if (longer == NULL || word == NULL) {
+    free(word);
+    return no_memory(why);
+  }
+  longer[(*count)++] = word;
+  longer[*count] = NULL;
+  return CAY_OK;
+}
 
 static cay_status add_env(request *r, const char *text, cay_error *why) {
   if (text[0] == '\0' || text[0] == '=')
@@ -108,15 +121,7 @@ static cay_status add_env(request *r, const char *text, cay_error *why) {
     if (value == NULL) return CAY_OK; /* as unset there as here */
     if (asprintf(&assignment, "%s=%s", text, value) < 0) assignment = NULL;
   }
-  char **env = realloc(r->env, (r->env_count + 2) * sizeof *env);
-  if (env != NULL) r->env = env;
-  if (env == NULL || assignment == NULL) {
-    free(assignment);
-    return no_memory(why);
-  }
-  env[r->env_count++] = assignment;
-  env[r->env_count] = NULL;
-  return CAY_OK;
+  return add_word(&r->env, &r->env_count, assignment, why);
 }
 
 /* ---- amounts ---- */
@@ -159,6 +164,7 @@ static cay_status apply(request *r, int id, const char *value, cay_error *why) {
   case OPTION_IN: return add_pair(&r->in, value, strrchr(value, ':'), false, why);
   case OPTION_OUT: return add_pair(&r->out, value, strchr(value, ':'), false, why);
   case OPTION_MOUNT: return add_mount(r, value, why);
+  case OPTION_WHEEL: return add_word(&r->packages, &r->package_count, strdup(value), why);
   case OPTION_ENV: return add_env(r, value, why);
   case OPTION_CWD: return set_cwd(r, value, why);
   case OPTION_TIMEOUT: return set_timeout(value, &r->limits, why);
@@ -257,6 +263,8 @@ void request_free(request *r) {
   free_pairs(&r->mounts);
   for (size_t i = 0; i < r->env_count; i++) free(r->env[i]);
   free(r->env);
+  for (size_t i = 0; i < r->package_count; i++) free(r->packages[i]);
+  free(r->packages);
   free(r->cwd);
   *r = (request){ 0 };
 }

@@ -19,8 +19,8 @@ typedef struct request {
   size_t word_count;
   bool exact; /* after "--": a program and its arguments, not a line for the shell */
   request_pairs in, out, mounts;
-  char **env; /* "NAME=value", NULL ended, NULL: none */
-  size_t env_count;
+  char **env, **packages; /* env: "NAME=value"; NULL ended, NULL: none */
+  size_t env_count, package_count;
   char *cwd; /* absolute */
   cay_limits limits;
   bool json, strace, stats, quiet, help;

@@ -44,13 +44,22 @@ static void on_trace(void *ctx, const char *text) {
 /* ---- the sandbox ---- */
 
 static cay_sandbox *make_sandbox(cay_engine *engine, const request *r) {
+  cay_packages *packages = NULL;
+  cay_error err = { 0 };
+  if (r->packages != NULL &&
+      cay_packages_open(engine, (const char *const *)r->packages, &packages, &err) != CAY_OK) {
+    say("--wheel: %s", err.message);
+    return NULL;
+  }
   cay_sandbox_options options = { .size = sizeof options,
                                   .limits = &r->limits,
                                   .env = (const char *const *)r->env,
-                                  .trace = r->strace ? on_trace : NULL };
+                                  .trace = r->strace ? on_trace : NULL,
+                                  .packages = packages };
   cay_sandbox *box = NULL;
-  cay_error err = { 0 };
-  if (cay_sandbox_new(engine, &options, &box, &err) == CAY_OK) return box;
+  cay_status status = cay_sandbox_new(engine, &options, &box, &err);
+  cay_packages_free(packages);
+  if (status == CAY_OK) return box;
   say("cannot make a sandbox: %s", err.message);
   say_hint("`cay doctor` looks for the cause");
   return NULL;

@@ -35,9 +35,10 @@ static _Atomic uint64_t *job_fuel(void *ctx, k_job *job) {
   return job->owner;
 }
 
-static cay_status make_kernel(cay_sandbox *box, uint64_t seed, cay_error *err) {
+static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_options *o, cay_error *err) {
   k_inode *root = NULL;
-  S_TRY(sb_status(err, memfs_new(box->engine->base, &root), NULL));
+  mem_tree *tree = o->packages != NULL ? o->packages->tree : box->engine->base;
+  S_TRY(sb_status(err, memfs_new(tree, &root), NULL));
   k_ret r = k_kernel_new(
       &(k_options){
           .runner = &abi_linux_ops,
@@ -46,7 +47,7 @@ static cay_status make_kernel(cay_sandbox *box, uint64_t seed, cay_error *err) {
           .limits = { box->limits.memory, box->limits.disk, box->limits.files, box->limits.processes,
                       box->limits.open_files },
           .root = root,
-          .seed = seed,
+          .seed = o->seed,
       },
       &box->kernel);
   if (r < 0) k_inode_unref(root);
@@ -81,7 +82,7 @@ static cay_status set_up(cay_sandbox *box, const cay_sandbox_options *o, cay_err
                                 .fuel = job_fuel,
                                 .fuel_ctx = box };
   S_TRY(abi_linux_runner_new(box->engine->wasm, &runner, &box->runner, err));
-  S_TRY(make_kernel(box, o->seed, err));
+  S_TRY(make_kernel(box, o, err));
   S_TRY(sb_grants_new(box, &box->grants, err));
   box->kernel->asker = sb_grants_asker(box->grants);
   return mount_system(box, err);

@@ -47,6 +47,10 @@ struct cay_sandbox {
   struct sb_grants *grants;
 };
 
+struct cay_packages {
+  mem_tree *tree; /* the engine's, with the packages in it */
+};
+
 void sb_log(const cay_engine *engine, cay_log_level level, const char *area, const char *format, ...)
     PRINTF(4, 5);
 

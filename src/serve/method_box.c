@@ -90,14 +90,19 @@ struct wanted {
   cay_limits limits;
   uint64_t timeout;
   char **env;
+  const char **packages; /* NULL ended; NULL: none */
 };
 
 static cay_status new_sandbox(server *s, const struct wanted *w, cay_sandbox **out, cay_error *err) {
   cay_engine *engine = NULL;
   S_TRY(engine_for(s, w->wasm_dir, &engine, err));
-  cay_sandbox_options options =
-      CAY_INIT(cay_sandbox_options, .limits = &w->limits, .env = (const char *const *)w->env);
-  return cay_sandbox_new(engine, &options, out, err);
+  cay_packages *packages = NULL;
+  if (w->packages != NULL) S_TRY(cay_packages_open(engine, w->packages, &packages, err));
+  cay_sandbox_options options = CAY_INIT(cay_sandbox_options, .limits = &w->limits,
+                                         .env = (const char *const *)w->env, .packages = packages);
+  cay_status status = cay_sandbox_new(engine, &options, out, err);
+  cay_packages_free(packages);
+  return status;
 }
 
 static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
@@ -131,7 +136,8 @@ static bool read_wanted(call *c, struct wanted *w) {
               param_number(c, "fsLimitBytes", 1, UINT64_C(1) << 46, &w->limits.disk) &&
               param_number(c, "memoryLimitBytes", 1, UINT64_C(1) << 40, &w->limits.memory) &&
               param_number(c, "outputLimitBytes", 1, UINT64_C(1) << 30, &w->limits.output) &&
-              param_number(c, "processLimit", 1, 10000, &processes) && param_env(c, "env", &w->env);
+              param_number(c, "processLimit", 1, 10000, &processes) && param_env(c, "env", &w->env) &&
+              param_texts(c, "packages", &w->packages);
   w->limits.processes = (uint32_t)processes;
   return fine;
 }
@@ -139,7 +145,10 @@ static bool read_wanted(call *c, struct wanted *w) {
 enum answer rpc_create(call *c) {
   struct wanted w = { 0 };
   cay_error err;
-  if (!read_wanted(c, &w)) return ANSWER_ERROR;
+  if (!read_wanted(c, &w)) {
+    param_env_free(w.env);
+    return ANSWER_ERROR;
+  }
   enum answer a;
   if (box_named(c->server, w.name) == NULL)
     a = answer_done(c, add_box(c->server, &w, &err), &err);
@@ -148,6 +157,7 @@ enum answer rpc_create(call *c) {
   else
     a = fail(c, RPC_SANDBOX_ERROR, "EEXIST: there is a sandbox of the id \"%.100s\" already", w.name);
   param_env_free(w.env);
+  mem_free(w.packages);
   return a;
 }
 

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-method_fn rpc_files_write, rpc_files_read, rpc_files_mkdir, rpc_files_rm, rpc_files_rename, rpc_files_symlink;
+method_fn rpc_files_write, rpc_files_read, rpc_files_mkdir, rpc_files_rm, rpc_files_rename, rpc_files_symlink,
+    rpc_files_install;
 
 enum { PART_MAX = 32 << 20 };
 
@@ -105,6 +106,13 @@ enum answer rpc_files_rm(call *c) {
   cay_error err;
   if (!param_path(c, "path", path) || !param_bool(c, "recursive", &recursive)) return ANSWER_ERROR;
   return answer_done(c, cay_file_remove(c->box->sandbox, path, recursive, &err), &err);
+}
+
+enum answer rpc_files_install(call *c) {
+  const char *path;
+  cay_error err;
+  if (!param_text(c, "hostPath", true, &path)) return ANSWER_ERROR;
+  return answer_done(c, cay_sandbox_install(c->box->sandbox, path, &err), &err);
 }
 
 enum answer rpc_files_rename(call *c) {

@@ -113,6 +113,27 @@ bool param_env(call *c, const char *name, char ***out) {
   return true;
 }
 
+bool param_texts(call *c, const char *name, const char ***out) {
+  yyjson_val *array = yyjson_obj_get(c->params, name);
+  if (array == NULL || yyjson_is_null(array)) return true;
+  if (!yyjson_is_arr(array)) return wrong(c, name, "must be an array of strings");
+  const char **texts = mem_zalloc_array(yyjson_arr_size(array) + 1, sizeof *texts);
+  if (texts == NULL) {
+    fail_memory(c);
+    return false;
+  }
+  yyjson_arr_iter it = yyjson_arr_iter_with(array);
+  size_t count = 0;
+  for (yyjson_val *one; (one = yyjson_arr_iter_next(&it)) != NULL; count++) {
+    texts[count] = yyjson_get_str(one);
+    if (texts[count] != NULL && strlen(texts[count]) == yyjson_get_len(one)) continue;
+    mem_free(texts);
+    return wrong(c, name, "must be an array of strings without NUL");
+  }
+  *out = texts;
+  return true;
+}
+
 void param_env_free(char **env) {
   if (env == NULL) return;
   for (char **e = env; *e != NULL; e++) mem_free(*e);

@@ -114,6 +114,8 @@ bool param_path(call *c, const char *name, char out[static SERVE_PATH_MAX]);
 /* An object of texts as "NAME=value" entries, NULL ended; free with param_env_free. NULL when absent. */
 bool param_env(call *c, const char *name, char ***out);
 void param_env_free(char **env);
+/* An array of texts, NULL ended; the array is yours (mem_free), the texts the request's. NULL when absent. */
+bool param_texts(call *c, const char *name, const char ***out);
 
 /* Adds bytes of a guest as text. False: out of memory. */
 bool put_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, const void *data, size_t len);

@@ -80,3 +80,36 @@ def test_an_image_is_built_and_described(t):
     assert t.cay("image", "paint", "x").code == 2
     assert t.cay("image").code == 2
     assert "usage: cay image" in t.cay("image", "--help").text
+
+
+def wheel(t, name="thing-1.0-py3-none-any.whl", extra=()):
+    import zipfile
+    path = t.path(name, "")
+    files = {"thing/__init__.py": "value = 42\ndef main(): print('ran', value)\n", "thing-1.0.dist-info/METADATA": "Name: thing\nVersion: 1.0\n",
+             "thing-1.0.dist-info/entry_points.txt": "[console_scripts]\nthing = thing:main\n", **dict(extra)}
+    with zipfile.ZipFile(path, "w") as archive:
+        for inside, text in files.items():
+            archive.writestr(inside, text)
+    return str(path)
+
+
+def test_packages_are_there_from_the_start(t):
+    t.path("mine/__init__.py", "x = 1\n")
+    r = t.cay("python", "--wheel", wheel(t), "--wheel", "mine", "-c", "import mine, thing; print(mine.x, thing.value)")
+    assert r.code == 0 and r.text == "1 42\n", r
+    r = t.cay("run", "--wheel", "thing-1.0-py3-none-any.whl", "thing; ls -l $(which thing) | cut -c1-10")
+    assert r.code == 0 and r.text == "ran 42\n-rwxr-xr-x\n", r
+
+
+def test_packages_that_are_refused(t):
+    for path, why in ((wheel(t, "fast-1-cp313-cp313-linux_x86_64.whl"), "linux_x86_64"), (wheel(t, "sly-1-py3-none-any.whl", {"a.so": ""}.items()), "machine code"),
+                      (wheel(t, "out-1-py3-none-any.whl", {"../x.py": ""}.items()), "leads out"), ("nothing", "is no wheel, no folder and no module")):
+        r = t.cay("python", "--wheel", path, "-c", "1")
+        assert r.code == 125 and why in r.errors and r.errors.startswith("cay: --wheel: "), r
+
+
+def test_an_image_has_packages_imported(t):
+    r = t.cay("image", "build", "--python", "-c", "import json, re, thing", "--wheel", wheel(t), "my.image")
+    assert r.code == 0 and "MiB" in r.text, r
+    r = t.cay("image", "build", "-c", "import thing", "other.image")
+    assert r.code != 0 and "thing" in r.errors, r

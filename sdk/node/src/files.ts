@@ -1,6 +1,8 @@
 // Files of a sandbox. A path is absolute, or starts at /home/agent, where commands start.
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, symlink, unlink } from "node:fs/promises";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { SandboxError } from "./errors.js";
 import type { Link, Params } from "./link.js";
@@ -10,6 +12,11 @@ import { asBuffer, type Data, type FileInfo } from "./types.js";
 const PIECE = 4 << 20; // bytes of a file in one message
 const AHEAD = 64; // requests on the way at once, when a directory is uploaded
 const AHEAD_BYTES = 16 << 20;
+
+/** A path of this machine, whatever the working directory is later. */
+export function hostPath(local: string | URL): string {
+  return resolve(local instanceof URL ? fileURLToPath(local) : local);
+}
 
 function fileInfo(entry: Params): FileInfo {
   const info: FileInfo = {
@@ -99,6 +106,11 @@ export class Files {
 
   async symlink(target: string, path: string): Promise<void> {
     await this.link.call("files.symlink", { target, path });
+  }
+
+  /** A wheel, a folder or a module of pure Python, for every Python of this sandbox. */
+  async install(local: string | URL): Promise<void> {
+    await this.link.call("files.install", { hostPath: hostPath(local) });
   }
 
   /** Copies a file, or a directory with all below it, into the sandbox, adding to what is there. */

@@ -2,7 +2,7 @@
 import { findBinary } from "./binary.js";
 import { Commands } from "./commands.js";
 import { SandboxTimeout } from "./errors.js";
-import { Files } from "./files.js";
+import { Files, hostPath } from "./files.js";
 import { Link, type Params } from "./link.js";
 import { Callbacks, Python } from "./python.js";
 import type { CreateOptions, Usage } from "./types.js";
@@ -26,7 +26,8 @@ export class Env {
 
 function createParams(options: CreateOptions): Params {
   const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, env, wasmDir } = options;
-  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, env, wasmDir }; // JSON leaves out undefined
+  const packages = options.packages?.map(hostPath);
+  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, env, wasmDir, packages }; // JSON leaves out undefined
 }
 
 async function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {

@@ -1,10 +1,9 @@
 // WebAssembly tools: modules that take JSON and give JSON, and ask for what they want from the world.
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { findBinary } from "./binary.js";
 import { SandboxError } from "./errors.js";
+import { hostPath } from "./files.js";
 import { Link, type Params } from "./link.js";
 
 type Local = string | URL;
@@ -77,16 +76,14 @@ export class ToolFailed extends SandboxError {
   }
 }
 
-const pathOf = (local: Local): string => resolve(local instanceof URL ? fileURLToPath(local) : local);
-
 async function openParams(options: ToolsOptions): Promise<Params> {
   const { config, dir, database, audit, user, rounds = 0, allowPlaceholders = false } = options;
   const isPath = typeof config === "string" || config instanceof URL;
   return {
     config: isPath ? (JSON.parse(await readFile(config, "utf8")) as unknown) : config,
-    dir: pathOf(dir ?? "."),
-    database: database === undefined ? undefined : pathOf(database),
-    audit: audit === undefined ? undefined : pathOf(audit),
+    dir: hostPath(dir ?? "."),
+    database: database === undefined ? undefined : hostPath(database),
+    audit: audit === undefined ? undefined : hostPath(audit),
     user,
     rounds,
     allowPlaceholders,

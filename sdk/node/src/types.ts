@@ -30,6 +30,8 @@ export interface CreateOptions {
   wasmDir?: string;
   /** A `cay` program, in place of the installed one. */
   binary?: string;
+  /** Wheels, folders and modules of pure Python that it can import. */
+  packages?: readonly (string | URL)[];
   /** What code in the sandbox may ask of this process: functions by name, each with one object of arguments. */
   callbacks?: CallbackMap;
 }

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
 
 import { PythonFailed, Sandbox, SandboxError, SandboxTimeout } from "cay";
 
@@ -42,6 +46,27 @@ describe("python", () => {
     await assert.rejects(python.run("1 / 0", { check: true }), (e) => e instanceof PythonFailed && e.message === "ZeroDivisionError: division by zero");
     assert.equal((await python.run("import sys; sys.exit(3)")).exitCode, 3);
     assert.equal((await python.run("y")).value, 1);
+  });
+
+  test("packages", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "cay-packages-"));
+    try {
+      await mkdir(join(dir, "mine"));
+      await writeFile(join(dir, "mine/__init__.py"), "x = 1\n");
+      await writeFile(join(dir, "later.py"), "y = 2\n");
+      const own = await Sandbox.create({ packages: [join(dir, "mine")] });
+      try {
+        assert.equal((await own.python.run("import mine; mine.x")).value, 1);
+        await own.files.install(pathToFileURL(join(dir, "later.py")));
+        assert.equal((await own.python.run("import later; later.y")).value, 2);
+        await assert.rejects(own.files.install(join(dir, "none.whl")), { errno: "ENOENT" });
+      } finally {
+        await own.kill();
+      }
+      await assert.rejects(Sandbox.create({ packages: [join(dir, "none.whl")] }), /is no wheel/);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
   });
 
   test("input", async () => {

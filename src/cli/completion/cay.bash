@@ -8,6 +8,7 @@ _cay_paths() { # what the names of files in $1 continue to, directories with a s
 _cay_run() {
   local word=$1 before=$2
   case $before in
+  --wheel) _cay_paths "$word" && return ;;
   --in | --mount)
     [[ $word == *:* ]] || _cay_paths "$word"
     return
@@ -23,7 +24,7 @@ _cay_run() {
   --out | -C | --cwd | --procs | --fuel) return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '--in --out --mount --env --cwd --timeout --memory --disk --procs --fuel --json
+    COMPREPLY=($(compgen -W '--in --out --mount --wheel --env --cwd --timeout --memory --disk --procs --fuel --json
       --capture --strace --stats --quiet --help' -- "$word"))
   else
     _cay_paths "$word"
@@ -38,7 +39,7 @@ _cay() {
   word=${words[-1]} before=${words[-2]}
   COMPREPLY=()
   if ((${#words[@]} <= 2)); then
-    COMPREPLY=($(compgen -W 'run guests doctor serve tool help --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'run python guests doctor serve image tool help --help --version' -- "$word"))
     return
   fi
   case ${words[1]} in

@@ -14,6 +14,7 @@ _cay_run() {
     '*--in=[copy a file or directory into the sandbox]:HOST\[\:GUEST\]:_cay_pair' \
     '*--out=[copy a file or directory out of it]:GUEST\[\:HOST\]:' \
     '*--mount=[let the sandbox see a directory]:HOST\:GUEST\[\:rw\]:_cay_pair' \
+    '*--wheel=[a package of pure Python]:package:_files' \
     '*'{-e,--env=}'[set or inherit a variable]:NAME\[=VALUE\]:_parameters -g "*export*" -qS=' \
     '(-C --cwd)'{-C,--cwd=}'[where it starts]:directory of the sandbox:' \
     '(-t --timeout)'{-t,--timeout=}'[end it after this time]:time:(1s 10s 1m 5m none)' \

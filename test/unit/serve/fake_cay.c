@@ -266,6 +266,24 @@ cay_status cay_file_rename(cay_sandbox *box, const char *from, const char *to, c
   return CAY_OK;
 }
 
+/* ---- packages: names alone ---- */
+
+cay_status cay_packages_open(cay_engine *engine, const char *const *paths, cay_packages **out,
+                             cay_error *err) {
+  (void)engine;
+  *out = NULL;
+  for (; *paths != NULL; paths++)
+    if (strstr(*paths, "none") != NULL) return missing(err, *paths);
+  return CAY_OK;
+}
+
+void cay_packages_free(cay_packages *packages) { (void)packages; }
+
+cay_status cay_sandbox_install(cay_sandbox *box, const char *path, cay_error *err) {
+  (void)box;
+  return strstr(path, "none") != NULL ? missing(err, path) : CAY_OK;
+}
+
 cay_status cay_file_remove(cay_sandbox *box, const char *path, bool recursive, cay_error *err) {
   (void)recursive;
   struct fake_file *f = find(box, path);

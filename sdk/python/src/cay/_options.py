@@ -1,6 +1,7 @@
 """What a sandbox is made with, and the requests that both kinds of sandboxes make."""
 import binascii
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+import os
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._types import CommandResult
 
@@ -13,10 +14,11 @@ KEPT = 16 << 20  # of streamed output that the result still holds, for each stre
 
 def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Optional[int],
                   output_limit_bytes: Optional[int], process_limit: Optional[int], env: Optional[Mapping[str, str]],
-                  wasm_dir: Optional[str]) -> Dict[str, Any]:
+                  wasm_dir: Optional[str], packages: Sequence[Any] = ()) -> Dict[str, Any]:
     given = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "memoryLimitBytes": memory_limit_bytes,
              "outputLimitBytes": output_limit_bytes, "processLimit": process_limit,
-             "env": dict(env) if env is not None else None, "wasmDir": wasm_dir}
+             "env": dict(env) if env is not None else None, "wasmDir": wasm_dir,
+             "packages": [os.path.abspath(one) for one in packages] or None}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -161,7 +161,7 @@ class AsyncFiles:
         await _in_thread(Files(self._calls.link).upload, local, remote)
 
     async def install(self, package: Local) -> None:
-        await _in_thread(Files(self._calls.link).install, package)
+        await self._calls.call("files.install", {"hostPath": os.path.abspath(package)})
 
     async def download(self, remote: str, local: Local) -> None:
         await _in_thread(Files(self._calls.link).download, remote, local)
@@ -280,9 +280,9 @@ class AsyncSandbox:
                  wasm_dir: Optional[str] = None, binary: Optional[str] = None,
                  callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None,
                  packages: Sequence[Local] = ()) -> None:
-        self._functions, self._packages = callbacks, packages
+        self._functions = callbacks
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
-                                     env, wasm_dir)
+                                     env, wasm_dir, packages)
         self._command = command(binary)
         self._link: Optional[Link] = None
 
@@ -312,8 +312,6 @@ class AsyncSandbox:
         try:
             if self._functions:
                 await self.callbacks.add(self._functions)
-            for package in self._packages:
-                await self.files.install(package)
         except BaseException:
             await _in_thread(link.close)
             raise

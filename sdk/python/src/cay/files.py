@@ -9,7 +9,6 @@ from ._errors import SandboxError
 from ._options import Data, as_bytes, decode, encode
 from ._rpc import Item, Link
 from ._types import FileInfo, file_info
-from .packages import Package, files_of
 
 PIECE = 4 << 20  # bytes of a file in one message
 AHEAD = 64  # requests on the way at once, when a directory is uploaded
@@ -98,13 +97,9 @@ class Files:
                     return
                 offset += len(data)
 
-    def install(self, package: Package) -> None:
+    def install(self, package: Local) -> None:
         """A wheel, a folder or a module of pure Python, for every Python of this sandbox."""
-        sending = _Sending(self._link)
-        for path, data, mode in files_of(package):
-            for params in _pieces(path, memoryview(data), mode, False):
-                sending.add("files.write", params, len(data))
-        sending.finish()
+        self._link.call("files.install", {"hostPath": os.path.abspath(package)})
 
     def download(self, remote: str, local: Local) -> None:
         """Copies a file, or a directory with all below it, out of the sandbox, adding to what is there.

@@ -53,7 +53,7 @@ class Sandbox:
         `callbacks` are functions of this process that code in the sandbox may call (see cay.callbacks). `packages` are wheels,
         folders or modules of pure Python that it can import."""
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
-                               wasm_dir)
+                               wasm_dir, packages)
         self._link = Link(command(binary))
         try:
             self._link.call("create", params, START_PATIENCE)
@@ -67,14 +67,12 @@ class Sandbox:
         functions = Callbacks()
         self._link.channel.answer = functions.handle
         self.callbacks = CallbackTable(self._link, functions)
-        self._add(callbacks or {}, packages)
+        if callbacks:
+            self._add(callbacks)
 
-    def _add(self, callbacks: Mapping[str, Union[Function, Callback]], packages: Sequence[Local]) -> None:
+    def _add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> None:
         try:
-            if callbacks:
-                self.callbacks.add(callbacks)
-            for package in packages:
-                self.files.install(package)
+            self.callbacks.add(callbacks)
         except BaseException:
             self._link.close()
             raise
