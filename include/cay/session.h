@@ -69,6 +69,8 @@ typedef struct cay_session_options {
   const char *const *env; /* "NAME=value", NULL ended, over the sandbox's */
   bool no_undo; /* an evaluation that has to be ended leaves the session unusable instead of undone: saves the
                    memory of what would be put back */
+  bool count_fuel; /* evaluations may have a limit of it, at the price of slower code. It is counted anyway
+                      when the sandbox has a limit. Compiling the interpreter for that takes seconds, once */
 } cay_session_options;
 
 /* CAY_NOT_FOUND: no such language here. CAY_LIMIT: the sandbox's processes or memory. */
@@ -98,7 +100,8 @@ typedef struct cay_eval_options {
   bool no_json;     /* the value is not wanted as JSON */
   bool no_capture;  /* only `output` gets the output */
   uint32_t wall_ms; /* lowers the sandbox's limit, never raises it; 0: that limit */
-  uint64_t fuel;    /* not yet: CAY_UNSUPPORTED when not 0 */
+  uint64_t fuel; /* lowers the sandbox's limit, never raises it; 0: that limit. Of a session that counts it,
+                  * else CAY_UNSUPPORTED. What runs out of it ends by force */
   cay_output_fn
       *output; /* as of cay_run; whole characters only. NULL: only captured. Not called after the end */
   void *output_ctx;
@@ -135,6 +138,7 @@ typedef struct cay_value {
   uint64_t trace_events; /* that were reported */
   uint64_t wall_ns;
   cay_usage usage;
+  uint64_t fuel; /* used, when there was a limit */
 } cay_value;
 
 /* One at a time for each session: CAY_BUSY. CAY_INVALID: the code is not UTF-8. */

@@ -180,6 +180,37 @@ cay_status eng_image_freeze(eng_instance *i, eng_image **out, cay_error *err) {
   return eng_layer_suits(i) ? eng_layer_freeze(i, out, err) : eng_freeze(i, false, out, err);
 }
 
+static cay_status share_layer(const eng_image *from, eng_image *to, cay_error *err) {
+  S_TRY(eng_image_for(from->base, to->module, &to->base, err));
+  size_t words = from->len / MEM_PAGE / 64 + 1;
+  to->bits = mem_zalloc_array(words, sizeof *to->bits);
+  if (to->bits == NULL) return err_no_memory(err);
+  memcpy(to->bits, from->bits, words * sizeof *to->bits);
+  to->not_zero = from->not_zero;
+  return CAY_OK;
+}
+
+cay_status eng_image_for(eng_image *image, eng_module *module, eng_image **out, cay_error *err) {
+  if (image->module == module) {
+    *out = eng_image_ref(image);
+    return CAY_OK;
+  }
+  if (!digest_equal(eng_module_digest(image->module), eng_module_digest(module)))
+    return err_set(err, CAY_UNSUPPORTED, "the image belongs to another module");
+  OWNED(eng_image_unref) eng_image *same = NULL;
+  S_TRY(eng_image_blank(module, image->len, false, &same, err));
+  memcpy(same->globals, image->globals, eng_globals_count(module) * sizeof *same->globals);
+  same->source = eng_image_ref(image); /* so that no instance takes it for its own */
+  same->offset = image->offset;
+  same->stored = image->stored;
+  if (image->fd >= 0 && (same->fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+    return err_errno(err, errno, "sharing an image");
+  if (image->base != NULL) S_TRY(share_layer(image, same, err));
+  if (same->fd >= 0) S_TRY(eng_image_map(same, false, err));
+  *out = MOVE(same);
+  return CAY_OK;
+}
+
 eng_image *eng_image_ref(eng_image *image) {
   atomic_fetch_add(&image->refs, 1);
   return image;
@@ -189,6 +220,7 @@ void eng_image_unref(eng_image *image) {
   if (image == NULL || atomic_fetch_sub(&image->refs, 1) > 1) return;
   if (image->master != NULL) (void)munmap((void *)(uintptr_t)image->master, image->len);
   if (image->fd >= 0) (void)close(image->fd);
+  eng_image_unref(image->source);
   eng_image_unref(image->base);
   eng_image_unref(atomic_load(&image->whole));
   mem_free(image->bits);

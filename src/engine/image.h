@@ -25,6 +25,10 @@ eng_image *eng_image_ref(eng_image *image);
 void eng_image_unref(eng_image *image); /* NULL is fine */
 OWNED_DEFINE(eng_image, eng_image_unref)
 
+/* The same state for another way of compiling the same bytes: one that counts fuel, or does not. It shares
+ * the file of the memory. CAY_UNSUPPORTED: `module` is of other bytes. */
+cay_status eng_image_for(eng_image *image, eng_module *module, eng_image **out, cay_error *err) CHECKED;
+
 eng_module *eng_image_module(const eng_image *image);  /* borrowed */
 uint64_t eng_image_memory_len(const eng_image *image); /* bytes of linear memory                 */
 uint64_t eng_image_stored_len(const eng_image *image); /* bytes that are not zero, in whole pages */

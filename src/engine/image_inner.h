@@ -21,6 +21,7 @@ struct eng_image {
   const uint8_t *master; /* the memory; NULL if len is 0. Read by eng_image_at */
   uint8_t *own;          /* the same, writable: the image of one instance (checkpoint.c). Else NULL */
 
+  eng_image *source;          /* whose file this is, too (eng_image_for); else NULL */
   eng_image *base;            /* a layer: pages without a bit are as in this one, which is none. Else NULL */
   uint64_t *bits;             /* a layer: its own pages */
   uint64_t not_zero;          /* a layer: bytes of all its pages that are not zero, the base's too */

@@ -91,7 +91,6 @@ static cay_status check(const cay_eval_options *o, cay_error *err) {
   if (utf8_valid_len(o->code.data, o->code.len) != o->code.len)
     return err_set(err, CAY_INVALID, "the code is not UTF-8 (at byte %zu)",
                    utf8_valid_len(o->code.data, o->code.len));
-  if (o->fuel != 0) return err_set(err, CAY_UNSUPPORTED, "fuel is not counted in sessions");
   if (o->trace != 0 && o->on_trace == NULL) return err_set(err, CAY_INVALID, "a trace needs on_trace");
   return CAY_OK;
 }
@@ -118,12 +117,14 @@ static cay_status evaluate(cay_session *s, evaluation *e, cay_value **out, cay_e
   const cay_eval_options *o = e->options;
   uint64_t version = s->grants_version;
   uint32_t limit = s->box->limits.wall_ms;
+  uint64_t fuel = s->box->limits.fuel;
   sb_request q = {
     .session = s,
     .op = TALK_EXECUTE,
     .fields = BUF_INIT(INT32_MAX),
     .input = o->input,
     .wall_ms = o->wall_ms != 0 && o->wall_ms < limit ? o->wall_ms : limit,
+    .fuel = o->fuel != 0 && (fuel == 0 || o->fuel < fuel) ? o->fuel : fuel,
     .output = on_output,
     .output_ctx = e,
     .event = o->trace != 0 ? on_event : NULL,
@@ -150,6 +151,8 @@ cay_status cay_session_eval(cay_session *s, const cay_eval_options *options, cay
   if (!sb_options_copy(&o, sizeof o, options))
     return err_set(err, CAY_INVALID, "evaluation options: from a newer version of session.h");
   S_TRY(check(&o, err));
+  if (o.fuel != 0 && s->fuel == NULL)
+    return err_set(err, CAY_UNSUPPORTED, "the session was not made to count fuel (count_fuel)");
   S_TRY(sb_session_take(s, err));
   uint64_t cap = s->box->limits.output;
   evaluation e = {

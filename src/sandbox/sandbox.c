@@ -123,6 +123,10 @@ void cay_sandbox_free(cay_sandbox *box) {
     k_kernel_free(box->kernel);
   }
   abi_linux_runner_free(box->runner);
+  for (sb_fuel *next; box->fuel != NULL; box->fuel = next) {
+    next = box->fuel->next;
+    mem_free(box->fuel);
+  }
   sb_env_free(&box->env);
   pthread_mutex_destroy(&box->env_mu);
   pthread_mutex_destroy(&box->runs_mu);

@@ -34,6 +34,11 @@ struct cay_engine {
   void *log_ctx;
 };
 
+typedef struct sb_fuel {
+  struct sb_fuel *next;
+  _Atomic uint64_t left;
+} sb_fuel;
+
 struct cay_sandbox {
   cay_engine *engine;
   abi_runner *runner;
@@ -44,6 +49,7 @@ struct cay_sandbox {
   pthread_mutex_t runs_mu;
   list runs; /* of sb_run: those whose processes may still write */
   list sessions;
+  sb_fuel *fuel; /* of the sessions that count it, also of those that are gone; freed with the sandbox */
   struct sb_grants *grants;
 };
 

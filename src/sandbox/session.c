@@ -2,6 +2,7 @@
 #include "sandbox/session.h"
 
 #include "base/alloc.h"
+#include "sandbox/guests.h"
 #include "sandbox/input.h"
 #include "sandbox/language.h"
 #include "sandbox/status.h"
@@ -147,6 +148,10 @@ static k_ret begin_job(sb_request *q) {
   job->on_stop_ctx = s;
   job->on_event = q->event;
   job->on_event_ctx = q->event_ctx;
+  if (s->fuel != NULL) {
+    atomic_store(s->fuel, q->fuel != 0 ? q->fuel : UINT64_MAX);
+    job->owner = s->fuel;
+  }
   k_ret r = k_job_attach(job, p);
   if (r >= 0 && q->input.len != 0) r = replace_input(p, q->input);
   if (r < 0) {
@@ -174,6 +179,7 @@ static void end_job(sb_request *q) {
   if (!q->returned) k_job_kill(job, q->stop != K_JOB_RUNNING ? q->stop : K_JOB_CANCELLED);
   k_job_unref(job);
   k_unlock(s->box->kernel);
+  if (q->fuel != 0) q->fuel_used = q->fuel - atomic_load(s->fuel);
 }
 
 /* A copy of an image knows neither its environment nor randomness of its own. */
@@ -364,16 +370,40 @@ static void discard(cay_sandbox *box, k_process *p) {
   k_unlock(box->kernel);
 }
 
+/* Processes that an evaluation left behind draw on it, too, also when the session is gone. */
+static cay_status count_fuel(cay_session *s, cay_error *err) {
+  sb_fuel *fuel = mem_zalloc(sizeof *fuel);
+  if (fuel == NULL) return err_no_memory(err);
+  pthread_mutex_lock(&s->box->runs_mu);
+  fuel->next = s->box->fuel;
+  s->box->fuel = fuel;
+  pthread_mutex_unlock(&s->box->runs_mu);
+  s->fuel = &fuel->left;
+  return CAY_OK;
+}
+
+/* What it begins as, in the code that counts fuel or in the other; a reference. */
+static cay_status choose_image(cay_session *s, const sb_language *language, const cay_image *given,
+                               eng_image **out, cay_error *err) {
+  cay_engine *engine = s->box->engine;
+  eng_image *image = given != NULL ? given->memory : NULL;
+  if (image == NULL) S_TRY(sb_language_boot(engine, language, &image, err));
+  k_image *program = sb_guest_image(engine, language->program);
+  if (program == NULL) return err_set(err, CAY_NOT_FOUND, "%s is not among the guests", language->program);
+  if (s->fuel == NULL) return eng_image_for(image, abi_linux_image_module(program), out, err);
+  OWNED(eng_module_unref) eng_module *counting = NULL;
+  S_TRY(abi_linux_image_counting(program, engine->wasm, &counting, err));
+  return eng_image_for(image, counting, out, err);
+}
+
 static cay_status start(cay_session *s, const cay_session_options *o, cay_error *err) {
   const sb_language *language = sb_language_find(o->language);
   s->fresh = true;
-  eng_image *image = NULL;
+  OWNED(eng_image_unref) eng_image *image = NULL;
   k_process *p = NULL;
   if (language == NULL) return err_set(err, CAY_NOT_FOUND, "no language is called %.40s", o->language);
-  if (o->image != NULL)
-    image = o->image->memory;
-  else
-    S_TRY(sb_language_boot(s->box->engine, language, &image, err));
+  if (o->count_fuel || s->box->limits.fuel != 0) S_TRY(count_fuel(s, err));
+  S_TRY(choose_image(s, language, o->image, &image, err));
   S_TRY(make_process(s, language, o, &p, err));
   cay_status status = abi_resident_new(s->box->runner, p, image, &s->resident, err);
   if (status != CAY_OK) {

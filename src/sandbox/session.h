@@ -20,11 +20,12 @@ struct cay_session {
   list in_box;
   abi_resident *resident;
   bool no_undo;
-  bool greeted;    /* it knows its environment and has randomness of its own */
-  bool fresh;      /* it began as an image: the environment is to be told as well */
-  uint32_t cells;  /* evaluations so far, for their names */
-  uint32_t served; /* requests so far */
-  bool unsaved;    /* what it is now is not yet what it would be put back to */
+  _Atomic uint64_t *fuel; /* what is left for the evaluation that runs; the sandbox's. NULL: not counted */
+  bool greeted;           /* it knows its environment and has randomness of its own */
+  bool fresh;             /* it began as an image: the environment is to be told as well */
+  uint32_t cells;         /* evaluations so far, for their names */
+  uint32_t served;        /* requests so far */
+  bool unsaved;           /* what it is now is not yet what it would be put back to */
   uint64_t grants_version;
 
   pthread_mutex_t mu;
@@ -54,6 +55,8 @@ typedef struct sb_request {
   buf fields;
   cay_slice input;
   uint32_t wall_ms;
+  uint64_t fuel; /* 0: not counted */
+  uint64_t fuel_used;
   k_output_fn *output;
   void *output_ctx;
   k_event_fn *event;

@@ -121,6 +121,7 @@ cay_status sb_value_new(const sb_request *q, const sb_gathered *from, cay_value 
     .detail = put(&at, detail, strlen(detail)),
     .trace_events = from->events,
     .wall_ns = (uint64_t)(q->end_ns - q->start_ns),
+    .fuel = q->fuel_used,
   };
   sb_usage(q->session->box, &v->public.usage);
   *out = &v->public;

@@ -115,6 +115,7 @@ typedef struct job {
   size_t code_len;
   cay_buf input, bytes; /* bytes: of a state */
   uint32_t wall_ms, trace, trace_max;
+  uint64_t fuel;
 } job;
 
 static void job_free(job *j) {
@@ -225,8 +226,8 @@ static cay_status evaluate(job *j, char **line, size_t *len, cay_error *err) {
   cay_value *value = NULL;
   cay_eval_options options =
       CAY_INIT(cay_eval_options, .code = { j->code, j->code_len }, .input = { j->input.data, j->input.len },
-               .wall_ms = j->wall_ms, .no_capture = j->stream, .trace = j->trace, .trace_max = j->trace_max,
-               .trace_filter = j->filter, .on_trace = on_trace, .trace_ctx = j);
+               .wall_ms = j->wall_ms, .fuel = j->fuel, .no_capture = j->stream, .trace = j->trace,
+               .trace_max = j->trace_max, .trace_filter = j->filter, .on_trace = on_trace, .trace_ctx = j);
   if (j->stream) {
     options.output = on_output;
     options.output_ctx = j;
@@ -340,6 +341,7 @@ static bool read_eval(call *c, job *j) {
   if (!param_text_len(c, "code", true, &code, &j->code_len) ||
       !param_text_len(c, "stdin", false, &input, &input_len) || !param_bool(c, "stream", &j->stream) ||
       !param_number(c, "timeoutMs", 1, UINT32_MAX - 1, &wall) ||
+      !param_number(c, "fuel", 1, UINT64_MAX / 2, &j->fuel) ||
       !param_text(c, "traceFilter", false, &filter) || !param_number(c, "traceMax", 1, 10000000, &most) ||
       !read_trace(c, j))
     return false;

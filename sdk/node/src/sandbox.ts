@@ -25,9 +25,9 @@ export class Env {
 }
 
 function createParams(options: CreateOptions): Params {
-  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, env, wasmDir } = options;
+  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, env, wasmDir } = options;
   const packages = options.packages?.map(hostPath);
-  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, env, wasmDir, packages }; // JSON leaves out undefined
+  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, env, wasmDir, packages }; // JSON leaves out undefined
 }
 
 async function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {

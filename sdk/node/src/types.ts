@@ -11,7 +11,7 @@ export function asBuffer(data: Data): Buffer {
   throw new TypeError(`data must be a string or bytes, not ${data === null ? "null" : typeof data}`);
 }
 
-export type End = "exit" | "signal" | "trap" | "time" | "cancelled";
+export type End = "exit" | "signal" | "trap" | "time" | "fuel" | "cancelled";
 
 export interface CreateOptions {
   /** Milliseconds for each command, unless it brings its own. Default 30,000. */
@@ -22,6 +22,8 @@ export interface CreateOptions {
   memoryLimitBytes?: number;
   /** Of each output stream of a command. Default 16 MiB. */
   outputLimitBytes?: number;
+  /** WebAssembly operations of a command or an evaluation; counting them makes code slower. Default: not counted. */
+  fuelLimit?: number;
   /** Processes at once. Default 64. */
   processLimit?: number;
   /** Variables of all commands. */

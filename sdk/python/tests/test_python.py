@@ -264,3 +264,13 @@ def test_asyncio():
             await copy.close()
 
     asyncio.run(main())
+
+
+def test_fuel():
+    with Sandbox(fuel_limit=300_000_000) as sandbox:
+        sandbox.python.run("x = 1")
+        result = sandbox.python.run("x = 2\nwhile True: pass")
+        assert (result.outcome, result.end, result.undone) == ("stopped", "fuel", True)
+        assert sandbox.python.run("x").value == 1
+        done = sandbox.commands.run("while :; do :; done")
+        assert (done.end, done.exit_code) == ("fuel", 124)

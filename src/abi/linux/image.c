@@ -250,3 +250,7 @@ cay_status abi_image_counted(k_image *image, eng_engine *engine, k_kernel *kerne
   *out = counted;
   return CAY_OK;
 }
+
+cay_status abi_linux_image_counting(k_image *image, eng_engine *engine, eng_module **out, cay_error *err) {
+  return abi_image_counted(image, engine, NULL, NULL, out, err);
+}

@@ -325,9 +325,10 @@ static void drop_later(abi_runner *runner, eng_instance *instance) {
 cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *err) {
   abi_machine *m = r->m;
   const abi_machine before = *m;
-  if (eng_image_module(image) != eng_instance_module(before.instance))
+  OWNED(eng_image_unref) eng_image *fit = NULL;
+  if (eng_image_for(image, eng_instance_module(before.instance), &fit, NULL) == CAY_UNSUPPORTED)
     return err_set(err, CAY_INVALID, "the image is one of another program");
-  cay_status status = abi_instance_from(m, image, err);
+  cay_status status = fit != NULL ? abi_instance_from(m, fit, err) : err_no_memory(err);
   if (status == CAY_OK) status = find_functions(r, err);
   if (status == CAY_OK) {
     drop_later(m->runner, before.instance);

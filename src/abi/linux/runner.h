@@ -72,6 +72,11 @@ k_image *abi_linux_image_ref(k_image *image);
 void abi_linux_image_unref(k_image *image);               /* NULL is fine */
 eng_module *abi_linux_image_module(const k_image *image); /* borrowed */
 
+/* A new reference on its module compiled so that fuel is counted, which takes seconds the first time.
+ * CAY_UNSUPPORTED: its bytes are gone. */
+cay_status abi_linux_image_counting(k_image *image, eng_engine *engine, eng_module **out,
+                                    cay_error *err) CHECKED;
+
 /* Processes of this program begin as this image, in its function `cay_main` of type :i (resident.h). Once,
  * before it is used. CAY_INVALID: an image of another module. */
 struct eng_image;

@@ -651,3 +651,92 @@ TEST(a_session_without_undo_is_over_when_it_is_ended) {
             CAY_NOT_FOUND);
   cay_sandbox_free(box);
 }
+
+/* ---- fuel ---- */
+
+static cay_value *eval_fuel(cay_session *s, const char *code, uint64_t fuel) {
+  cay_value *v = NULL;
+  cay_error err = { 0 };
+  cay_eval_options o = CAY_INIT(cay_eval_options, .code = { code, strlen(code) }, .fuel = fuel);
+  if (cay_session_eval(s, &o, &v, &err) != CAY_OK) EXPECT_TEXT(err.message, "a value");
+  return v;
+}
+
+TEST(fuel_ends_an_evaluation_and_undoes_it) {
+  cay_sandbox *box = box_new();
+  cay_session *s = NULL;
+  cay_error err = { 0 };
+  if (cay_session_new(box, &CAY_INIT(cay_session_options, .count_fuel = true), &s, &err) != CAY_OK)
+    EXPECT_TEXT(err.message, "a session");
+  expect_repr(s, "x = 1", "");
+  cay_value *v = eval_fuel(s, "x = 2\nwhile True: pass", 20000000);
+  EXPECT_EQ(v->outcome, CAY_OUTCOME_STOPPED);
+  EXPECT_EQ(v->end, CAY_END_FUEL);
+  EXPECT(v->undone);
+  EXPECT_EQ(v->fuel, 20000000);
+  cay_value_free(v);
+  expect_repr(s, "x", "1");
+  uint64_t used[2];
+  for (int i = 0; i < 2; i++) { /* what is the same costs the same, but for hashes and caches */
+    v = eval_fuel(s, "sum(range(100000))", 1000000000);
+    EXPECT_EQ(v->outcome, CAY_OUTCOME_VALUE);
+    used[i] = v->fuel;
+    cay_value_free(v);
+  }
+  EXPECT(used[0] > 1000000 && used[1] > used[0] / 2 && used[1] < used[0] * 2);
+  v = eval_ms(s, "while True: pass", 50); /* the clock goes on */
+  EXPECT_EQ(v->end, CAY_END_TIME);
+  cay_value_free(v);
+  expect_repr(s, "x", "1");
+  cay_session_free(s);
+  cay_sandbox_free(box);
+}
+
+TEST(processes_of_an_evaluation_draw_on_its_fuel) {
+  cay_limits limits = CAY_INIT(cay_limits, .fuel = 500000000);
+  cay_sandbox *box = NULL;
+  cay_error err = { 0 };
+  EXPECT_EQ(cay_sandbox_new(box_engine(), &CAY_INIT(cay_sandbox_options, .limits = &limits), &box, &err),
+            CAY_OK);
+  cay_session *s = session(box);
+  cay_value *v = eval_fuel(s, "import subprocess\nsubprocess.run(['sh', '-c', 'while :; do :; done'])", 0);
+  EXPECT_EQ(v->outcome, CAY_OUTCOME_STOPPED);
+  EXPECT_EQ(v->end, CAY_END_FUEL);
+  cay_value_free(v);
+  v = eval_fuel(s, "import subprocess\nsubprocess.Popen(['sh', '-c', 'while :; do :; done']).pid > 1", 0);
+  EXPECT(v->outcome == CAY_OUTCOME_VALUE || v->end == CAY_END_FUEL);
+  cay_value_free(v);
+  cay_session_free(s); /* what it left behind goes on, and draws on what is not freed */
+  usleep(20000);
+  cay_sandbox_free(box);
+}
+
+TEST(fuel_is_counted_only_when_the_session_was_made_so) {
+  cay_sandbox *box = box_new();
+  cay_session *s = session(box), *counting = NULL;
+  cay_error err = { 0 };
+  cay_value *v = NULL;
+  cay_eval_options o = CAY_INIT(cay_eval_options, .code = { "1", 1 }, .fuel = 1000);
+  EXPECT_EQ(cay_session_eval(s, &o, &v, &err), CAY_UNSUPPORTED);
+  expect_repr(s, "g = (n * n for n in range(9)); next(g); next(g)", "1");
+  cay_image *image = NULL;
+  EXPECT_EQ(cay_session_freeze(s, &image, &err), CAY_OK);
+  cay_session_options counted = CAY_INIT(cay_session_options, .image = image, .count_fuel = true);
+  if (cay_session_new(box, &counted, &counting, &err) != CAY_OK) EXPECT_TEXT(err.message, "a session");
+  expect_repr(counting, "next(g)", "4"); /* an image of the one is one of the other */
+  EXPECT_EQ(cay_session_restore(counting, image, &err), CAY_OK);
+  v = eval_fuel(counting, "next(g)", 100000000);
+  EXPECT_TEXT((const char *)v->repr.data, "4");
+  EXPECT(v->fuel > 0);
+  cay_value_free(v);
+  cay_image *back = NULL;
+  EXPECT_EQ(cay_session_freeze(counting, &back, &err), CAY_OK);
+  cay_session_free(counting);
+  EXPECT_EQ(cay_session_restore(s, back, &err), CAY_OK);
+  expect_repr(s, "next(g)", "9");
+  cay_image_free(image);
+  cay_image_free(back);
+  expect_repr(s, "next(g)", "16");
+  cay_session_free(s);
+  cay_sandbox_free(box);
+}
