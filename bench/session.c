@@ -1,14 +1,16 @@
-/* session.c - what a program that uses libcay pays for Python.
+/* session.c - what a program that uses libcay pays for Python: `session WHAT [COUNT]`, a figure a line.
  *
- *   session new COUNT       microseconds for a new sandbox, print(1) in a session of it, and its end: a line
- * each session eval COUNT      microseconds for `x += 1` in a session that is there; the embedder does
- * something else for 50 microseconds in between session loop COUNT      the same one after the other session
- * callback COUNT  microseconds for a callback that is answered at once, awaited in a loop of COUNT session
- * gather          milliseconds for 100 callbacks that each take 10 ms session freeze          milliseconds
- * for an image of a session with a list of a million integers session restore         milliseconds for going
- * back to it session fork            milliseconds for a copy of a session that holds 50 MB, once it is at
- * rest session idle COUNT      private bytes for each of COUNT sessions after one evaluation session stop
- * milliseconds beyond 100 ms until `while True: pass` has ended                       */
+ * - new: microseconds for a new sandbox, print(1) in a session of it, and its end
+ * - eval: microseconds for `x += 1` in a session that is there; the embedder does something else for 50
+ *   microseconds in between
+ * - loop: the same, one after the other
+ * - callback: microseconds for a callback that is answered at once, awaited in a loop
+ * - gather: milliseconds for 100 callbacks that each take 10 ms
+ * - freeze: milliseconds for an image of a session with a list of a million integers
+ * - restore: milliseconds for going back to it
+ * - fork: milliseconds for a copy of a session that holds 50 MB, once it is at rest
+ * - idle: private bytes for each of COUNT sessions after one evaluation
+ * - stop: milliseconds beyond 100 ms until `while True: pass` has ended */
 #include "bench.h"
 
 #include <cay/session.h>

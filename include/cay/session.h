@@ -21,8 +21,7 @@
 extern "C" {
 #endif
 
-/* ---------------------------------------------------------------------------------- what a guest may ask
- * ---- */
+/* ---------------------------------------------------------------- what a guest may ask ---- */
 
 /* A question of a guest that waits for an answer. Whoever receives it answers it exactly once, now or later
  * and from any thread, also after the sandbox is gone: then the answer goes nowhere. */
@@ -55,8 +54,7 @@ CAY_CHECK CAY_API cay_status cay_grant(cay_sandbox *box, const cay_grant_options
 /* [any time] Questions that wait are still answered. CAY_NOT_FOUND. */
 CAY_CHECK CAY_API cay_status cay_revoke(cay_sandbox *box, const char *name, cay_error *err);
 
-/* ------------------------------------------------------------------------------------------------ session
- * ---- */
+/* ---------------------------------------------------------------- session ---- */
 
 typedef struct cay_session cay_session;
 typedef struct cay_image cay_image;
@@ -156,8 +154,7 @@ CAY_CHECK CAY_API cay_status cay_session_save_state(cay_session *session, cay_bu
 CAY_CHECK CAY_API cay_status cay_session_load_state(cay_session *session, cay_slice bytes, cay_error *err);
 CAY_CHECK CAY_API cay_status cay_session_clear_state(cay_session *session, cay_error *err);
 
-/* -------------------------------------------------------------------------------------------------- image
- * ---- */
+/* ---------------------------------------------------------------- image ---- */
 
 /* A session as a value: everything in its memory. Immutable, counted by its holders. Files that are open in
  * the session are found open again if they are still there by name; grants, mounts and limits are never

@@ -53,8 +53,7 @@ CAY_CHECK CAY_API cay_status cay_tools_open(const cay_tools_options *options, ca
                                             cay_error *err);
 CAY_API void cay_tools_free(cay_tools *tools); /* no call may be under way */
 
-/* ------------------------------------------------------------------------------------------------- calls
- * ---- */
+/* ---------------------------------------------------------------- calls ---- */
 
 typedef struct cay_tool_call_options {
   size_t size;
@@ -78,8 +77,7 @@ CAY_CHECK CAY_API cay_status cay_tool_call(cay_tools *tools, const char *name, c
                                            cay_error *err);
 CAY_API void cay_tool_result_free(cay_tool_result *result);
 
-/* --------------------------------------------------------------------------------------------- which tools
- * ---- */
+/* ---------------------------------------------------------------- which tools ---- */
 
 typedef struct cay_tool_verdict {
   const char *code; /* "ok", or why the module is refused; static */
@@ -104,8 +102,7 @@ typedef bool cay_tool_fn(void *ctx, const cay_tool *tool); /* false stops */
 /* Every tool that the configuration names, and every one in wasm/, by name. */
 CAY_CHECK CAY_API cay_status cay_tools_list(cay_tools *tools, cay_tool_fn *each, void *ctx, cay_error *err);
 
-/* ----------------------------------------------------------------------------------------------- what is due
- * ---- */
+/* ---------------------------------------------------------------- what is due ---- */
 
 /* Borrowed until the callback returns. */
 typedef struct cay_tool_event {
@@ -126,8 +123,7 @@ CAY_CHECK CAY_API cay_status cay_tools_due(cay_tools *tools, cay_tool_due_fn *ea
 /* When cay_tools_due has something to do next, in seconds since 1970, which may be past; INT64_MAX: never. */
 CAY_CHECK CAY_API cay_status cay_tools_next_due(cay_tools *tools, int64_t *next, cay_error *err);
 
-/* ----------------------------------------------------------------------------------------------------- audit
- * ---- */
+/* ---------------------------------------------------------------- audit ---- */
 
 typedef struct cay_tool_audit_report {
   uint64_t records, first, last; /* numbers of the first and the last */
