@@ -14,7 +14,8 @@
 enum {
   GRACE_MS = 50, /* between the exception and force */
   POKE_MS = 1,
-  DOZE_MS = 20,      /* then a thread leaves a session that nobody asks */
+  DOZE_MS = 20, /* then a thread leaves a session that nobody asks */
+  LONG_RUN_NS = 2000000,
   LINGER_NS = 50000, /* a thread that has answered, and one that waits for an answer, look so long before they
                         sleep: waking up costs about as much as a small evaluation */
 };
@@ -261,7 +262,8 @@ static bool save(cay_session *s) {
 }
 
 /* The caller has its answer before the checkpoint is made. Many sessions are asked once: the first checkpoint
- * is made when there is a second request. */
+ * is made when there is a second request. After a long evaluation, too: it may have written much, and who
+ * restores an image or frees the session next shall not wait for a copy that nobody needs. */
 static void handle(sb_request *q) {
   cay_session *s = q->session;
   bool usable = !s->unsaved || save(s);
@@ -270,10 +272,11 @@ static void handle(sb_request *q) {
   else
     q->status = err_set(&q->err, CAY_INTERNAL, "the session cannot be saved any more");
   bool returned = !usable || q->returned;
+  int64_t run_ns = q->end_ns - q->start_ns; /* `q` is gone soon */
   if (!returned) usable = put_back(q);
   tell(q);
   if (usable && returned && !s->no_undo) {
-    s->unsaved = s->served++ == 0;
+    s->unsaved = s->served++ == 0 || run_ns > LONG_RUN_NS;
     usable = s->unsaved || save(s);
   }
   set_state(s, usable ? SB_IDLE : SB_BROKEN);
