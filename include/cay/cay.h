@@ -176,7 +176,15 @@ typedef struct cay_run_options {
   uint64_t fuel;           /* likewise                                    */
   cay_output_fn *output;   /* NULL: only captured                         */
   void *output_ctx;
+  bool tty;                    /* the three streams are a terminal: see below */
+  uint16_t tty_rows, tty_cols; /* 0: 24, 80                               */
 } cay_run_options;
+
+/* With `tty` the program leads a session on a pseudo-terminal, as in a window: lines are edited and echoed,
+ * Ctrl-C is a signal, bash has job control, TERM is "xterm" unless `env` says otherwise. Input is what is
+ * typed, up to 64 KiB before the program reads; output, the echo included, is all of descriptor 1 and comes
+ * on a thread of the library. What it has of escape sequences is the guest's: nobody should show it who would
+ * not show a hostile file. When the program ends, the terminal is hung up. */
 
 /* The whole story of one run. Fields stay valid until cay_result_free. */
 typedef struct cay_result {
@@ -212,6 +220,10 @@ CAY_CHECK CAY_API cay_status cay_spawn(cay_sandbox *box, const cay_run_options *
  * CAY_INVALID: input was not left open. */
 CAY_CHECK CAY_API cay_status cay_process_write(cay_process *process, cay_slice bytes, cay_error *err);
 CAY_API void cay_process_close_input(cay_process *process); /* [any time] end of file */
+/* [any time] The window of its terminal has this size; the program gets SIGWINCH. CAY_INVALID: it has none.
+ */
+CAY_CHECK CAY_API cay_status cay_process_resize(cay_process *process, uint16_t rows, uint16_t cols,
+                                                cay_error *err);
 CAY_API void cay_process_signal(cay_process *process,
                                 int signal);         /* [any time] to its process group; gone: no effect */
 CAY_API void cay_process_kill(cay_process *process); /* [any time] it and all it started: CAY_END_CANCELLED */

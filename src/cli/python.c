@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool is_file(const char *path) {
   struct stat st;
@@ -25,8 +26,8 @@ static int python_options(int argc, char **argv) {
 
 /* "run" OPTIONS ["--in" SCRIPT] "--" "python3" WORDS, the script by the name that its copy has. */
 static int run_words(int argc, char **argv, int options) {
-  char run[] = "run", in[] = "--in", end[] = "--", python[] = "python3";
-  char **words = calloc((size_t)argc + 6, sizeof *words);
+  char tty[] = "--tty", run[] = "run", in[] = "--in", end[] = "--", python[] = "python3";
+  char **words = calloc((size_t)argc + 7, sizeof *words);
   if (words == NULL) {
     say("out of memory");
     return EXIT_CAY;
@@ -34,6 +35,7 @@ static int run_words(int argc, char **argv, int options) {
   int count = 0, script = options + python_options(argc - options, argv + options);
   words[count++] = run;
   for (int i = 0; i < options; i++) words[count++] = argv[i];
+  if (script == argc && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) words[count++] = tty; /* to talk to */
   bool copied = script < argc && argv[script][0] != '-' && is_file(argv[script]);
   if (copied) {
     words[count++] = in;

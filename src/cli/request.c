@@ -30,7 +30,7 @@ static const struct option long_options[] = {
 };
 
 /* '+': the first word that is no option ends them, so that `cay run ls -l` needs no "--". */
-static const char short_options[] = "+:e:C:t:qh";
+static const char short_options[] = "+:e:C:t:Tqh";
 
 /* The option that getopt_long answered. One without a letter gets a case that never comes. */
 static int long_id(int answer) {
@@ -167,12 +167,13 @@ static cay_status apply(request *r, int id, const char *value, cay_error *why) {
   case OPTION_WHEEL: return add_word(&r->packages, &r->package_count, strdup(value), why);
   case OPTION_ENV: return add_env(r, value, why);
   case OPTION_CWD: return set_cwd(r, value, why);
-  case OPTION_TIMEOUT: return set_timeout(value, &r->limits, why);
+  case OPTION_TIMEOUT: r->timed = true; return set_timeout(value, &r->limits, why);
   case OPTION_MEMORY: return set_size("memory", value, &r->limits.memory, why);
   case OPTION_DISK: return set_size("disk", value, &r->limits.disk, why);
   case OPTION_PROCS: return set_procs(value, &r->limits, why);
   case OPTION_FUEL: return set_count("fuel", value, UINT64_MAX, &r->limits.fuel, why);
   case OPTION_CAPTURE: return set_size("capture", value, &r->limits.output, why);
+  case OPTION_TTY: r->tty = true; return CAY_OK;
   case OPTION_JSON: r->json = true; return CAY_OK;
   case OPTION_STRACE: r->strace = true; return CAY_OK;
   case OPTION_STATS: r->stats = true; return CAY_OK;
@@ -219,6 +220,9 @@ cay_status request_parse(request *r, int argc, char **argv, cay_error *why) {
   cay_status s = set_cwd(r, ".", why);
   if (s == CAY_OK) s = parse_options(r, argc, argv, why);
   if (s != CAY_OK || r->help) return s;
+  if (r->tty && r->json)
+    return fail(why, CAY_INVALID, "--json keeps the output, --tty shows it: give one of them");
+  if (r->tty && !r->timed) r->limits.wall_ms = UINT32_MAX; /* somebody sits there */
   if (r->word_count == 0)
     return fail(why, CAY_INVALID, "nothing to run; for example: cay run 'ls / | wc -l'");
   return CAY_OK;
@@ -239,7 +243,7 @@ static int option_words(const char *word) {
     if (o == NULL) return 0;
     return o->has_arg == required_argument && strchr(word, '=') == NULL ? 2 : 1;
   }
-  if (word[0] != '-' || word[1] == '\0' || strchr("eCtqh", word[1]) == NULL) return 0;
+  if (word[0] != '-' || word[1] == '\0' || strchr("eCtTqh", word[1]) == NULL) return 0;
   return strchr("eCt", word[1]) != NULL && word[2] == '\0' ? 2 : 1;
 }
 

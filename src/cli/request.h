@@ -23,7 +23,8 @@ typedef struct request {
   size_t env_count, package_count;
   char *cwd; /* absolute */
   cay_limits limits;
-  bool json, strace, stats, quiet, help;
+  bool json, strace, stats, quiet, help, tty;
+  bool timed; /* --timeout was given */
 } request;
 
 /* Reads the words behind "run" (argv[0] is not looked at). CAY_INVALID: *why is what to tell the person, and

@@ -9,11 +9,13 @@
 #include "cli/request.h"
 #include "cli/say.h"
 #include "cli/stop.h"
+#include "cli/terminal.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -139,17 +141,38 @@ static int failed_to_start(cay_sandbox *box, const request *r, const cay_error *
   return code;
 }
 
-static cay_status spawn(cay_sandbox *box, const request *r, sink *out, cay_process **process,
-                        cay_error *err) {
+/* What draws in its terminal has to know ours. --env goes before. */
+static const char *own_term(const request *r) {
+  const char *term = getenv("TERM");
+  for (size_t i = 0; i < r->env_count; i++)
+    if (strncmp(r->env[i], "TERM=", 5) == 0) return r->env[i] + 5;
+  return term;
+}
+
+static char *term_variable(const request *r) {
+  const char *term = own_term(r);
+  char *text = NULL;
+  return term != NULL && asprintf(&text, "TERM=%s", term) >= 0 ? text : NULL;
+}
+
+static cay_status spawn(cay_sandbox *box, const request *r, const terminal *tty, sink *out,
+                        cay_process **process, cay_error *err) {
   cay_run_options options = { .size = sizeof options,
                               .cwd = r->cwd,
                               .input_open = true,
                               .no_capture = !r->json,
                               .output = r->json ? NULL : on_output,
                               .output_ctx = out };
-  char *line = NULL;
+  char *line = NULL, *term = tty != NULL ? term_variable(r) : NULL;
+  const char *const env[] = { term, NULL };
+  options.env = env;
+  options.tty = tty != NULL;
+  if (tty != NULL) terminal_size(tty, &options.tty_rows, &options.tty_cols);
   if (module_is_file(r->words[0])) {
-    if (!module_load(r->words[0], &options.module)) return CAY_IO;
+    if (!module_load(r->words[0], &options.module)) {
+      free(term);
+      return CAY_IO;
+    }
     options.argv = (const char *const *)r->words;
   } else if (r->exact) {
     options.argv = (const char *const *)r->words;
@@ -158,6 +181,7 @@ static cay_status spawn(cay_sandbox *box, const request *r, sink *out, cay_proce
   }
   cay_status s = cay_spawn(box, &options, process, err);
   free(line);
+  free(term);
   free((void *)options.module.data);
   return s;
 }
@@ -193,17 +217,19 @@ static bool copy_all_out(cay_sandbox *box, const request *r) {
   return complete;
 }
 
-static int run_process(cay_sandbox *box, const request *r, stop *stopper, sink *out) {
+static int run_process(cay_sandbox *box, const request *r, stop *stopper, terminal *tty, sink *out) {
   cay_process *process = NULL;
   cay_result *result = NULL;
   cay_error err = { 0 };
-  cay_status s = spawn(box, r, out, &process, &err);
+  cay_status s = spawn(box, r, tty, out, &process, &err);
   if (s != CAY_OK) return err.status == CAY_OK ? EXIT_CAY : failed_to_start(box, r, &err);
 
   stop_aim(stopper, box, process);
+  if (tty != NULL) terminal_lend(tty, process);
   input *in = input_start(STDIN_FILENO, process);
   if (in == NULL) cay_process_close_input(process);
   s = cay_process_wait(process, -1, &result, &err);
+  if (tty != NULL) terminal_lend(tty, NULL);
   stop_aim(stopper, NULL, NULL);
   cay_sandbox_interrupt(box); /* what it left running: nobody will see it, and it may hold the input */
   input_stop(in);
@@ -230,13 +256,20 @@ static int run_request(const request *r) {
     say("cannot start: %s", strerror(errno));
     return code;
   }
+  terminal *tty = NULL;
+  if (r->tty && (tty = terminal_new()) == NULL) {
+    say("cannot start: %s", strerror(errno));
+    stop_free(stopper);
+    return code;
+  }
   (void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead */
   cay_engine *engine = engine_open();
   cay_sandbox *box = engine != NULL ? make_sandbox(engine, r) : NULL;
   sink out = { .box = box };
-  if (box != NULL && prepare(box, r)) code = run_process(box, r, stopper, &out);
+  if (box != NULL && prepare(box, r)) code = run_process(box, r, stopper, tty, &out);
   cay_sandbox_free(box);
   cay_engine_free(engine);
+  terminal_free(tty);
   stop_free(stopper);
   return code;
 }

@@ -89,6 +89,7 @@ static k_ret sleep_on(k_process *p, k_file *f) {
 }
 
 static k_ret read_stream(k_process *p, k_file *f, void *buf, size_t len, uint32_t how) {
+  if (f->ops->read_by != NULL) return f->ops->read_by(p, f, buf, len, !may_sleep(p, f, how));
   for (;;) {
     k_ret r = f->ops->read(f, buf, len, 0);
     if (r != -K_EAGAIN || !may_sleep(p, f, how)) return r;
@@ -100,6 +101,7 @@ static k_ret read_stream(k_process *p, k_file *f, void *buf, size_t len, uint32_
 static k_ret write_stream(k_process *p, k_file *f, const void *buf, size_t len, uint32_t how) {
   size_t done = 0;
   k_ret r;
+  if (f->ops->admit_writer != NULL && p != NULL) K_TRY(f->ops->admit_writer(p, f));
   for (;;) {
     r = f->ops->write(f, (const char *)buf + done, len - done, 0);
     if (r > 0) done += (size_t)r;

@@ -1,8 +1,8 @@
 /* file.h - open file descriptions (open(2)) and the table of descriptors of a process.
  *
  * A k_file is what dup(2) and fork(2) share: position, status flags, and an object with operations. The
- * operations never block: they answer -K_EAGAIN, and k_file_read/write below sleep in wait.c on `queue` until
- * `ready` may have changed (unless O_NONBLOCK).
+ * operations never block (but the three of terminals): they answer -K_EAGAIN, and k_file_read/write below
+ * sleep in wait.c on `queue` until `ready` may have changed (unless O_NONBLOCK).
  *
  * Locks       all require kernel.mu; operations marked [host] may release and retake it. */
 #pragma once
@@ -61,7 +61,13 @@ typedef struct k_file_ops {
       void *ctx); /* [host] [ENOTDIR] entries after pos (0: from the start, "." and ".." included) */
   k_ret (*stat)(k_file *f, k_stat *out); /* NULL: the inode's */
   k_ret (*ioctl)(k_file *f, uint32_t request, void *arg,
-                 size_t len);   /* [ENOTTY] arg: a copy in and out of the fixed-size argument */
+                 size_t len); /* [ENOTTY] arg: a copy in and out of the fixed-size argument */
+  /* Of terminals, where it matters who asks. All may be NULL. */
+  k_ret (*read_by)(k_process *p, k_file *f, void *buf, size_t len,
+                   bool now); /* instead of `read`: the whole call, sleeping unless `now` */
+  k_ret (*admit_writer)(k_process *p, k_file *f); /* before `write`; may sleep */
+  k_ret (*control)(k_process *p, k_file *f, uint32_t request, void *arg,
+                   size_t len); /* instead of `ioctl`; may sleep */
   k_ret (*fsync)(k_file *f);    /* [host] NULL: nothing to do, 0 */
   uint32_t (*ready)(k_file *f); /* K_POLL* that hold now; NULL: always IN | OUT */
   k_waitq *(*queue)(k_file *f); /* woken when `ready` may have changed; NULL: never changes */

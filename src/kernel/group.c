@@ -8,7 +8,7 @@ bool k_group_exists(k_kernel *k, int32_t pgid) {
   return false;
 }
 
-static bool group_is_in_session(k_kernel *k, int32_t pgid, int32_t sid) {
+bool k_group_is_in_session(k_kernel *k, int32_t pgid, int32_t sid) {
   LIST_EACH (p, &k->processes, k_process, in_kernel) {
     if (p->pgid == pgid && p->sid == sid) return true;
   }
@@ -36,7 +36,7 @@ k_ret k_setpgid(k_process *p, int32_t pid, int32_t pgid) {
   if (pgid == 0) pgid = target->pid;
   k_ret why;
   if (!may_be_moved(p, target, &why)) return why;
-  if (pgid != target->pid && !group_is_in_session(p->kernel, pgid, p->sid)) return -K_EPERM;
+  if (pgid != target->pid && !k_group_is_in_session(p->kernel, pgid, p->sid)) return -K_EPERM;
   target->pgid = pgid;
   return 0;
 }
@@ -54,6 +54,7 @@ k_ret k_getsid(k_process *p, int32_t pid) {
 k_ret k_setsid(k_process *p) {
   if (k_group_exists(p->kernel, p->pid)) return -K_EPERM;
   p->sid = p->pgid = p->pid;
+  p->has_no_tty = false;
   return p->sid;
 }
 

@@ -17,6 +17,7 @@ bool k_parent_reaps_itself(const k_process *parent); /* SIGCHLD ignored or SA_NO
 
 /* group.c */
 bool k_group_exists(k_kernel *k, int32_t pgid);
+bool k_group_is_in_session(k_kernel *k, int32_t pgid, int32_t sid);
 bool k_group_is_orphaned(k_kernel *k, int32_t pgid, const k_process *leaving);
 /* `p` is about to leave its group, or to lose `parent`: a stopped group that nobody can continue gets SIGHUP
  * and SIGCONT. */

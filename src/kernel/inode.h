@@ -59,7 +59,10 @@ typedef struct k_inode_ops {
   k_ret (*stat)(k_inode *inode, k_stat *out);           /* [host] required */
   k_ret (*setattr)(k_inode *inode, const k_attr *attr); /* [host] [EPERM]  */
   k_ret (*open)(k_inode *inode, uint32_t flags,
-                k_file **out);                              /* [host] [ENXIO] O_TRUNC was done by setattr */
+                k_file **out); /* [host] [ENXIO] O_TRUNC was done by setattr */
+  k_ret (*open_by)(k_inode *inode, k_process *p, uint32_t flags,
+                   k_file **out); /* instead of `open`, where it matters who opens (NULL: the embedder);
+                                     flags may hold K_O_NOCTTY */
   k_ret (*readlink)(k_inode *inode, char *buf, size_t cap); /* [host] [EINVAL] length, cut at cap */
   /* A link that leads to an object directly, whatever its text says (/proc/self/fd/3): the inode, referenced.
    */

@@ -37,9 +37,12 @@ static void scatter(const k_iov *iov, size_t count, const uint8_t *from, size_t 
 /* Messages come and go whole. */
 static bool has_messages(const k_file *f) { return k_is_socket(f) && k_socket_type(f) != K_SOCK_STREAM; }
 
+/* A read of these is one thing: a message, a line of a terminal. */
+static bool is_read_whole(const k_file *f) { return has_messages(f) || f->ops->read_by != NULL; }
+
 /* ---- reading: only the first part may sleep ---- */
 
-static k_ret read_message(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total) {
+static k_ret read_whole(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total) {
   if (total > MESSAGE_MAX) total = MESSAGE_MAX;
   uint8_t *whole = mem_alloc(total);
   if (whole == NULL) return -K_ENOMEM;
@@ -54,7 +57,7 @@ k_ret k_file_readv(k_process *p, k_file *f, const k_iov *iov, size_t count, int6
   if (pos < -1) return -K_EINVAL;
   K_TRY(total_len(iov, count, &total));
   K_TRY(k_file_may_read(f));
-  if (has_messages(f)) return read_message(p, f, iov, count, total);
+  if (is_read_whole(f)) return read_whole(p, f, iov, count, total);
   for (size_t i = 0; i < count; i++) {
     if (iov[i].len == 0) continue;
     int64_t at = pos < 0 ? -1 : pos + (int64_t)done;

@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "kernel/inner.h"
 #include "kernel/pipe.h"
+#include "kernel/tty.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- life ---- */
@@ -30,14 +32,17 @@ k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out)
   return 0;
 }
 
-static k_job *job_ref(k_job *job) {
+k_job *k_job_ref(k_job *job) {
   job->refs++;
   return job;
 }
 
 void k_job_unref(k_job *job) {
   if (job == NULL || --job->refs > 0) return;
-  k_job_close_input(job);
+  k_file *input = job->input;
+  job->input = NULL;
+  k_file_unref(input);
+  k_tty_unref(job->tty);
   if (job->has_deadline) {
     /* Its callback takes kernel.mu. Nobody else can find the job any more. */
     k_unlock(job->kernel);
@@ -48,7 +53,7 @@ void k_job_unref(k_job *job) {
 }
 
 void k_job_entered(k_job *job, k_process *p) {
-  p->job = job_ref(job);
+  p->job = k_job_ref(job);
   job->alive++;
   if (job->pid == 0) job->pid = p->pid;
   if (job->stop != K_JOB_RUNNING) k_process_end(p, K_SIGKILL);
@@ -63,8 +68,10 @@ void k_job_left(k_process *p, bool ran) {
     if (ran) {
       job->ended = true;
       job->exit_status = p->exit_status;
+      if (job->tty != NULL) k_tty_hang_up(job->tty);
     } else {
       job->pid = 0;
+      if (job->tty != NULL) k_tty_hang_up(job->tty);
     }
   }
   k_wake(&job->changed);
@@ -92,14 +99,16 @@ k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) {
   return alarm_arm(job->kernel->alarms, &job->deadline, deadline_ns, NULL) == CAY_OK ? 0 : -K_ENOMEM;
 }
 
+static bool is_over(const k_job *job) { return job->ended && (job->tty == NULL || job->shown); }
+
 k_ret k_job_wait(k_job *job, int64_t deadline_ns) {
   k_sleeper sleeper;
   K_TRY(k_sleeper_init(&sleeper, job->kernel, NULL));
   k_waitq *queue = &job->changed;
   k_ret r = 0;
-  while (!job->ended && r >= 0) r = k_sleep(&sleeper, &queue, 1, deadline_ns);
+  while (!is_over(job) && r >= 0) r = k_sleep(&sleeper, &queue, 1, deadline_ns);
   k_sleeper_destroy(&sleeper);
-  return job->ended ? 0 : r;
+  return is_over(job) ? 0 : r;
 }
 
 /* ---- output ---- */
@@ -167,8 +176,21 @@ static k_ret open_output(k_job *job, int fd, k_file **out) {
     mem_free(o);
     return r;
   }
-  job_ref(job);
+  k_job_ref(job);
   return 0;
+}
+
+static void wait_for_output(k_job *job) {
+  k_sleeper sleeper;
+  if (k_sleeper_init(&sleeper, job->kernel, NULL) < 0) return; /* cannot: it takes no memory */
+  k_waitq *queue = &job->output_free;
+  while (job->output_busy) (void)!k_sleep(&sleeper, &queue, 1, K_FOREVER);
+  k_sleeper_destroy(&sleeper);
+}
+
+void k_job_mute(k_job *job) {
+  job->output = NULL;
+  wait_for_output(job);
 }
 
 /* ---- input ---- */
@@ -218,12 +240,17 @@ k_ret k_job_stdio(k_job *job, k_process *p, bool input_open) {
   return 0;
 }
 
+static bool is_hung_up(const k_file *f) {
+  const k_tty *t = k_tty_of(f);
+  return t != NULL && (t->hangups != 0 || t->input_ended);
+}
+
 /* The file is held while this sleeps: another thread may close the input meanwhile. */
 static k_ret write_input(k_sleeper *sleeper, k_file *f, const void *data, size_t len, int64_t deadline_ns) {
   size_t done = 0;
   k_waitq *queue = f->ops->queue(f);
   while (done < len) {
-    k_ret r = k_file_write(NULL, f, (const char *)data + done, len - done);
+    k_ret r = is_hung_up(f) ? -K_EPIPE : k_file_write(NULL, f, (const char *)data + done, len - done);
     if (r > 0) done += (size_t)r;
     if (r == -K_EAGAIN) r = k_sleep(sleeper, &queue, 1, deadline_ns);
     if (r == -K_ETIMEDOUT) break;
@@ -244,9 +271,81 @@ k_ret k_job_write(k_job *job, const void *data, size_t len, int64_t deadline_ns)
 }
 
 void k_job_close_input(k_job *job) {
+  if (job->tty != NULL) {
+    job->tty->input_ended = true;
+    k_tty_changed(job->tty);
+    return;
+  }
   k_file *f = job->input;
   job->input = NULL;
   k_file_unref(f);
+}
+
+/* ---- a terminal ---- */
+
+static k_ret make_terminal(k_job *job) {
+  k_file *master = NULL;
+  K_TRY(k_tty_new(job->kernel, NULL, 0, &master));
+  k_tty *t = k_tty_ref(k_tty_of(master));
+  t->locked = false;
+  t->line.t.iflag |= K_IUTF8;
+  job->input = master;
+  job->tty = t;
+  return 0;
+}
+
+/* By its name where there is one, so that ttyname(3) finds it. */
+static k_ret open_slave(const k_job *job, k_process *p, k_file **out) {
+  char path[32];
+  snprintf(path, sizeof path, "/dev/pts/%u", job->tty->number);
+  if (vfs_open(&p->view, NULL, path, K_O_RDWR, 0, out) >= 0) return 0;
+  return k_tty_open(job->tty, p, NULL, K_O_RDWR, out);
+}
+
+k_ret k_job_terminal(k_job *job, k_process *p, k_winsize size) {
+  assert(job->tty == NULL && job->input == NULL);
+  K_TRY(make_terminal(job));
+  k_tty_resize(job->tty, size);
+  k_file *f = NULL;
+  k_ret r = open_slave(job, p, &f);
+  for (int fd = 0; fd <= 2 && r >= 0; fd++) r = put(p, fd, 0, k_file_ref(f));
+  k_file_unref(f);
+  return r;
+}
+
+k_ret k_job_resize(k_job *job, k_winsize size) {
+  if (job->tty == NULL) return -K_ENOTTY;
+  k_tty_resize(job->tty, size);
+  return 0;
+}
+
+static void give_out(k_job *job, const void *data, size_t len) {
+  k_wake(&job->tty->changed); /* there is room again */
+  job->output_busy = true;
+  k_unlock(job->kernel);
+  if (job->output != NULL) job->output(job->output_ctx, 1, data, len);
+  k_lock(job->kernel);
+  job->output_busy = false;
+  k_wake(&job->output_free);
+}
+
+void k_job_show(k_job *job) {
+  char chunk[8192];
+  k_sleeper sleeper;
+  k_waitq *queue = &job->tty->changed;
+  bool can_sleep = k_sleeper_init(&sleeper, job->kernel, NULL) >= 0; /* always: it takes no memory */
+  for (;;) {
+    size_t n = k_ldisc_take(&job->tty->line, chunk, sizeof chunk);
+    if (n > 0) {
+      give_out(job, chunk, n);
+      continue;
+    }
+    if (job->tty->hangups != 0 || !can_sleep) break;
+    (void)!k_sleep(&sleeper, &queue, 1, K_FOREVER);
+  }
+  k_sleeper_destroy(&sleeper);
+  job->shown = true;
+  k_wake(&job->changed);
 }
 
 /* ---- residents ---- */
@@ -256,14 +355,6 @@ k_ret k_job_attach(k_job *job, k_process *p) {
   k_ret r = k_job_stdio(job, p, false);
   if (r >= 0) k_job_entered(job, p);
   return r;
-}
-
-static void wait_for_output(k_job *job) {
-  k_sleeper sleeper;
-  if (k_sleeper_init(&sleeper, job->kernel, NULL) < 0) return; /* cannot: it takes no memory */
-  k_waitq *queue = &job->output_free;
-  while (job->output_busy) (void)!k_sleep(&sleeper, &queue, 1, K_FOREVER);
-  k_sleeper_destroy(&sleeper);
 }
 
 void k_job_detach(k_process *p, int32_t status) {

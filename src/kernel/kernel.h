@@ -86,6 +86,7 @@ struct k_kernel {
   k_waitq positions;    /* woken when a file's position is free again (file.c) */
   const k_asker *asker; /* ask.h; NULL: guests have nobody to ask. Borrowed, set once */
   uint32_t asks;        /* questions that somebody holds */
+  list ttys;            /* of k_tty, by number (tty.h) */
 };
 
 typedef struct k_options {

@@ -3,16 +3,17 @@
 #include "base/alloc.h"
 #include "kernel/inner.h"
 #include "kernel/job.h"
+#include "kernel/tty.h"
 
 #include <string.h>
 
 /* ---- birth ---- */
 
-static bool pid_is_free(const k_kernel *k, int32_t pid) {
+static bool pid_is_free(k_kernel *k, int32_t pid) {
   LIST_EACH (p, &k->processes, k_process, in_kernel) {
     if (p->pid == pid || p->pgid == pid || p->sid == pid) return false;
   }
-  return true;
+  return !k_tty_uses_number(k, pid);
 }
 
 static int32_t next_pid(k_kernel *k) {
@@ -157,6 +158,7 @@ k_ret k_process_fork(k_process *parent, k_process **out) {
   if (parent->program != NULL) p->program = k_program_ref(parent->program);
   p->pgid = parent->pgid;
   p->sid = parent->sid;
+  p->has_no_tty = parent->has_no_tty;
   enter(p, parent);
   if (parent->job != NULL) k_job_entered(parent->job, p);
   p->kernel->used.forks++;
@@ -223,6 +225,7 @@ void k_process_exit(k_process *p, int32_t status) {
   p->exit_status = status;
   let_go(p);
   p->machine = NULL;
+  k_tty_leader_exits(p);
   k_group_after_exit(p);
   k_children_to_init(p);
   k_job *job = p->job;

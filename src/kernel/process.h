@@ -77,7 +77,9 @@ struct k_process {
   int64_t user_ns, system_ns;                   /* kept by the runner */
   int64_t children_user_ns, children_system_ns; /* of those waited for */
   bool started;                                 /* the runner has it; counted in kernel.threads */
-  bool resident; /* at rest between calls of the embedder: k_process_revive, k_job_attach */
+  bool has_no_tty;                              /* has given up its session's terminal: TIOCNOTTY */
+  int32_t lost_foreground; /* of a leader whose terminal was hung up: the group that had it, or 0 */
+  bool resident;           /* at rest between calls of the embedder: k_process_revive, k_job_attach */
 };
 
 /* A first process without parent (child of init) in group and session of its own; descriptors empty.

@@ -41,6 +41,8 @@ static k_ret open_checked(const vfs_view *v, k_inode *inode, uint32_t flags, k_f
   if ((inode->mode & K_S_IFMT) == K_S_IFIFO && inode->ops->has_fifos)
     return k_fifo_open(v->process, inode, &inode->fifo, flags & STATUS_FLAGS, out);
   if ((flags & K_O_TRUNC) && k_is_reg(inode)) K_TRY(vfs_truncate(v, inode, 0));
+  if (inode->ops->open_by != NULL)
+    return inode->ops->open_by(inode, v->process, flags & (STATUS_FLAGS | K_O_NOCTTY), out);
   return inode->ops->open != NULL ? inode->ops->open(inode, flags & STATUS_FLAGS, out) : -K_ENXIO;
 }
 

@@ -15,6 +15,7 @@ static cay_status make_env(sb_command *c, cay_sandbox *box, const cay_run_option
   cay_status status = sb_env_copy(&c->env, &box->env, err);
   pthread_mutex_unlock(&box->env_mu);
   if (status != CAY_OK) return status;
+  if (options->tty) S_TRY(sb_env_put(&c->env, "TERM=xterm", err));
   return sb_env_put_all(&c->env, options->env, err);
 }
 

@@ -33,6 +33,7 @@ static void run_free(sb_run *run) {
   if (run->job != NULL) {
     IGNORED(k_job_set_deadline(run->job, K_FOREVER)); /* taking a deadline away cannot fail */
     k_lock(run->box->kernel);
+    if (run->job->tty != NULL) k_job_mute(run->job);
     k_job_unref(run->job);
     k_unlock(run->box->kernel);
   }
@@ -46,7 +47,7 @@ static void run_free(sb_run *run) {
 static bool is_over(sb_run *run) {
   k_job *job = run->job;
   k_lock(run->box->kernel);
-  bool over = job->alive == 0 && !job->output_busy;
+  bool over = job->alive == 0 && !job->output_busy && (job->tty == NULL || job->shown);
   if (over) job->output = NULL;
   k_unlock(run->box->kernel);
   return over;
@@ -74,6 +75,9 @@ static cay_status run_new(cay_sandbox *box, const cay_run_options *options, uint
     .captured = { BUF_INIT(box->limits.output), BUF_INIT(box->limits.output) },
     .capture = !options->no_capture,
     .input_open = options->input_open,
+    .tty = options->tty,
+    .rows = options->tty_rows != 0 ? options->tty_rows : 24,
+    .cols = options->tty_cols != 0 ? options->tty_cols : 80,
     .output = options->output,
     .output_ctx = options->output_ctx,
     .start_ns = clock_mono_ns(),
@@ -105,14 +109,46 @@ static k_ret replace_input(k_process *p, cay_slice bytes) {
   return r;
 }
 
+/* What the terminal shows, for as long as it can show anything. */
+static void show(void *ctx) {
+  k_job *job = ctx;
+  k_kernel *k = job->kernel;
+  k_lock(k);
+  k_job_show(job);
+  k_job_unref(job);
+  k_kernel_drop(k);
+  k_unlock(k);
+}
+
+static k_ret open_terminal(sb_run *run, k_process *p, cay_slice input) {
+  k_job *job = run->job;
+  K_TRY(k_job_terminal(job, p, (k_winsize){ .rows = run->rows, .cols = run->cols }));
+  k_kernel_hold(job->kernel);
+  if (thread_pool_run(run->box->engine->threads, show, k_job_ref(job), NULL) != CAY_OK) {
+    job->shown = true;
+    k_job_unref(job);
+    k_kernel_drop(job->kernel);
+    return -K_ENOMEM;
+  }
+  k_ret n = input.len != 0 ? k_job_write(job, input.data, input.len, 0) : 0;
+  if (n >= 0 && (size_t)n < input.len) n = -K_E2BIG;
+  if (n >= 0 && !run->input_open) k_job_close_input(job);
+  return n < 0 ? n : 0;
+}
+
+static k_ret open_streams(sb_run *run, k_process *p, cay_slice input) {
+  if (run->tty) return open_terminal(run, p, input);
+  K_TRY(k_job_stdio(run->job, p, run->input_open));
+  return input.len != 0 ? replace_input(p, input) : 0;
+}
+
 static k_ret prepare(sb_run *run, sb_command *command, k_process *p) {
   command->what = command->cwd;
   OWNED(k_inode_unref) k_inode *cwd = NULL;
   K_TRY(vfs_resolve(&p->view, NULL, command->cwd, VFS_DIRECTORY, &cwd));
   K_TRY(vfs_chdir(&p->view, cwd));
   command->what = NULL;
-  K_TRY(k_job_stdio(run->job, p, run->input_open));
-  if (command->input.len != 0) K_TRY(replace_input(p, command->input));
+  K_TRY(open_streams(run, p, command->input));
   return sb_command_load(command, p);
 }
 
@@ -198,6 +234,13 @@ void cay_process_kill(cay_process *run) {
   k_lock(run->box->kernel);
   k_job_kill(run->job, K_JOB_CANCELLED);
   k_unlock(run->box->kernel);
+}
+
+cay_status cay_process_resize(cay_process *run, uint16_t rows, uint16_t cols, cay_error *err) {
+  k_lock(run->box->kernel);
+  k_ret r = k_job_resize(run->job, (k_winsize){ .rows = rows, .cols = cols });
+  k_unlock(run->box->kernel);
+  return r < 0 ? err_set(err, CAY_INVALID, "the program has no terminal (tty)") : CAY_OK;
 }
 
 int32_t cay_process_pid(cay_process *run) { return run->job->pid; }

@@ -17,7 +17,9 @@ struct cay_process {
   bool cut[2];
   bool capture;
   bool input_open;
-  bool released; /* by the embedder */
+  bool tty;
+  uint16_t rows, cols; /* of the terminal */
+  bool released;       /* by the embedder */
   bool counts_fuel;
   uint64_t fuel_given;
   _Atomic uint64_t fuel_left; /* job.owner points here when it is counted */

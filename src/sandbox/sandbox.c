@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "kernel/fs/devfs.h"
+#include "kernel/fs/devpts.h"
 #include "kernel/fs/mount.h"
 #include "kernel/fs/procfs.h"
 #include "sandbox/grant.h"
@@ -67,6 +68,7 @@ static k_ret mount_one(k_kernel *k, const char *path, const char *type, make_fs 
 static cay_status mount_system(cay_sandbox *box, cay_error *err) {
   k_lock(box->kernel);
   k_ret r = mount_one(box->kernel, "/dev", "devtmpfs", devfs_new, true);
+  if (r >= 0) r = mount_one(box->kernel, "/dev/pts", "devpts", devpts_new, true);
   if (r >= 0) r = mount_one(box->kernel, "/proc", "proc", procfs_new, true);
   k_unlock(box->kernel);
   return sb_status(err, r, "/dev, /proc");

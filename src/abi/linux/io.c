@@ -1,6 +1,7 @@
 /* io.c - bytes in and out. What a guest writes is handed to the kernel where it stands in its memory. */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
+#include "kernel/tty.h"
 
 enum { TRANSFER_MAX = 0x7ffff000 }; /* the most Linux moves in one call */
 
@@ -205,17 +206,8 @@ k_ret sys_check_fd(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCK
 /* ---- ioctl ---- */
 
 enum {
-  TCGETS = 0x5401,
-  TCSETS = 0x5402,
-  TCSETSW,
-  TCSETSF,
-  TIOCGPGRP = 0x540f,
-  TIOCSPGRP = 0x5410,
-  TIOCGWINSZ = 0x5413,
-  TIOCSWINSZ = 0x5414,
-  FIONREAD = 0x541b,
+  FIONREAD = K_FIONREAD,
   FIONBIO = 0x5421,
-  TIOCGSID = 0x5429,
   FIONCLEX = 0x5450,
   FIOCLEX = 0x5451,
 };
@@ -223,17 +215,34 @@ enum {
 /* How long the argument of a request is that a file may answer; 0: none answers it. */
 static size_t argument_len(uint32_t request) {
   switch (request) {
-  case TCGETS:
-  case TCSETS:
-  case TCSETSW:
-  case TCSETSF: return 60; /* musl's struct termios */
-  case TIOCGWINSZ:
-  case TIOCSWINSZ: return 8;
-  case TIOCGPGRP:
-  case TIOCSPGRP:
-  case TIOCGSID:
-  case FIONREAD: return 4;
+  case K_TCGETS:
+  case K_TCSETS:
+  case K_TCSETSW:
+  case K_TCSETSF: return sizeof(k_termios);
+  case K_TIOCGWINSZ:
+  case K_TIOCSWINSZ: return sizeof(k_winsize);
+  case K_TIOCGPGRP:
+  case K_TIOCSPGRP:
+  case K_TIOCGSID:
+  case K_TIOCOUTQ:
+  case K_TIOCGPTN:
+  case K_TIOCSPTLCK:
+  case K_TIOCGPTLCK:
+  case FIONREAD: return sizeof(int32_t);
   default: return 0;
+  }
+}
+
+static bool is_by_value(uint32_t request) {
+  switch (request) {
+  case K_TCSBRK:
+  case K_TCSBRKP:
+  case K_TCXONC:
+  case K_TCFLSH:
+  case K_TIOCSCTTY:
+  case K_TIOCNOTTY:
+  case K_TIOCSIG: return true;
+  default: return false;
   }
 }
 
@@ -246,13 +255,19 @@ static k_ret bytes_left(k_file *f, int32_t *out) {
   return 0;
 }
 
+static k_ret control(abi_machine *m, k_file *f, uint32_t request, void *arg, size_t len) {
+  if (f->ops->control != NULL) return f->ops->control(m->p, f, request, arg, len);
+  return f->ops->ioctl != NULL ? f->ops->ioctl(f, request, arg, len) : -K_ENOTTY;
+}
+
 static k_ret ask_file(abi_machine *m, k_file *f, uint32_t request, uint32_t addr) {
-  uint64_t copy[8] = { 0 };
+  uint64_t copy[8] = { addr };
+  if (is_by_value(request)) return control(m, f, request, copy, sizeof(int32_t));
   size_t len = argument_len(request);
   if (len == 0) return -K_ENOTTY;
-  if (f->ops->ioctl == NULL && request != FIONREAD) return -K_ENOTTY;
+  if (f->ops->ioctl == NULL && f->ops->control == NULL && request != FIONREAD) return -K_ENOTTY;
   K_TRY(abi_copy_in(m->instance, addr, copy, len));
-  k_ret r = f->ops->ioctl != NULL ? f->ops->ioctl(f, request, copy, len) : -K_ENOTTY;
+  k_ret r = control(m, f, request, copy, len);
   if (r == -K_ENOTTY && request == FIONREAD) r = bytes_left(f, (int32_t *)(void *)copy);
   if (r < 0) return r;
   K_TRY(abi_copy_out(m->instance, addr, copy, len));

@@ -119,10 +119,14 @@ void abi_line_fcntl(struct line *l, uint32_t command) {
 
 void abi_line_ioctl(struct line *l, uint32_t request) {
   static const struct word words[] = {
-    { 0x5401, "TCGETS" },    { 0x5402, "TCSETS" },    { 0x5403, "TCSETSW" },    { 0x5404, "TCSETSF" },
-    { 0x540f, "TIOCGPGRP" }, { 0x5410, "TIOCSPGRP" }, { 0x5413, "TIOCGWINSZ" }, { 0x5414, "TIOCSWINSZ" },
-    { 0x541b, "FIONREAD" },  { 0x5421, "FIONBIO" },   { 0x5429, "TIOCGSID" },   { 0x5450, "FIONCLEX" },
-    { 0x5451, "FIOCLEX" },
+    { 0x5401, "TCGETS" },         { 0x5402, "TCSETS" },         { 0x5403, "TCSETSW" },
+    { 0x5404, "TCSETSF" },        { 0x5409, "TCSBRK" },         { 0x540a, "TCXONC" },
+    { 0x540b, "TCFLSH" },         { 0x540e, "TIOCSCTTY" },      { 0x5411, "TIOCOUTQ" },
+    { 0x5422, "TIOCNOTTY" },      { 0x5425, "TCSBRKP" },        { 0x80045430, "TIOCGPTN" },
+    { 0x40045431, "TIOCSPTLCK" }, { 0x80045439, "TIOCGPTLCK" }, { 0x40045436, "TIOCSIG" },
+    { 0x540f, "TIOCGPGRP" },      { 0x5410, "TIOCSPGRP" },      { 0x5413, "TIOCGWINSZ" },
+    { 0x5414, "TIOCSWINSZ" },     { 0x541b, "FIONREAD" },       { 0x5421, "FIONBIO" },
+    { 0x5429, "TIOCGSID" },       { 0x5450, "FIONCLEX" },       { 0x5451, "FIOCLEX" },
   };
   abi_line_word(l, request, words, COUNT_OF(words));
 }

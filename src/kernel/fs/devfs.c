@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "kernel/process.h"
+#include "kernel/tty.h"
 
 #include <string.h>
 
@@ -60,11 +61,13 @@ static const struct device {
   { "random", DEVICE, &random_ops, 1, 8, NULL },
   { "urandom", DEVICE, &random_ops, 1, 9, NULL },
   { "tty", DEVICE, NULL, 5, 0, NULL },
+  { "ptmx", DEVICE, NULL, 5, 2, NULL },
   { "fd", LINK, NULL, 0, 0, "/proc/self/fd" },
   { "stdin", LINK, NULL, 0, 0, "/proc/self/fd/0" },
   { "stdout", LINK, NULL, 0, 0, "/proc/self/fd/1" },
   { "stderr", LINK, NULL, 0, 0, "/proc/self/fd/2" },
   { "shm", DIRECTORY, NULL, 0, 0, NULL },
+  { "pts", DIRECTORY, NULL, 0, 0, NULL },
 };
 
 typedef struct dev_node {
@@ -117,7 +120,7 @@ static k_ret dev_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **
   (void)viewer;
   if (!k_is_dir(dir)) return -K_ENOTDIR;
   dev_node *n = node_of(dir);
-  if (n->device != NULL) return -K_ENOENT; /* shm is empty */
+  if (n->device != NULL) return -K_ENOENT; /* shm is empty, pts is where devpts is mounted */
   for (size_t i = 0; i < COUNT_OF(DEVICES); i++)
     if (strlen(DEVICES[i].name) == name.len && memcmp(DEVICES[i].name, name.data, name.len) == 0)
       return take(&fs_of(n)->nodes[i], out);
@@ -161,11 +164,29 @@ static const k_file_ops dir_ops = { .readdir = dev_readdir, .size = no_size };
 static k_ret dev_open(k_inode *i, uint32_t flags, k_file **out) {
   const struct device *d = node_of(i)->device;
   const k_file_ops *ops = k_is_dir(i) ? &dir_ops : d->ops;
-  if (ops == NULL) return -K_ENXIO; /* /dev/tty: no process here has a terminal */
   k_inode_ref(i);
   k_ret r = k_file_new(i->kernel, ops, flags, i, NULL, out);
   if (r < 0) k_inode_unref(i);
   return r;
+}
+
+/* tty(4): whatever terminal the session has. ptmx(4): a new one. */
+static k_ret open_terminal(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
+  enum { PTMX = 2 };
+  if (p == NULL) return -K_ENXIO;
+  k_tty *own = k_tty_controlling(p);
+  bool is_new = node_of(i)->device->minor == PTMX;
+  if (!is_new && own == NULL) return -K_ENXIO;
+  k_inode_ref(i);
+  k_ret r = is_new ? k_tty_new(i->kernel, i, flags, out) : k_tty_open(own, NULL, i, flags, out);
+  if (r < 0) k_inode_unref(i);
+  return r;
+}
+
+static k_ret dev_open_by(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
+  const struct device *d = node_of(i)->device;
+  if (d != NULL && d->kind == DEVICE && d->ops == NULL) return open_terminal(i, p, flags, out);
+  return dev_open(i, flags & ~(uint32_t)K_O_NOCTTY, out);
 }
 
 static k_ret dev_statfs(k_inode *i, k_statfs *out) {
@@ -183,7 +204,7 @@ static void dev_release(k_inode *i) {
 /* As Linux: a device's mode cannot be changed by this user, but opening with O_TRUNC is no change. */
 static const k_inode_ops dev_inode_ops = {
   .stat = dev_stat,
-  .open = dev_open,
+  .open_by = dev_open_by,
   .readlink = dev_readlink,
   .lookup = dev_lookup,
   .parent = dev_parent,

@@ -1,4 +1,5 @@
-/* devfs.h - /dev: null zero full random urandom tty stdin stdout stderr fd (null(4), random(4), fd(4)).
+/* devfs.h - /dev: null zero full random urandom tty ptmx stdin stdout stderr fd (null(4), random(4), tty(4),
+ * ptmx(4), fd(4)), and the directories shm and pts.
  * /dev/fd/N and /dev/stdin lead to the descriptors of whoever looks. */
 #pragma once
 

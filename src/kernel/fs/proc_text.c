@@ -2,6 +2,7 @@
 
 #include "kernel/fs/mount.h"
 #include "kernel/pipe.h"
+#include "kernel/tty.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,8 +77,11 @@ static int64_t ticks(int64_t ns) { return ns / (NS_PER_SEC / TICKS_PER_SEC); }
 
 k_ret proc_stat(k_kernel *k, k_process *p, buf *out) {
   int64_t start = p->start_ns - (k_mono_ns(k) - (clock_mono_ns() - k->boot_mono_ns));
-  K_TRY(PUT("%d (%s) %c %d %d %d 0 -1 4194304 0 0 0 0 ", p->pid, p->comm, state_of(p), parent_pid(p), p->pgid,
-            p->sid));
+  enum { PTS_MAJOR = 136 };
+  const k_tty *tty = k_tty_controlling(p);
+  K_TRY(PUT("%d (%s) %c %d %d %d %d %d 4194304 0 0 0 0 ", p->pid, p->comm, state_of(p), parent_pid(p),
+            p->pgid, p->sid, tty != NULL ? PTS_MAJOR << 8 | (int)tty->number : 0,
+            tty != NULL ? tty->foreground : -1));
   K_TRY(PUT("%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " 20 0 1 0 ", ticks(p->user_ns),
             ticks(p->system_ns), ticks(p->children_user_ns), ticks(p->children_system_ns)));
   K_TRY(PUT("%" PRId64 " %" PRIu64 " %" PRIu64 " 18446744073709551615 ", ticks(start > 0 ? start : 0),

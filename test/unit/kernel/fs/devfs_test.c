@@ -60,10 +60,13 @@ DEV(devices_have_the_numbers_of_linux) {
   EXPECT_EQ(st.mode, K_S_IFCHR | 0666);
   EXPECT_EQ(st.rdev_major, 1);
   EXPECT_EQ(st.rdev_minor, 3);
-  EXPECT_TEXT(names(t, "/dev"), "null zero full random urandom tty fd stdin stdout stderr shm");
+  EXPECT_TEXT(names(t, "/dev"), "null zero full random urandom tty ptmx fd stdin stdout stderr shm pts");
 }
 
-DEV(nobody_has_a_terminal) { EXPECT_EQ(try_open(t, "/dev/tty", K_O_RDWR), -K_ENXIO); }
+DEV(who_is_no_process_has_no_terminal_and_makes_none) {
+  EXPECT_EQ(try_open(t, "/dev/tty", K_O_RDWR), -K_ENXIO);
+  EXPECT_EQ(try_open(t, "/dev/ptmx", K_O_RDWR), -K_ENXIO);
+}
 
 DEV(nothing_can_be_made_or_removed) {
   EXPECT(try_open(t, "/dev/new", K_O_RDWR | K_O_CREAT) < 0);
