@@ -56,6 +56,7 @@ static const char run_help_end[] =
     "  cay run --in src --out src/report.txt 'cd src && wc -l *.c > report.txt'\n"
     "  cay run --timeout 2s --memory 64M 'while :; do :; done'; echo $?\n"
     "  cay run --json 'ls /nowhere' | jq .exit_code\n"
+    "  cay run --tty bash\n"
     "  cay run --env LANG --env MODE=test 'env | sort'\n"
     "  cay run --strace 'cat /etc/os-release' 2>trace.txt\n";
 
@@ -64,7 +65,8 @@ static const char python_help[] =
     "\n"
     "Runs Python in a new sandbox, which is gone afterwards. FILE is a script of this machine, of which the sandbox\n"
     "gets a copy in the folder it starts in. Everything else is as python3(1) has it: arguments, standard input,\n"
-    "exit code. The options before it are those of `cay run`: --in, --out, --mount, --env, --timeout, --memory, ...\n"
+    "exit code. On a terminal, without anything to run, it is the interpreter to talk to. The options\n"
+    "before it are those of `cay run`: --in, --out, --mount, --env, --timeout, --memory, ...\n"
     "\n"
     "Examples\n"
     "  cay python -c 'print(6 * 7)'\n"

@@ -251,15 +251,15 @@ static void register_early(void) {
 static int run_request(const request *r) {
   int code = EXIT_CAY;
   register_early();
-  stop *stopper = stop_new(); /* first: the library's threads must not take the signals */
-  if (stopper == NULL) {
-    say("cannot start: %s", strerror(errno));
-    return code;
-  }
   terminal *tty = NULL;
   if (r->tty && (tty = terminal_new()) == NULL) {
     say("cannot start: %s", strerror(errno));
-    stop_free(stopper);
+    return code;
+  }
+  stop *stopper = stop_new(); /* both first: the library's threads must not take the signals */
+  if (stopper == NULL) {
+    say("cannot start: %s", strerror(errno));
+    terminal_free(tty);
     return code;
   }
   (void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead */
@@ -269,8 +269,8 @@ static int run_request(const request *r) {
   if (box != NULL && prepare(box, r)) code = run_process(box, r, stopper, tty, &out);
   cay_sandbox_free(box);
   cay_engine_free(engine);
-  terminal_free(tty);
   stop_free(stopper);
+  terminal_free(tty);
   return code;
 }
 

@@ -43,10 +43,10 @@ void terminal_size(const terminal *t, uint16_t *rows, uint16_t *cols) {
 /* ---- with t->mu ---- */
 
 static void make_raw(terminal *t) {
-  if (t->raw || t->process == NULL || tcgetattr(STDIN_FILENO, &t->cooked) != 0) return;
+  if (t->process == NULL || (!t->raw && tcgetattr(STDIN_FILENO, &t->cooked) != 0)) return;
   struct termios raw = t->cooked;
   cfmakeraw(&raw);
-  t->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+  if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0) t->raw = true;
 }
 
 static void put_back(terminal *t) {
@@ -63,7 +63,6 @@ static void pass_size(terminal *t) {
 
 /* Whoever continues us may have changed the settings: a shell puts back its own. */
 static void take_again(terminal *t) {
-  t->raw = false;
   make_raw(t);
   pass_size(t);
 }
@@ -106,14 +105,24 @@ static void close_both(terminal *t) {
   if (t->end >= 0) (void)close(t->end);
 }
 
+/* The thread takes no signal but from the signalfd, or one would act before it is read. */
+static int start_thread(terminal *t) {
+  sigset_t all, before;
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = pthread_create(&t->thread, NULL, watch, t);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return error;
+}
+
 terminal *terminal_new(void) {
   terminal *t = calloc(1, sizeof *t);
   if (t == NULL) return NULL;
   sigset_t set = wanted();
   *t = (terminal){ .signals = signalfd(-1, &set, SFD_CLOEXEC), .end = eventfd(0, EFD_CLOEXEC) };
   (void)pthread_mutex_init(&t->mu, NULL);
+  int error = t->signals < 0 || t->end < 0 ? errno : start_thread(t);
   (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-  int error = t->signals < 0 || t->end < 0 ? errno : pthread_create(&t->thread, NULL, watch, t);
   if (error == 0) return t;
   close_both(t);
   free(t);

@@ -11,8 +11,8 @@
 
 typedef struct terminal terminal;
 
-/* Blocks its signals in the calling thread: call it before the first thread of the library. Where standard
- * input is no terminal only sizes are passed on, if standard output is one. NULL with errno. */
+/* Blocks its signals in the calling thread: call it before the first other thread, that of stop.h too. Where
+ * standard input is no terminal only sizes are passed on, if standard output is one. NULL with errno. */
 terminal *terminal_new(void);
 
 /* The size of the window; 0, 0 when there is none. */

@@ -24,8 +24,8 @@ _cay_run() {
   --out | -C | --cwd | --procs | --fuel) return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '--in --out --mount --wheel --env --cwd --timeout --memory --disk --procs --fuel --json
-      --capture --strace --stats --quiet --help' -- "$word"))
+    COMPREPLY=($(compgen -W '--in --out --mount --wheel --env --cwd --tty --timeout --memory --disk --procs --fuel
+      --json --capture --strace --stats --quiet --help' -- "$word"))
   else
     _cay_paths "$word"
   fi

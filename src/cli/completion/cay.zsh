@@ -17,6 +17,7 @@ _cay_run() {
     '*--wheel=[a package of pure Python]:package:_files' \
     '*'{-e,--env=}'[set or inherit a variable]:NAME\[=VALUE\]:_parameters -g "*export*" -qS=' \
     '(-C --cwd)'{-C,--cwd=}'[where it starts]:directory of the sandbox:' \
+    '(-T --tty)'{-T,--tty}'[give it a terminal of its own]' \
     '(-t --timeout)'{-t,--timeout=}'[end it after this time]:time:(1s 10s 1m 5m none)' \
     '--memory=[memory of all processes]:size:(64M 256M 1G)' \
     '--disk=[bytes in files]:size:(64M 256M 1G)' \

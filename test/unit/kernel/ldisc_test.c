@@ -1,4 +1,5 @@
-/* ldisc_test.c - termios(3), as src/kernel/ldisc.h promises it. What Linux does is compared in test/posix/pty_*. */
+/* ldisc_test.c - termios(3), as src/kernel/ldisc.h promises it. What Linux does is compared in
+ * test/posix/pty_*. */
 #include "kernel/ldisc.h"
 #include "native_runner.h"
 

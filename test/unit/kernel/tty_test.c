@@ -1,9 +1,9 @@
-/* tty_test.c - pairs of terminals, their limits, and runs of the embedder on one. What programs see of them is
- * compared with Linux in test/posix/pty_*. */
-#include "kernel/tty.h"
+/* tty_test.c - pairs of terminals, their limits, and runs of the embedder on one. What programs see of them
+ * is compared with Linux in test/posix/pty_*. */
 #include "kernel/fs/devfs.h"
 #include "kernel/fs/devpts.h"
 #include "kernel/fs/mount.h"
+#include "kernel/tty.h"
 #include "native_runner.h"
 
 typedef struct world {
@@ -248,7 +248,8 @@ TEST(a_new_size_is_told_to_the_program) {
 
 static int lives_on(k_process *p, void *arg) {
   (void)arg;
-  while (native_write(p, 1, "", 0) == 0 && native_write(p, 1, ".", 1) == 1) SYS(k_nanosleep(p, clock_mono_ns() + NS_PER_MS));
+  while (native_write(p, 1, "", 0) == 0 && native_write(p, 1, ".", 1) == 1)
+    SYS(k_nanosleep(p, clock_mono_ns() + NS_PER_MS));
   return 0;
 }
 

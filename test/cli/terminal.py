@@ -1,0 +1,232 @@
+"""`cay run --tty`: a terminal in the sandbox, driven from a terminal of this machine."""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+from harness import CAY, LONG
+
+
+class Window:
+    """cay on a terminal that this holds the other side of."""
+
+    def __init__(self, t, *words, size=(24, 80), env=None):
+        self.master, self.slave = pty.openpty()
+        self.resize(*size)
+        self.before = termios.tcgetattr(self.slave)
+        self.shown = b""
+        self.process = subprocess.Popen([CAY, *words], cwd=t.dir, stdin=self.slave, stdout=self.slave,
+                                        stderr=self.slave, env={**os.environ, "TERM": "xterm", **(env or {})},
+                                        preexec_fn=self.enter)
+
+    def enter(self):
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    def resize(self, rows, cols):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+
+    def type(self, text):
+        os.write(self.master, text.encode() if isinstance(text, str) else text)
+
+    def take(self, seconds):
+        ready, _, _ = select.select([self.master], [], [], seconds)
+        if ready:
+            self.shown += os.read(self.master, 65536)
+        return bool(ready)
+
+    def until(self, wanted):
+        """What is shown up to and with a text or pattern that has to appear; it is gone then."""
+        pattern = re.compile(wanted.encode(), re.DOTALL)
+        end = time.monotonic() + LONG
+        while not (found := pattern.search(self.shown)):
+            if time.monotonic() > end:
+                raise AssertionError(f"{wanted!r} does not appear; shown is {self.shown[-400:]!r}")
+            self.take(0.2)
+        text, self.shown = self.shown[:found.end()], self.shown[found.end():]
+        return text.decode(errors="backslashreplace")
+
+    def line(self, text, wanted):
+        self.type(text + "\n")
+        return self.until(wanted)
+
+    def end(self):
+        """The exit code, when the terminal is as it was."""
+        end = time.monotonic() + LONG
+        while self.process.poll() is None and time.monotonic() < end:
+            self.take(0.05)
+        code = self.process.wait(timeout=1)
+        while self.take(0):
+            pass
+        after = termios.tcgetattr(self.slave)
+        os.close(self.master)
+        os.close(self.slave)
+        assert after == self.before, "the terminal was not put back"
+        return code
+
+
+def is_raw(window):
+    return not termios.tcgetattr(window.slave)[3] & termios.ICANON
+
+
+PROMPT = r"\$ $"
+
+
+def test_a_shell_says_what_it_is_on(t):
+    w = Window(t, "run", "--tty", "bash", size=(30, 100))
+    w.until(PROMPT)
+    assert is_raw(w)
+    w.line("tty; stty size; echo $TERM $((6 * 7))", "/dev/pts/0\r\n30 100\r\nxterm 42\r\n")
+    w.line("exit 3", "exit\r\n")
+    assert w.end() == 3
+
+
+def test_an_interrupt_ends_what_is_in_the_foreground_only(t):
+    w = Window(t, "run", "--tty", "bash")
+    w.until(PROMPT)
+    w.type("sleep 100\n")
+    w.until("sleep 100\r\n")
+    time.sleep(0.3)
+    w.type("\x03")
+    w.until(r"\^C.*\$ $")
+    w.line("echo code $?", "code 130\r\n")
+    w.type("while :; do :; done\n")
+    time.sleep(0.5)
+    w.type("\x03")
+    w.until(r"\^C")
+    w.line("echo still here", "\nstill here\r\n")
+    w.type("\x04")
+    assert w.end() == 130 or w.process.returncode == 0
+
+
+def test_jobs_are_stopped_listed_and_continued(t):
+    w = Window(t, "run", "--tty", "bash")
+    w.until(PROMPT)
+    w.type("sleep 1000\n")
+    w.until("sleep 1000\r\n")
+    time.sleep(0.3)
+    w.type("\x1a")
+    w.until(r"\[1\]\+  Stopped +sleep 1000")
+    w.line("bg", r"\[1\]\+ sleep 1000 &")
+    w.line("jobs", r"\[1\]\+  Running +sleep 1000 &")
+    w.type("fg\n")
+    w.until("sleep 1000\r\n")
+    time.sleep(0.3)
+    w.type("\x03")
+    w.until(r"\^C")
+    w.line("jobs; echo none", "\nnone\r\n")
+    w.type("cat &\n")
+    w.until(r"\[1\] \d+")
+    w.line("", "")
+    time.sleep(0.3)
+    w.line("jobs", r"\[1\]\+  Stopped +cat")
+    w.line("kill %1; exit 0", "")
+    assert w.end() == 0
+
+
+def test_a_new_size_of_the_window_arrives(t):
+    w = Window(t, "run", "--tty", "trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done")
+    w.until("ready\r\n")
+    w.resize(11, 22)
+    w.until("11 22\r\n")
+    w.type("\x03")
+    assert w.end() != 0
+
+
+def test_lines_are_edited_in_the_sandbox(t):
+    w = Window(t, "run", "--tty", "read line; echo \"<$line>\"; cat")
+    w.type("abd\x7fc\n")
+    w.until("<abc>\r\n")
+    w.type("one\n")
+    w.until("one\r\none\r\n")
+    w.type("\x04")
+    assert w.end() == 0
+
+
+def test_an_editor_works(t):
+    w = Window(t, "run", "--tty", "--out", "file", "vi file", size=(10, 40))
+    w.until("100%")
+    w.type("ihello\x1b")
+    w.until("Modified")
+    w.type(":wq\r")
+    assert w.end() == 0
+    assert (t.dir / "file").read_text() == "hello\n"
+
+
+def test_python_alone_is_to_be_talked_to(t):
+    w = Window(t, "python")
+    w.until(">>> $")
+    w.line("6 * 7", "\n42\r\n")
+    w.type("import time; time.sleep(1000)\n")
+    w.until("1000.*\n")
+    time.sleep(0.5)
+    w.type("\x03")
+    w.until("KeyboardInterrupt")
+    w.until(">>> $")
+    w.line("'go on'", "'\r\n>>> ")
+    w.type("\x04")
+    code = w.end()
+    assert code == 0, (code, w.shown)
+
+
+def test_it_is_put_back_whatever_ends_the_run(t):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1):
+        w = Window(t, "run", "--tty", "echo ready; sleep 1000")
+        w.until("ready\r\n")
+        assert is_raw(w)
+        w.process.send_signal(number)
+        code = w.end()
+        assert code == (128 + signal.SIGTERM if number == signal.SIGHUP else -number), (number, code)
+    w = Window(t, "run", "--tty", "--timeout", "1s", "echo ready; sleep 1000")
+    w.until("ready\r\n")
+    assert w.end() == 124
+
+
+def test_it_is_put_back_while_cay_is_stopped(t):
+    w = Window(t, "run", "--tty", "echo ready; read x; echo got $x")
+    w.until("ready\r\n")
+    w.process.send_signal(signal.SIGTSTP)
+    os.waitid(os.P_PID, w.process.pid, os.WSTOPPED | os.WNOWAIT)
+    assert termios.tcgetattr(w.slave) == w.before
+    w.process.send_signal(signal.SIGCONT)
+    end = time.monotonic() + LONG
+    while not is_raw(w) and time.monotonic() < end:
+        time.sleep(0.01)
+    w.type("it\n")
+    w.until("got it\r\n")
+    assert w.end() == 0
+
+
+def test_without_a_terminal_here_there_is_one_in_the_sandbox(t):
+    r = t.run("--tty", "tty; stty size; read x; echo \"<$x>\"; cat; echo end >&2", input=b"typed\nmore")
+    assert r.code == 0 and r.err == b"", r
+    text = r.text.replace("\r\n", "\n")
+    for wanted in ("/dev/pts/0\n", "24 80\n", "<typed>\n", "end\n"):
+        assert wanted in text, text
+
+
+def test_what_nobody_reads_any_more_ends_it(t):
+    p = t.start("run", "--tty", "yes")
+    assert p.stdout.read(100)
+    p.stdout.close()
+    assert p.wait(timeout=LONG) == -signal.SIGPIPE
+    p.stdin.close()
+    p.stderr.close()
+
+
+def test_json_and_a_terminal_exclude_each_other(t):
+    r = t.run("--tty", "--json", "true")
+    assert r.code == 125 and "give one of them" in r.errors, r
+
+
+def test_much_output_arrives_whole(t):
+    r = t.run("--tty", "seq 100000 | md5sum; stty -opost; seq 100000")
+    head, _, rest = r.out.partition(b"\n")
+    import hashlib
+    assert hashlib.md5(rest).hexdigest() == head.split()[0].decode(), r
