@@ -219,6 +219,9 @@ CAY_CHECK CAY_API cay_status cay_spawn(cay_sandbox *box, const cay_run_options *
 /* To its standard input, all of it; waits while the guest does not read. CAY_IO: nobody reads any more.
  * CAY_INVALID: input was not left open. */
 CAY_CHECK CAY_API cay_status cay_process_write(cay_process *process, cay_slice bytes, cay_error *err);
+/* [any time] As much of it as there is room for, now: the count in *out. */
+CAY_CHECK CAY_API cay_status cay_process_write_some(cay_process *process, cay_slice bytes, size_t *out,
+                                                    cay_error *err);
 CAY_API void cay_process_close_input(cay_process *process); /* [any time] end of file */
 /* [any time] The window of its terminal has this size; the program gets SIGWINCH. CAY_INVALID: it has none.
  */

@@ -203,8 +203,28 @@ cay_status cay_spawn(cay_sandbox *box, const cay_run_options *options, cay_proce
 
 /* ---- while it runs ---- */
 
+static cay_status written(k_ret r, cay_error *err) {
+  if (r == -K_EPIPE) return err_set(err, CAY_IO, "nobody reads its standard input any more");
+  return sb_status(err, r, "standard input");
+}
+
+static cay_status may_write(const sb_run *run, cay_error *err) {
+  if (run->input_open) return CAY_OK;
+  return err_set(err, CAY_INVALID, "standard input was not left open (input_open)");
+}
+
+cay_status cay_process_write_some(cay_process *run, cay_slice bytes, size_t *out, cay_error *err) {
+  S_TRY(may_write(run, err));
+  k_lock(run->box->kernel);
+  k_ret r = k_job_write(run->job, bytes.data, bytes.len, 0);
+  k_unlock(run->box->kernel);
+  S_TRY(written(r, err));
+  *out = (size_t)r;
+  return CAY_OK;
+}
+
 cay_status cay_process_write(cay_process *run, cay_slice bytes, cay_error *err) {
-  if (!run->input_open) return err_set(err, CAY_INVALID, "standard input was not left open (input_open)");
+  S_TRY(may_write(run, err));
   k_lock(run->box->kernel);
   k_ret r = 0;
   size_t done = 0;
@@ -212,8 +232,7 @@ cay_status cay_process_write(cay_process *run, cay_slice bytes, cay_error *err) 
          (r = k_job_write(run->job, (const char *)bytes.data + done, bytes.len - done, K_FOREVER)) > 0)
     done += (size_t)r;
   k_unlock(run->box->kernel);
-  if (r == -K_EPIPE) return err_set(err, CAY_IO, "nobody reads its standard input any more");
-  return sb_status(err, r, "standard input");
+  return written(r, err);
 }
 
 void cay_process_close_input(cay_process *run) {

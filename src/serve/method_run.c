@@ -1,4 +1,4 @@
-/* method_run.c - run, run.cancel and run.ack: a command, its end, and its answer. */
+/* method_run.c - run: a command, its end, and its answer. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-method_fn rpc_run, rpc_run_cancel, rpc_run_ack;
+method_fn rpc_run;
 
 /* ---- the answer ---- */
 
@@ -119,8 +119,7 @@ static void await_end(void *ctx) {
   run_free(r);
 }
 
-/* With server.mu. */
-static void stop(run *r) {
+void run_stop(run *r) {
   r->ended = true;
   if (r->process != NULL) cay_process_kill(r->process);
   pthread_cond_broadcast(&r->server->changed);
@@ -132,7 +131,7 @@ void runs_end(server *s, serve_box *box, int wait_ms) {
   asks_end(s, box); /* the answers that runs wait for would come through the thread that waits here */
   pthread_mutex_lock(&s->mu);
   LIST_EACH (r, &s->runs, run, in_server) {
-    if (box == NULL || r->box == box) stop(r);
+    if (box == NULL || r->box == box) run_stop(r);
   }
   while ((box != NULL ? box->runs != 0 : !list_empty(&s->runs)) && waited == 0)
     waited = wait_ms < 0 ? pthread_cond_wait(&s->changed, &s->mu)
@@ -146,7 +145,8 @@ struct wanted {
   const char *command, *cwd, *input, *encoding;
   size_t input_len;
   uint64_t timeout, window;
-  bool stream, base64;
+  bool stream, base64, input_open, tty;
+  uint64_t rows, cols;
   char **env;
   cay_buf decoded;
   char cwd_room[SERVE_PATH_MAX];
@@ -179,6 +179,25 @@ static bool read_cwd(call *c, struct wanted *w) {
   return param_path(c, "cwd", w->cwd_room);
 }
 
+static bool read_side(call *c, yyjson_val *size, const char *name, uint64_t *out) {
+  yyjson_val *value = yyjson_obj_get(size, name);
+  if (value == NULL) return true;
+  *out = yyjson_get_uint(value);
+  if (yyjson_is_uint(value) && *out >= 1 && *out <= UINT16_MAX) return true;
+  fail(c, RPC_INVALID_PARAMS, "tty: rows and cols are numbers from 1 to 65535");
+  return false;
+}
+
+static bool read_tty(call *c, struct wanted *w) {
+  yyjson_val *size = yyjson_obj_get(c->params, "tty");
+  if (size == NULL || yyjson_is_null(size)) return true;
+  w->tty = true;
+  if (yyjson_is_obj(size))
+    return read_side(c, size, "rows", &w->rows) && read_side(c, size, "cols", &w->cols);
+  fail(c, RPC_INVALID_PARAMS, "tty: must be an object");
+  return false;
+}
+
 static bool read_wanted(call *c, struct wanted *w) {
   w->encoding = "utf8";
   w->input = "";
@@ -186,7 +205,8 @@ static bool read_wanted(call *c, struct wanted *w) {
   if (!param_text(c, "command", true, &w->command) || !read_cwd(c, w) ||
       !param_text(c, "encoding", false, &w->encoding) ||
       !param_number(c, "timeoutMs", 1, UINT32_MAX - 1, &w->timeout) || !param_bool(c, "stream", &w->stream) ||
-      !param_number(c, "window", 0, UINT32_MAX, &w->window))
+      !param_number(c, "window", 0, UINT32_MAX, &w->window) || !param_bool(c, "inputOpen", &w->input_open) ||
+      !read_tty(c, w))
     return false;
   w->base64 = strcmp(w->encoding, "base64") == 0;
   if (!w->base64 && strcmp(w->encoding, "utf8") != 0) {
@@ -229,9 +249,11 @@ static void give_up(run *r) {
 }
 
 static cay_status start(run *r, const struct wanted *w, cay_error *err) {
-  cay_run_options options = CAY_INIT(cay_run_options, .command = w->command, .cwd = w->cwd,
-                                     .env = (const char *const *)w->env, .input = { w->input, w->input_len },
-                                     .no_capture = true, .output = sink_write, .output_ctx = r->sink);
+  cay_run_options options =
+      CAY_INIT(cay_run_options, .command = w->command, .cwd = w->cwd, .env = (const char *const *)w->env,
+               .input = { w->input, w->input_len }, .input_open = w->input_open, .tty = w->tty,
+               .tty_rows = (uint16_t)w->rows, .tty_cols = (uint16_t)w->cols, .no_capture = true,
+               .output = sink_write, .output_ctx = r->sink);
   cay_process *process = NULL;
   S_TRY(cay_spawn(r->box->sandbox, &options, &process, err));
   pthread_mutex_lock(&r->server->mu);
@@ -253,45 +275,4 @@ enum answer rpc_run(call *c) {
   }
   wanted_clear(&w);
   return a;
-}
-
-/* ---- while it runs ---- */
-
-static bool param_run_id(call *c, rpc_id *out) {
-  if (rpc_id_from(yyjson_obj_get(c->params, "id"), out)) return true;
-  fail(c, RPC_INVALID_PARAMS, "id: must be the id of a run");
-  return false;
-}
-
-static bool is_meant(const call *c, const run *r, const rpc_id *id) {
-  return r->box == c->box && !r->over && strcmp(r->id.text, id->text) == 0;
-}
-
-enum answer rpc_run_cancel(call *c) {
-  rpc_id id;
-  if (!param_run_id(c, &id)) return ANSWER_ERROR;
-  bool found = false;
-  pthread_mutex_lock(&c->server->mu);
-  LIST_EACH (r, &c->server->runs, run, in_server) {
-    if (!is_meant(c, r, &id)) continue;
-    stop(r);
-    found = true;
-  }
-  pthread_mutex_unlock(&c->server->mu);
-  if (!yyjson_mut_obj_add_bool(c->doc, c->result, "ok", true)) return fail_memory(c);
-  return yyjson_mut_obj_add_bool(c->doc, c->result, "cancelled", found) ? ANSWER_RESULT : fail_memory(c);
-}
-
-enum answer rpc_run_ack(call *c) {
-  rpc_id id;
-  uint64_t bytes = UINT64_MAX;
-  if (!param_run_id(c, &id) || !param_number(c, "bytes", 0, INT64_MAX, &bytes)) return ANSWER_ERROR;
-  if (bytes == UINT64_MAX) return fail(c, RPC_INVALID_PARAMS, "bytes: is required");
-  pthread_mutex_lock(&c->server->mu);
-  LIST_EACH (r, &c->server->runs, run, in_server) {
-    if (is_meant(c, r, &id)) r->unacked -= bytes < r->unacked ? bytes : r->unacked;
-  }
-  pthread_cond_broadcast(&c->server->changed);
-  pthread_mutex_unlock(&c->server->mu);
-  return answer_ok(c);
 }

@@ -40,6 +40,10 @@ struct run {
   bool cut[2]; /* there was more */
 };
 
+/* method_run.c; with server.mu */
+
+void run_stop(run *r);
+
 /* run_stream.c */
 
 cay_output_fn sink_write;

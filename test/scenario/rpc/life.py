@@ -225,3 +225,81 @@ def test_words_that_are_wrong_are_told():
     for words in ([], ["--stdio", "--line-max", "1"], ["--stdio", "--log-level", "loud"], ["--stdio", "more"], ["--port"]):
         s = subprocess.run([CAY, "serve", *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
         assert s.returncode == 2 and s.stderr and not s.stdout, (words, s)
+
+
+class Screen:
+    """A command on a terminal of a server, driven by what it shows."""
+
+    def __init__(self, command, **params):
+        self.server, self.shown, self.reply = Server(), "", None
+        self.server.call("create")
+        self.id = self.server.send("run", command=command, stream=True, inputOpen=True, **params)
+
+    def hear(self):
+        line = self.server.hear()
+        if line.get("method") == "run.output":
+            assert line["params"]["stream"] == "stdout", line
+            self.shown += line["params"]["data"]
+        elif line["id"] == self.id:
+            self.reply = line["result"]
+        else:
+            return line["result"]
+        return None
+
+    def call(self, method, **params):
+        self.server.send(method, id=self.id, **params)
+        while (result := self.hear()) is None:
+            pass
+        return result
+
+    def type(self, text):
+        assert self.call("run.input", data=text) == {"ok": True, "taken": len(text), "running": True}
+
+    def until(self, text):
+        while text not in self.shown:
+            assert self.reply is None, (text, self.shown)
+            self.hear()
+        self.shown = self.shown.partition(text)[2]
+
+    def end(self):
+        while self.reply is None:
+            self.hear()
+        self.server.end()
+        return self.reply["exitCode"]
+
+
+def test_a_shell_on_a_terminal_is_typed_to_interrupted_and_resized():
+    s = Screen("exec bash", tty={"rows": 5, "cols": 60})
+    s.until("$ ")
+    s.type("stty size; tty\n")
+    s.until("5 60\r\n/dev/pts/0\r\n")
+    s.type("while :; do :; done\n")
+    s.until("done\r\n")
+    s.type("\x03")
+    s.until("^C")
+    assert s.call("run.resize", rows=7, cols=80) == {"ok": True, "running": True}
+    s.type("stty size\n")
+    s.until("7 80\r\n")
+    s.type("sleep 1000\n")
+    s.until("1000\r\n")
+    time.sleep(0.3)
+    s.type("\x1a")
+    s.until("Stopped")
+    s.type("exit 6\nexit 6\n")
+    assert s.end() == 6
+
+
+def test_what_is_typed_and_not_read_is_refused_and_nothing_waits_for_it():
+    s = Screen("stty -echo raw; echo ready; sleep 1000", tty={})
+    s.until("ready")
+    taken = 0
+    while (result := s.call("run.input", data="x" * 10000))["taken"] == 10000:
+        taken += 10000
+    assert result["running"] and 60000 < taken + result["taken"] < 80000, (taken, result)
+    assert s.call("run.cancel") == {"ok": True, "cancelled": True}
+    while s.reply is None:
+        s.hear()
+    assert s.reply["end"] == "cancelled"
+    assert s.call("run.input", data="x") == {"ok": True, "taken": 0, "running": False}
+    assert s.call("run.resize", rows=1, cols=1) == {"ok": True, "running": False}
+    s.server.end()

@@ -418,6 +418,18 @@ static void end_process(cay_process *p) {
   pthread_mutex_unlock(&p->mu);
 }
 
+cay_status cay_process_write_some(cay_process *p, cay_slice bytes, size_t *out, cay_error *err) {
+  (void)bytes, (void)out;
+  return err_set(err, CAY_INVALID, p->ended ? "ended" : "not left open");
+}
+
+void cay_process_close_input(cay_process *p) { (void)p; }
+
+cay_status cay_process_resize(cay_process *p, uint16_t rows, uint16_t cols, cay_error *err) {
+  (void)p, (void)rows, (void)cols;
+  return err_set(err, CAY_INVALID, "no terminal");
+}
+
 void cay_process_kill(cay_process *p) {
   kills++;
   end_process(p);

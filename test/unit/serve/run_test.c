@@ -60,6 +60,26 @@ TEST(a_cancelled_run_is_answered_like_every_other) {
   talk_close(&t);
 }
 
+TEST(sizes_of_terminals_and_input_are_checked) {
+  talk t;
+  talk_open_with_sandbox(&t);
+  EXPECT(has(ask(&t, 1, "run", "{\"command\":\"cat\",\"tty\":1}"), "-32602"));
+  EXPECT(has(ask(&t, 2, "run", "{\"command\":\"cat\",\"tty\":{\"rows\":0}}"), "-32602"));
+  EXPECT(has(ask(&t, 3, "run", "{\"command\":\"cat\",\"tty\":{\"cols\":65536}}"), "-32602"));
+  EXPECT(has(ask(&t, 4, "run", "{\"command\":\"cat\",\"tty\":{\"cols\":\"9\"}}"), "-32602"));
+  EXPECT(has(ask(&t, 5, "run", "{\"command\":\"cat\",\"tty\":{}}"), "\"exitCode\":0"));
+  EXPECT(has(ask(&t, 6, "run.resize", "{\"id\":5,\"rows\":1}"), "-32602"));
+  EXPECT(has(ask(&t, 7, "run.resize", "{\"id\":5,\"rows\":1,\"cols\":1}"), "\"running\":false"));
+  EXPECT(has(ask(&t, 8, "run.input", "{\"id\":5,\"data\":7}"), "-32602"));
+  EXPECT(has(ask(&t, 9, "run.input", "{\"data\":\"x\"}"), "-32602"));
+  EXPECT(has(ask(&t, 10, "run.input", "{\"id\":5,\"data\":\"x\"}"),
+             "\"taken\":0,\"ok\":true,\"running\":false"));
+  say(&t, 11, "run", "{\"command\":\"wait\",\"encoding\":\"base64\"}");
+  EXPECT(has(ask(&t, 12, "run.input", "{\"id\":11,\"data\":\"?\"}"), "-32602"));
+  EXPECT(has(ask(&t, 13, "run.input", "{\"id\":11,\"data\":\"eA==\"}"), "-32602")); /* not left open */
+  talk_close(&t);
+}
+
 TEST(other_calls_are_answered_while_a_command_runs) {
   talk t;
   talk_open_with_sandbox(&t);
