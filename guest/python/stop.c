@@ -2,6 +2,7 @@
  * both from another thread; see README.md. The signal itself is sent too, which ends a system call that
  * sleeps. */
 #include <signal.h>
+#include <unistd.h>
 
 #include "driver.h"
 
@@ -28,11 +29,15 @@ static const char *reason_text(uint32_t why) {
   }
 }
 
-/* Called between two instructions of Python. Without a reason it is an echo of what was already raised. */
+/* Called between two instructions of Python. Without a reason a signal waits to be delivered, which any
+ * system call does; or it is an echo of what was already raised. */
 static PyObject *raise_stopped(PyObject *self, PyObject *arguments) {
   (void)self, (void)arguments;
   uint32_t why = reason;
-  if (!why) Py_RETURN_NONE;
+  if (!why) {
+    (void)getppid();
+    Py_RETURN_NONE;
+  }
   reason = 0;
   raised++;
   PyErr_SetString(error_stopped, reason_text(why));

@@ -57,3 +57,13 @@ def test_an_ignored_interrupt_stays_ignored(t):
     p.send_signal(signal.SIGINT)
     r = t.finish(p)
     assert r.code == 0 and r.text == "end\n", r
+
+
+def test_python_that_computes_hears_an_interrupt(t):
+    handler = "import signal, sys\nsignal.signal(signal.SIGINT, lambda *_: (print('caught', flush=True), sys.exit(7)))\n"
+    for code, ends in (("", (130, -signal.SIGINT)), (handler, (7,))):
+        p = t.start("python", "-c", code + "print('ready', flush=True)\nwhile True: pass")
+        assert p.stdout.readline() == b"ready\n"
+        p.send_signal(signal.SIGINT)
+        r = t.finish(p)
+        assert r.code in ends and (("KeyboardInterrupt" in r.errors) if code == "" else r.text == "caught\n"), r
