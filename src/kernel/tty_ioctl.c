@@ -1,4 +1,4 @@
-/* tty_ioctl.c - ioctl(2) of terminals. Asked of a master, all is about its slave, as pty(7) has it. */
+/* tty_ioctl.c - ioctl(2) of terminals. Asked of a master, nearly all is about its slave, as pty(7) has it. */
 #include "kernel/inner.h"
 #include "kernel/tty.h"
 
@@ -39,13 +39,15 @@ static k_ret set(k_tty *t, const void *arg, bool flush) {
   return 0;
 }
 
-static k_ret flush(k_tty *t, int32_t which) {
-  if (which < 0 || which > 2) return -K_EINVAL;
-  if (which != 1) {
-    k_ring_skip(&t->typed, t->typed.len);
-    k_ldisc_flush_input(&t->line);
-  }
-  if (which != 0) k_ldisc_flush_output(&t->line);
+/* The one request that is about the side it is asked of. Output of a slave is at the other side at once,
+ * where it is input: that alone can drop it. */
+static k_ret flush(k_tty *t, int32_t which, bool of_master) {
+  enum { INPUT, OUTPUT, BOTH };
+  if (which < INPUT || which > BOTH) return -K_EINVAL;
+  bool input = which != OUTPUT, output = which != INPUT;
+  if (of_master ? output : input) k_ring_skip(&t->typed, t->typed.len);
+  if (of_master && input) k_ldisc_flush_output(&t->line);
+  if (!of_master && input) k_ldisc_flush_input(&t->line);
   k_tty_changed(t);
   return 0;
 }
@@ -143,7 +145,7 @@ static k_ret of_terminal(k_process *p, k_file *f, k_tty *t, uint32_t request, vo
   case K_TCSBRK:
   case K_TCSBRKP: return 0;
   case K_TCXONC: return flow(t, *number);
-  case K_TCFLSH: return flush(t, *number);
+  case K_TCFLSH: return flush(t, *number, k_tty_is_master(f));
   case K_TIOCOUTQ: *number = 0; return 0;
   case K_FIONREAD:
     *number = (int32_t)(k_tty_is_master(f) ? k_ldisc_shown(&t->line) : k_ldisc_readable(&t->line));

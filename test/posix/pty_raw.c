@@ -161,10 +161,34 @@ static void flow(void) {
   fcntl(slave, F_SETFL, O_RDWR);
 }
 
+static void flushing(void) {
+  char bytes[100];
+  int n = -1;
+  MUST(write(slave, "abcdef", 6));
+  sleep_ms(20);
+  SAY(read(master, bytes, 2));
+  SAY(tcflush(master, TCOFLUSH));
+  SAY(read(master, bytes, 2));
+  SAY(tcflush(slave, TCOFLUSH));
+  SAY(ioctl(master, FIONREAD, &n));
+  SHOW(n);
+  SAY(tcflush(master, TCIFLUSH));
+  SAY(ioctl(master, FIONREAD, &n));
+  SHOW(n);
+  type("typed\n");
+  SAY(tcflush(master, TCIOFLUSH));
+  SAY(ioctl(slave, FIONREAD, &n));
+  SHOW(n);
+  SAY(tcflush(slave, TCIFLUSH));
+  SAY(ioctl(slave, FIONREAD, &n));
+  SHOW(n);
+}
+
 int main(void) {
   MUST(openpty(&master, &slave, NULL, NULL, NULL));
   vmin_vtime();
   readiness();
   flow();
+  flushing();
   return 0;
 }

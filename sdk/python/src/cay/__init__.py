@@ -13,6 +13,7 @@ from ._version import __version__
 from .callbacks import Callback
 from .python import PythonError, PythonFailed, PythonResult, Session, TraceEvent
 from .sandbox import Sandbox
+from .terminal import Terminal
 from .tools import Tool, ToolEvent, ToolFailed, Tools
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncSandbox", "AsyncTools", "BinaryNotFound", "Callback", "CommandFailed", "CommandResult", "FileInfo", "PythonError",
            "PythonFailed", "PythonResult", "Sandbox", "SandboxDied", "SandboxError", "SandboxTimeout", "Session",
-           "Tool", "ToolEvent", "ToolFailed", "Tools", "TraceEvent", "Usage", "__version__"]
+           "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools", "TraceEvent", "Usage", "__version__"]
 
 
 def __getattr__(name: str) -> object:

@@ -5,6 +5,7 @@ from typing import Any, Callable, Dict, Mapping, Optional
 from ._options import Collected, Data, command_result, run_params
 from ._rpc import Item, Link
 from ._types import CommandResult
+from .terminal import Terminal
 
 Output = Callable[[str], Any]
 
@@ -27,6 +28,12 @@ class Commands:
         params = run_params(command, stdin, cwd, env, timeout_ms, stream)
         result = self._run(params, {"stdout": on_stdout, "stderr": on_stderr})
         return result.check() if check else result
+
+    def terminal(self, command: str = "exec bash", *, rows: int = 24, cols: int = 80, cwd: Optional[str] = None,
+                 env: Optional[Mapping[str, str]] = None, timeout_ms: Optional[int] = None) -> Terminal:
+        """Runs a line for bash on a terminal of its own, and does not wait for it."""
+        params = run_params(command, None, cwd, env, timeout_ms, True)
+        return Terminal(self._link, {**params, "encoding": "base64", "inputOpen": True, "tty": {"rows": rows, "cols": cols}})
 
     def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[Output]]) -> CommandResult:
         items: "SimpleQueue[Item]" = SimpleQueue()

@@ -1,0 +1,88 @@
+"""Commands on a terminal."""
+import time
+from queue import Empty, SimpleQueue
+from typing import Any, Dict, Iterator, Optional
+
+from ._errors import SandboxError, SandboxTimeout
+from ._options import Collected, Data, as_bytes, command_result, encode
+from ._rpc import Item, Link
+from ._types import CommandResult
+
+TYPED = 32 << 10  # bytes in one request
+
+
+class Terminal:
+    """A command that leads a session on a terminal, as in a window: made by `commands.terminal`.
+
+    What is written is typed: it is edited, echoed, and "\\x03" is Ctrl-C. What is read is what the window would show, the
+    echo included, with escape sequences of the guest. One thread reads; any may write. `with` kills it at the end.
+    """
+
+    def __init__(self, link: Link, params: Dict[str, Any]) -> None:
+        self._link = link
+        self._items: "SimpleQueue[Item]" = SimpleQueue()
+        self._collected = Collected("base64")
+        self._result: Optional[CommandResult] = None
+        self._id = link.start("run", params, self._items.put)
+
+    def read(self, timeout: Optional[float] = None) -> str:
+        """The next text that it shows; "" when the command has ended. SandboxTimeout: nothing came in that many seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self._result is None:
+            try:
+                kind, value = self._items.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic()))
+            except Empty:
+                raise SandboxTimeout(f"the terminal shows nothing new in {timeout} s") from None
+            if kind == "error":
+                raise value
+            if kind == "result":
+                self._result = self._collected.put_into(command_result(value, "base64"))
+                break
+            text = self._collected.add(value)[1]
+            taken = self._collected.acknowledge(value)
+            if taken:
+                self._link.start("run.ack", {"id": self._id, "bytes": taken})
+            if text:
+                return text
+        return ""
+
+    def __iter__(self) -> Iterator[str]:
+        """All that it shows until the command has ended."""
+        return iter(self.read, "")
+
+    def write(self, data: Data) -> None:
+        """Types it. Waits while the command does not read what was typed before. SandboxError: it has ended."""
+        rest = as_bytes(data)
+        while rest:
+            reply = self._link.call("run.input", {"id": self._id, "data": encode(rest[:TYPED])})
+            if not reply["running"]:
+                raise SandboxError("EPIPE: the command has ended", 1)
+            rest = rest[reply["taken"]:]
+            if rest and reply["taken"] == 0:
+                time.sleep(0.01)
+
+    def end_input(self) -> None:
+        """Nothing more is typed: who reads finds the end of file."""
+        self._link.call("run.input", {"id": self._id, "end": True})
+
+    def resize(self, rows: int, cols: int) -> None:
+        """The window has this size now. After the end of the command it does nothing."""
+        self._link.call("run.resize", {"id": self._id, "rows": rows, "cols": cols})
+
+    def wait(self) -> CommandResult:
+        """Until the command has ended. `stdout` of the result is all that was shown."""
+        for _ in self:
+            pass
+        assert self._result is not None
+        return self._result
+
+    def kill(self) -> None:
+        """Ends it with all that it started. Twice is fine."""
+        if self._result is None and self._link.death is None:
+            self._link.call("run.cancel", {"id": self._id})
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.kill()
