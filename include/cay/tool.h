@@ -55,10 +55,20 @@ CAY_API void cay_tools_free(cay_tools *tools); /* no call may be under way */
 
 /* ---------------------------------------------------------------- calls ---- */
 
+/* The wish that calls end early. It may be given to any number of them, now and later, and be raised while
+ * they run, before, or never; raised once it stays so. */
+typedef struct cay_tool_cancel cay_tool_cancel;
+CAY_CHECK CAY_API cay_status cay_tool_cancel_new(cay_tool_cancel **out, cay_error *err);
+CAY_API void cay_tool_cancel_raise(cay_tool_cancel *cancel); /* [any time] from any thread; NULL is fine */
+CAY_API void cay_tool_cancel_free(cay_tool_cancel *cancel);  /* no call may have it; NULL is fine */
+
 typedef struct cay_tool_call_options {
   size_t size;
   const char *user;    /* in place of that of the set */
   uint32_t timeout_ms; /* lowers the tool's own limit, never raises it; 0: that limit */
+  /* Ends the call with the code "cancelled": the guest stops, what waits for the network or a command stops
+   * waiting, and no capability begins any more. One that has been done keeps its result. NULL: nobody can. */
+  cay_tool_cancel *cancel;
 } cay_tool_call_options;
 
 /* How a call ended. Fields stay valid until cay_tool_result_free. */

@@ -110,6 +110,8 @@ static const char tool_help[] =
     "      --dev             take placeholders for tools\n"
     "  -h, --help            show this\n"
     "\n"
+    "Ctrl-C cancels a call: it is stopped wherever it is, and recorded. A second one ends cay at once.\n"
+    "\n"
     "Exit code: 0; 1 when the tool failed, was refused, or the log was changed; 2 for wrong words; 125 when cay failed.\n"
     "\n"
     "Examples\n"

@@ -18,6 +18,7 @@ struct stop {
   pthread_mutex_t mu; /* for all below */
   cay_sandbox *box;
   cay_process *process;
+  cay_tool_cancel *call; /* a tool's, in place of the two */
   int last;
   int64_t last_ms;  /* when it came */
   int64_t force_ms; /* when everything is ended; < 0: not planned */
@@ -77,8 +78,12 @@ static void on_signal(stop *s) {
   if (read(s->signals, &info, sizeof info) != sizeof info) return;
   int signal_number = (int)info.ssi_signo;
   (void)pthread_mutex_lock(&s->mu);
-  bool aimed = s->process != NULL;
-  if (aimed) take(s, signal_number);
+  bool aimed = s->process != NULL || (s->call != NULL && s->last == 0);
+  if (s->process != NULL) take(s, signal_number);
+  if (s->call != NULL) {
+    cay_tool_cancel_raise(s->call);
+    s->last = signal_number;
+  }
   (void)pthread_mutex_unlock(&s->mu);
   if (!aimed) stop_die(signal_number);
 }
@@ -132,6 +137,12 @@ void stop_aim(stop *s, cay_sandbox *box, cay_process *process) {
   s->box = box;
   s->process = process;
   s->force_ms = -1;
+  (void)pthread_mutex_unlock(&s->mu);
+}
+
+void stop_aim_tool(stop *s, cay_tool_cancel *call) {
+  (void)pthread_mutex_lock(&s->mu);
+  s->call = call;
   (void)pthread_mutex_unlock(&s->mu);
 }
 

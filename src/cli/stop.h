@@ -4,11 +4,13 @@
  *   SIGTERM, SIGHUP    go to the guest; a second later, or at the next one, everything is ended
  *   before and after   a run they end cay as they end any program
  *
+ * or to the call of a tool: the first one cancels it, the next one ends cay.
+ *
  * A signal that was ignored when cay started stays ignored (nohup). The signals are taken by a thread of its
  * own, never by a handler, so nothing here has to be async-signal-safe. */
 #pragma once
 
-#include <cay/cay.h>
+#include <cay/tool.h>
 
 typedef struct stop stop;
 
@@ -18,6 +20,9 @@ stop *stop_new(void);
 
 /* From now on, until `process` is NULL, signals are for this process of this sandbox. */
 void stop_aim(stop *s, cay_sandbox *box, cay_process *process);
+
+/* The same, for a call that this cancels. */
+void stop_aim_tool(stop *s, cay_tool_cancel *call);
 
 /* The last signal that came while one was aimed at; 0: none. */
 int stop_signal(stop *s);

@@ -5,7 +5,9 @@
 #include "cli/json.h"
 #include "cli/module.h"
 #include "cli/say.h"
+#include "cli/stop.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,14 +64,14 @@ static char *read_input(size_t *len) {
   return text;
 }
 
-static int run(cay_tools *tools, const tool_words *w) {
+static int run(cay_tools *tools, const tool_words *w, cay_tool_cancel *cancel) {
   cay_tool_result *r = NULL;
   cay_error err;
   size_t len = w->input != NULL ? strlen(w->input) : 2;
   bool piped = w->input != NULL && strcmp(w->input, "-") == 0;
   char *read = piped ? read_input(&len) : NULL;
   cay_slice input = { piped ? read : w->input != NULL ? w->input : "{}", len };
-  cay_tool_call_options options = { .size = sizeof options, .timeout_ms = w->timeout_ms };
+  cay_tool_call_options options = { .size = sizeof options, .timeout_ms = w->timeout_ms, .cancel = cancel };
   cay_status status = cay_tool_call(tools, w->argument, input, &options, &r, &err);
   free(read);
   if (status != CAY_OK) return failed(&err);
@@ -79,6 +81,28 @@ static int run(cay_tools *tools, const tool_words *w) {
   cay_tool_result_free(r);
   if (!fine) return EXIT_CAY;
   return ok ? 0 : EXIT_WRONG;
+}
+
+/* Signals are taken by a thread, before the library has any. */
+static int run_stoppable(const tool_words *w) {
+  cay_tool_cancel *cancel = NULL;
+  cay_error err;
+  stop *stopper = stop_new();
+  if (stopper == NULL || cay_tool_cancel_new(&cancel, &err) != CAY_OK) {
+    say("%s", stopper == NULL ? strerror(errno) : err.message);
+    stop_free(stopper);
+    return EXIT_CAY;
+  }
+  cay_tools *tools = tool_open(w, true);
+  stop_aim_tool(stopper, cancel);
+  int code = tools != NULL ? run(tools, w, cancel) : EXIT_CAY;
+  stop_aim_tool(stopper, NULL);
+  int sent = stop_signal(stopper);
+  cay_tools_free(tools);
+  stop_free(stopper);
+  cay_tool_cancel_free(cancel);
+  if (sent != 0) stop_die(sent); /* its parent sees why it ended */
+  return code;
 }
 
 /* ---- list ---- */
@@ -215,11 +239,10 @@ int command_tool(int argc, char **argv) {
   if (!tool_words_read(argc, argv, &w)) return EXIT_USAGE;
   if (w.help) return help_show("tool") ? 0 : EXIT_WRONG;
   if (strcmp(w.verb, "audit") == 0) return audit(&w);
-  bool keeps = strcmp(w.verb, "run") == 0 || strcmp(w.verb, "due") == 0;
-  cay_tools *tools = tool_open(&w, keeps);
+  if (strcmp(w.verb, "run") == 0) return run_stoppable(&w);
+  cay_tools *tools = tool_open(&w, strcmp(w.verb, "due") == 0);
   if (tools == NULL) return EXIT_CAY;
   int code = strcmp(w.verb, "check") == 0  ? check(tools, &w)
-             : strcmp(w.verb, "run") == 0  ? run(tools, &w)
              : strcmp(w.verb, "list") == 0 ? list(tools, &w)
                                            : due(tools, &w);
   cay_tools_free(tools);

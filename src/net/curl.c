@@ -31,7 +31,12 @@ static bool find_all(void *so, net_curl *t) {
   return find(so, "curl_global_init", &t->global_init) && find(so, "curl_easy_init", &t->easy_init) &&
          find(so, "curl_easy_setopt", &t->easy_setopt) && find(so, "curl_easy_getinfo", &t->easy_getinfo) &&
          find(so, "curl_easy_perform", &t->easy_perform) && find(so, "curl_easy_cleanup", &t->easy_cleanup) &&
-         find(so, "curl_easy_strerror", &t->easy_strerror) &&
+         find(so, "curl_easy_strerror", &t->easy_strerror) && find(so, "curl_multi_init", &t->multi_init) &&
+         find(so, "curl_multi_add_handle", &t->multi_add_handle) &&
+         find(so, "curl_multi_remove_handle", &t->multi_remove_handle) &&
+         find(so, "curl_multi_perform", &t->multi_perform) && find(so, "curl_multi_wait", &t->multi_wait) &&
+         find(so, "curl_multi_info_read", &t->multi_info_read) &&
+         find(so, "curl_multi_cleanup", &t->multi_cleanup) &&
          find(so, "curl_slist_append", &t->slist_append) &&
          find(so, "curl_slist_free_all", &t->slist_free_all) &&
          find(so, "curl_version_info", &t->version_info);

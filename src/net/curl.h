@@ -19,6 +19,13 @@ typedef struct net_curl {
   CURLcode (*easy_setopt)(CURL *handle, CURLoption option, ...);
   CURLcode (*easy_getinfo)(CURL *handle, CURLINFO info, ...);
   CURLcode (*easy_perform)(CURL *handle);
+  CURLM *(*multi_init)(void);
+  CURLMcode (*multi_add_handle)(CURLM *multi, CURL *handle);
+  CURLMcode (*multi_remove_handle)(CURLM *multi, CURL *handle);
+  CURLMcode (*multi_perform)(CURLM *multi, int *running);
+  CURLMcode (*multi_wait)(CURLM *multi, struct curl_waitfd *more, unsigned count, int ms, int *ready);
+  CURLMsg *(*multi_info_read)(CURLM *multi, int *left);
+  CURLMcode (*multi_cleanup)(CURLM *multi);
   void (*easy_cleanup)(CURL *handle);
   const char *(*easy_strerror)(CURLcode code);
   struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);

@@ -132,7 +132,7 @@ static cay_status find_addrs(const net_http_request *q, const net_url *url, net_
                    url->port);
   net_addrs all;
   net_verdict verdict = { 0 };
-  S_TRY(net_resolve(q->resolver, url->host, q->deadline_ns, &all, err));
+  S_TRY(net_resolve(q->resolver, url->host, q->deadline_ns, q->stop, &all, err));
   net_addrs allowed = { 0 };
   for (size_t i = 0; i < all.count; i++) {
     net_verdict v = net_policy_check(q->policy, &target, &all.list[i]);
@@ -233,8 +233,39 @@ static CURLcode set_up(hop *h, CURL *handle, const char *url, const char *method
   return code;
 }
 
+/* ---- the transfer ---- */
+
+/* Until it is over, or the descriptor tells of the wish that it ends. */
+static CURLcode drive(const net_curl *c, CURLM *multi, int wish, cancel *stop) {
+  struct curl_waitfd more = { .fd = wish, .events = CURL_WAIT_POLLIN };
+  CURLMcode code = CURLM_OK;
+  int running = 1, left;
+  while (!cancel_raised(stop) && (code = c->multi_perform(multi, &running)) == CURLM_OK && running != 0)
+    if ((code = c->multi_wait(multi, &more, 1, 1000, NULL)) != CURLM_OK) break;
+  if (code != CURLM_OK) return code == CURLM_OUT_OF_MEMORY ? CURLE_OUT_OF_MEMORY : CURLE_RECV_ERROR;
+  const CURLMsg *end = running == 0 ? c->multi_info_read(multi, &left) : NULL;
+  return end != NULL ? end->data.result : CURLE_ABORTED_BY_CALLBACK;
+}
+
+static CURLcode transfer(const hop *h, CURL *handle) {
+  const net_curl *c = h->curl;
+  int wish = cancel_fd(h->request->stop);
+  if (wish < 0) return c->easy_perform(handle);
+  CURLM *multi = c->multi_init();
+  if (multi == NULL) return CURLE_OUT_OF_MEMORY;
+  CURLcode code = CURLE_OUT_OF_MEMORY;
+  if (c->multi_add_handle(multi, handle) == CURLM_OK) {
+    code = drive(c, multi, wish, h->request->stop);
+    (void)c->multi_remove_handle(multi, handle);
+  }
+  (void)c->multi_cleanup(multi);
+  return code;
+}
+
 static cay_status explain(const hop *h, CURLcode code, const net_url *url, cay_error *err) {
   if (code == CURLE_OK || h->enough || (h->response->truncated && h->why == CAY_OK)) return CAY_OK;
+  if (code == CURLE_ABORTED_BY_CALLBACK && cancel_raised(h->request->stop))
+    return err_set(err, CAY_CANCELLED, "cancelled");
   if (h->why == CAY_NO_MEMORY || code == CURLE_OUT_OF_MEMORY) return err_no_memory(err);
   if (h->why == CAY_LIMIT)
     return err_set(err, CAY_LIMIT, "the answer of %.100s:%u is too long", url->host, url->port);
@@ -256,7 +287,7 @@ static cay_status perform(hop *h, const net_url *url, const char *method, const 
   if (status == CAY_OK) status = make_hosts(h, url, &hosts, err);
   if (status == CAY_OK) {
     CURLcode code = set_up(h, handle, buf_text(&text), method, body, headers, hosts);
-    if (code == CURLE_OK) code = h->curl->easy_perform(handle);
+    if (code == CURLE_OK) code = transfer(h, handle);
     status = explain(h, code, url, err);
   }
   if (handle != NULL) h->curl->easy_cleanup(handle);
@@ -312,6 +343,7 @@ static cay_status run(const net_http_request *q, net_http_response *r, cay_error
   if (!net_http_is_token(q->method)) return err_set(err, CAY_INVALID, "method must be a token");
   S_TRY(net_curl_load(&h.curl, err));
   for (;;) {
+    if (cancel_raised(q->stop)) return err_set(err, CAY_CANCELLED, "cancelled");
     if (clock_mono_ns() >= q->deadline_ns) return err_set(err, CAY_TIMEOUT, "no time is left");
     h.header_bytes = 0;
     buf_clear(&r->headers);

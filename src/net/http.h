@@ -5,7 +5,8 @@
  * redirect begins anew. Nothing of the environment has a say: no proxy, no .netrc, no cookies. TLS is always
  * verified, with the system's certificates or `ca_file`.
  *
- * Blocks the calling thread until the deadline at most. Any number of threads may call. */
+ * Blocks the calling thread until the deadline at most, or until `stop` is raised. Any number of threads may
+ * call. */
 #pragma once
 
 #include "net/policy.h"
@@ -37,6 +38,7 @@ typedef struct net_http_request {
   size_t header_count;
   cay_slice body; /* data NULL: none */
   int64_t deadline_ns;
+  cancel *stop;                 /* NULL: nobody can end it early */
   size_t body_max, headers_max; /* 0: 1 MiB, 64 KiB; decoded (gzip) */
   bool truncate;                /* a longer body is cut; otherwise CAY_LIMIT */
   uint32_t redirects_max;       /* 0: the answer that redirects is the answer; more than this is CAY_LIMIT */
@@ -53,9 +55,9 @@ typedef struct net_http_request {
  * name has "key", "token", "secret" or "auth" in it. 303, and 301 and 302 after POST, become GET without a
  * body. From https to http is CAY_DENIED.
  *
- * CAY_DENIED: the policy; CAY_NOT_FOUND: no such host; CAY_TIMEOUT; CAY_LIMIT; CAY_IO: connection, TLS, or an
- * answer that was cut; CAY_INVALID: a header or the method; CAY_UNSUPPORTED: no libcurl. Messages never have
- * more of a URL than host and port. On failure the response is empty. */
+ * CAY_DENIED: the policy; CAY_NOT_FOUND: no such host; CAY_TIMEOUT; CAY_CANCELLED; CAY_LIMIT; CAY_IO:
+ * connection, TLS, or an answer that was cut; CAY_INVALID: a header or the method; CAY_UNSUPPORTED: no
+ * libcurl. Messages never have more of a URL than host and port. On failure the response is empty. */
 cay_status net_http(const net_http_request *request, net_http_response *response, cay_error *err) CHECKED;
 void net_http_response_free(net_http_response *response);
 static inline void net_http_response_free_p(net_http_response *r) { net_http_response_free(r); }

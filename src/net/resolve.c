@@ -63,7 +63,33 @@ static cay_status answer_of(const question *q, net_addrs *out, cay_error *err) {
   return CAY_OK;
 }
 
-static cay_status ask_host(const char *host, int64_t deadline_ns, net_addrs *out, cay_error *err) {
+static void on_cancel(void *ctx) {
+  question *q = ctx;
+  pthread_mutex_lock(&q->mu);
+  pthread_cond_broadcast(&q->answered);
+  pthread_mutex_unlock(&q->mu);
+}
+
+/* False: the time is over, or nobody wants the answer any more; the thread has the question. */
+static bool await_answer(question *q, int64_t deadline_ns, cancel *stop) {
+  struct timespec until = clock_timespec(deadline_ns);
+  cancel_watch watch = { .fn = on_cancel, .ctx = q };
+  cancel_add(stop, &watch);
+  pthread_mutex_lock(&q->mu);
+  while (!q->done && clock_mono_ns() < deadline_ns && !cancel_raised(stop))
+    pthread_cond_timedwait(&q->answered, &q->mu, &until);
+  pthread_mutex_unlock(&q->mu);
+  cancel_remove(stop, &watch); /* before the question may go away */
+  pthread_mutex_lock(&q->mu);
+  bool done = q->done;
+  q->abandoned = !done;
+  if (!done) atomic_fetch_add(&left, 1);
+  pthread_mutex_unlock(&q->mu);
+  return done;
+}
+
+static cay_status ask_host(const char *host, int64_t deadline_ns, cancel *stop, net_addrs *out,
+                           cay_error *err) {
   if (atomic_load(&left) >= LEFT_MAX) return err_set(err, CAY_BUSY, "the name server does not answer");
   question *q = mem_zalloc(sizeof *q);
   if (q == NULL) return err_no_memory(err);
@@ -76,15 +102,9 @@ static cay_status ask_host(const char *host, int64_t deadline_ns, net_addrs *out
     question_free(q);
     return status;
   }
-  struct timespec until = clock_timespec(deadline_ns);
-  pthread_mutex_lock(&q->mu);
-  while (!q->done && clock_mono_ns() < deadline_ns) pthread_cond_timedwait(&q->answered, &q->mu, &until);
-  bool done = q->done;
-  q->abandoned = !done;
-  if (!done) atomic_fetch_add(&left, 1);
-  pthread_mutex_unlock(&q->mu);
-  if (!done) {
+  if (!await_answer(q, deadline_ns, stop)) {
     pthread_detach(thread);
+    if (cancel_raised(stop)) return err_set(err, CAY_CANCELLED, "cancelled");
     return err_set(err, CAY_TIMEOUT, "no answer from the name server in time");
   }
   thread_join(thread);
@@ -93,14 +113,14 @@ static cay_status ask_host(const char *host, int64_t deadline_ns, net_addrs *out
   return status;
 }
 
-cay_status net_resolve(const net_resolver *resolver, const char *host, int64_t deadline_ns, net_addrs *out,
-                       cay_error *err) {
+cay_status net_resolve(const net_resolver *resolver, const char *host, int64_t deadline_ns, cancel *stop,
+                       net_addrs *out, cay_error *err) {
   net_addrs found = { .count = 1 };
   if (!net_addr_parse(host, &found.list[0])) {
     found.count = 0;
     S_TRY(resolver != NULL && resolver->fn != NULL
               ? resolver->fn(resolver->ctx, host, deadline_ns, &found, err)
-              : ask_host(host, deadline_ns, &found, err));
+              : ask_host(host, deadline_ns, stop, &found, err));
   }
   *out = found;
   return CAY_OK;

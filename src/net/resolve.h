@@ -1,6 +1,7 @@
 /* resolve.h - from a name to addresses, in a given time. */
 #pragma once
 
+#include "base/cancel.h"
 #include "net/addr.h"
 
 #include <cay/status.h>
@@ -24,6 +25,8 @@ typedef struct net_resolver {
 /* With `resolver`, or the host's (getaddrinfo(3)) when it is NULL. An address gives itself, without asking.
  *
  * getaddrinfo cannot be interrupted: it runs on a thread of its own, which is left to itself when the time is
- * over, and no more than 16 of those are left at once (CAY_BUSY). */
-cay_status net_resolve(const net_resolver *resolver, const char *host, int64_t deadline_ns, net_addrs *out,
-                       cay_error *err) CHECKED;
+ * over or `stop` (NULL: never) is raised, and no more than 16 of those are left at once (CAY_BUSY).
+ * CAY_CANCELLED.
+ */
+cay_status net_resolve(const net_resolver *resolver, const char *host, int64_t deadline_ns, cancel *stop,
+                       net_addrs *out, cay_error *err) CHECKED;

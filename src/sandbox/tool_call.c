@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+struct cay_tool_cancel {
+  cancel wish;
+};
+
 typedef struct sb_tool_result {
   cay_tool_result public;
   buf json;
@@ -21,6 +25,7 @@ typedef struct calling {
   sb_tool *tool;
   sb_tool_result *r;
   tool_world world;
+  cancel *stop;      /* NULL: nobody can */
   int64_t until_ns;  /* clock_mono_ns */
   cay_status status; /* the host's */
   cay_error err;
@@ -114,12 +119,17 @@ static cay_status one_round(calling *c, cay_slice input, bool *asked, cay_error 
                      .entrypoint = c->tool->settings.entrypoint,
                      .alarms = t->alarms,
                      .timeout_ms = time_left(c),
+                     .stop = c->stop,
                      .fuel = c->tool->settings.fuel,
                      .memory_max = t->o.memory_max,
                      .input = input };
   tool_watch watch = { .ctx = c, .before = on_decision, .after = on_outcome };
-  buf output = BUF_INIT(t->o.output_max != 0 ? (size_t)t->o.output_max : TOOL_OUTPUT_MAX);
   *asked = false;
+  if (cancel_raised(c->stop)) {
+    tool_end_set(&c->r->end, TOOL_CANCELLED, "cancelled before it was called");
+    return CAY_OK;
+  }
+  buf output = BUF_INIT(t->o.output_max != 0 ? (size_t)t->o.output_max : TOOL_OUTPUT_MAX);
   cay_status status = tool_call_run(&call, &output, &c->r->end, err);
   if (status == CAY_OK && c->r->end.code == TOOL_OK)
     status = tool_answer_watched(&c->world, &c->tool->settings.allow, t->o.allow_placeholders, &watch,
@@ -176,6 +186,7 @@ static void set_up_world(calling *c) {
                            .store = t->store,
                            .reach = t->reach,
                            .deadline_ns = c->until_ns,
+                           .stop = c->stop,
                            .user = c->o.user != NULL ? c->o.user : t->user,
                            .clock = t->o.clock,
                            .clock_ctx = t->o.clock_ctx };
@@ -229,6 +240,7 @@ cay_status cay_tool_call(cay_tools *tools, const char *name, cay_slice input,
   if (name == NULL || !tool_is_name(name))
     return err_set(err, CAY_INVALID, "a tool's name is 1 to %d small letters, digits, '_' and '-'",
                    TOOL_NAME_MAX);
+  if (c.o.cancel != NULL) c.stop = &c.o.cancel->wish;
   c.r = mem_zalloc(sizeof *c.r);
   if (c.r == NULL) return err_no_memory(err);
   c.r->json = BUF_INIT(BUF_UNLIMITED);
@@ -246,4 +258,24 @@ void cay_tool_result_free(cay_tool_result *result) {
   sb_tool_result *r = CONTAINER_OF(result, sb_tool_result, public);
   buf_free(&r->json);
   mem_free(r);
+}
+
+/* ---- cancelling ---- */
+
+cay_status cay_tool_cancel_new(cay_tool_cancel **out, cay_error *err) {
+  cay_tool_cancel *c = mem_zalloc(sizeof *c);
+  if (c == NULL) return err_no_memory(err);
+  cancel_init(&c->wish);
+  *out = c;
+  return CAY_OK;
+}
+
+void cay_tool_cancel_raise(cay_tool_cancel *c) {
+  if (c != NULL) cancel_raise(&c->wish);
+}
+
+void cay_tool_cancel_free(cay_tool_cancel *c) {
+  if (c == NULL) return;
+  cancel_end(&c->wish);
+  mem_free(c);
 }

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-method_fn rpc_tools_open, rpc_tools_call, rpc_tools_list, rpc_tools_check, rpc_tools_due, rpc_tools_close;
+method_fn rpc_tools_open, rpc_tools_call, rpc_tools_cancel, rpc_tools_list, rpc_tools_check, rpc_tools_due,
+    rpc_tools_close;
 
 enum { ROUNDS_MAX = 64 };
 
@@ -56,9 +57,48 @@ enum answer rpc_tools_open(call *c) {
   return answer_done(c, status, &err);
 }
 
-void tools_end(server *s) {
+/* ---- calls ---- */
+
+typedef struct job {
+  list in_server;
+  server *server;
+  rpc_id id;
+  char *name, *user, *input;
+  size_t input_len;
+  uint32_t timeout_ms;
+  cay_tool_cancel *cancel;
+} job;
+
+static void job_free(job *j) {
+  mem_free(j->name);
+  mem_free(j->user);
+  mem_free(j->input);
+  cay_tool_cancel_free(j->cancel);
+  mem_free(j);
+}
+
+static void enter(job *j) {
+  pthread_mutex_lock(&j->server->mu);
+  list_push(&j->server->tool_calls, &j->in_server);
+  pthread_mutex_unlock(&j->server->mu);
+}
+
+/* Its answer is on its way, or it never began. From here on the set may be freed. */
+static void leave(job *j) {
+  server *s = j->server;
   pthread_mutex_lock(&s->mu);
-  while (s->tool_calls != 0) pthread_cond_wait(&s->changed, &s->mu);
+  list_remove(&j->in_server);
+  pthread_cond_broadcast(&s->changed);
+  pthread_mutex_unlock(&s->mu);
+  job_free(j);
+}
+
+void tools_end(server *s, bool cancel) {
+  pthread_mutex_lock(&s->mu);
+  LIST_EACH (j, &s->tool_calls, job, in_server) {
+    if (cancel) cay_tool_cancel_raise(j->cancel);
+  }
+  while (!list_empty(&s->tool_calls)) pthread_cond_wait(&s->changed, &s->mu);
   pthread_mutex_unlock(&s->mu);
   cay_tools_free(s->tools);
   s->tools = NULL;
@@ -66,32 +106,8 @@ void tools_end(server *s) {
 
 enum answer rpc_tools_close(call *c) {
   if (!need_tools(c)) return ANSWER_ERROR;
-  tools_end(c->server);
+  tools_end(c->server, false);
   return answer_ok(c);
-}
-
-/* ---- calls ---- */
-
-typedef struct job {
-  server *server;
-  rpc_id id;
-  char *name, *user, *input;
-  size_t input_len;
-  uint32_t timeout_ms;
-} job;
-
-static void job_free(job *j) {
-  mem_free(j->name);
-  mem_free(j->user);
-  mem_free(j->input);
-  mem_free(j);
-}
-
-static void count(server *s, int by) {
-  pthread_mutex_lock(&s->mu);
-  s->tool_calls += (uint32_t)by;
-  pthread_cond_broadcast(&s->changed);
-  pthread_mutex_unlock(&s->mu);
 }
 
 /* The result is JSON, but may have line ends in it: it is written anew. */
@@ -123,9 +139,10 @@ static void run_job(void *ctx) {
   cay_tool_result *r = NULL;
   size_t len = 0;
   call c = { .server = s };
-  cay_status status =
-      cay_tool_call(s->tools, j->name, (cay_slice){ j->input, j->input_len },
-                    &CAY_INIT(cay_tool_call_options, .user = j->user, .timeout_ms = j->timeout_ms), &r, &err);
+  cay_status status = cay_tool_call(
+      s->tools, j->name, (cay_slice){ j->input, j->input_len },
+      &CAY_INIT(cay_tool_call_options, .user = j->user, .timeout_ms = j->timeout_ms, .cancel = j->cancel), &r,
+      &err);
   if (status == CAY_OK) {
     char *line = result_line(j, r, &len);
     server_send(s, line, len);
@@ -134,8 +151,7 @@ static void run_job(void *ctx) {
     server_send_error(s, &j->id, status == CAY_INVALID ? RPC_INVALID_PARAMS : c.code, c.why);
   }
   cay_tool_result_free(r);
-  job_free(j);
-  count(s, -1);
+  leave(j);
 }
 
 static bool read_job(call *c, job *j) {
@@ -165,15 +181,33 @@ enum answer rpc_tools_call(call *c) {
   cay_error err;
   job *j = mem_zalloc(sizeof *j);
   if (j == NULL) return fail_memory(c);
+  j->server = c->server;
   if (!read_job(c, j) || !need_tools(c)) {
     job_free(j);
     return ANSWER_ERROR;
   }
-  count(c->server, 1);
-  if (thread_pool_run(c->server->waiters, run_job, j, &err) == CAY_OK) return ANSWER_LATER;
-  count(c->server, -1);
-  job_free(j);
+  cay_status status = cay_tool_cancel_new(&j->cancel, &err);
+  enter(j);
+  if (status == CAY_OK) status = thread_pool_run(c->server->waiters, run_job, j, &err);
+  if (status == CAY_OK) return ANSWER_LATER;
+  leave(j);
   return fail_status(c, &err);
+}
+
+enum answer rpc_tools_cancel(call *c) {
+  rpc_id id;
+  bool found = false;
+  if (!rpc_id_from(yyjson_obj_get(c->params, "id"), &id))
+    return fail(c, RPC_INVALID_PARAMS, "id: must be the id of a call");
+  pthread_mutex_lock(&c->server->mu);
+  LIST_EACH (j, &c->server->tool_calls, job, in_server) {
+    if (strcmp(j->id.text, id.text) != 0) continue;
+    cay_tool_cancel_raise(j->cancel);
+    found = true;
+  }
+  pthread_mutex_unlock(&c->server->mu);
+  if (!yyjson_mut_obj_add_bool(c->doc, c->result, "ok", true)) return fail_memory(c);
+  return yyjson_mut_obj_add_bool(c->doc, c->result, "cancelled", found) ? ANSWER_RESULT : fail_memory(c);
 }
 
 /* ---- what there is ---- */

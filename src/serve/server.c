@@ -148,13 +148,14 @@ cay_status server_open(server *s, const serve_options *options, cay_error *err) 
   list_init(&s->boxes);
   list_init(&s->runs);
   list_init(&s->asks);
+  list_init(&s->tool_calls);
   return CAY_OK;
 }
 
 void server_close(server *s) {
   line_writer_end(&s->out, LAST_WORDS_MS);
   end_all(s, -1);
-  tools_end(s);
+  tools_end(s, true);
   thread_pool_free(s->waiters);
   LIST_EACH_SAFE (b, &s->boxes, serve_box, in_server) box_free(b);
   LIST_EACH_SAFE (e, &s->engines, serve_engine, in_server) engine_free(e);

@@ -47,7 +47,7 @@ struct server {
   uint64_t ask_last;
   bool ending;             /* asks nothing any more */
   struct cay_tools *tools; /* NULL: not opened. method_tool.c, like this: */
-  uint32_t tool_calls;     /* under way */
+  list tool_calls;         /* under way */
 };
 
 CAY_CHECK cay_status server_open(server *s, const serve_options *options, cay_error *err);

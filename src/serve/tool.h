@@ -1,6 +1,6 @@
 /* tool.h - the set of tools of a server.
  *
- * Life        the reading thread opens and closes it; a call runs on a thread of server.waiters and counts in
+ * Life        the reading thread opens and closes it; a call runs on a thread of server.waiters and is in
  *             server.tool_calls, which server.mu protects. */
 #pragma once
 
@@ -9,5 +9,5 @@
 #include <cay/tool.h>
 
 /* Waits for the calls that are under way, each of which has a time limit, and frees the set, if there is one.
- */
-void tools_end(server *s);
+ * `cancel`: they are cancelled. */
+void tools_end(server *s, bool cancel);

@@ -9,6 +9,7 @@
 typedef struct live {
   eng_instance *instance;
   uint64_t memory_max;
+  cancel *stop;
   tool_end *end;
 } live;
 
@@ -24,7 +25,9 @@ static bool call_guest(live *l, const char *name, const char *type, eng_val *val
   enum eng_end how = eng_call(l->instance, &func, values);
   if (how == ENG_RETURNED) return true;
   enum eng_trap trap = eng_trap_kind(l->instance);
-  if (how != ENG_TRAPPED)
+  if (how != ENG_TRAPPED && cancel_raised(l->stop))
+    tool_end_set(l->end, TOOL_CANCELLED, "cancelled in `%.100s`", name);
+  else if (how != ENG_TRAPPED)
     tool_end_set(l->end, TOOL_TIMEOUT, "the time limit was reached in `%.100s`", name);
   else if (trap == ENG_TRAP_FUEL)
     tool_end_set(l->end, TOOL_OUT_OF_FUEL, "the fuel was used up in `%.100s`", name);
@@ -87,13 +90,16 @@ static cay_status talk(live *l, const tool_call *call, buf *out, cay_error *err)
   return CAY_OK;
 }
 
-static void on_alarm(void *ctx) { eng_instance_kick(ctx); }
+static void kick(void *ctx) { eng_instance_kick(ctx); }
 
 static cay_status talk_in_time(live *l, const tool_call *call, buf *out, cay_error *err) {
-  alarm_entry limit = { .fn = on_alarm, .ctx = l->instance };
+  alarm_entry limit = { .fn = kick, .ctx = l->instance };
+  cancel_watch watch = { .fn = kick, .ctx = l->instance };
   int64_t ms = call->timeout_ms != 0 ? call->timeout_ms : TOOL_TIMEOUT_MS;
   S_TRY(alarm_arm(call->alarms, &limit, clock_mono_ns() + ms * NS_PER_MS, err));
+  cancel_add(l->stop, &watch);
   cay_status status = talk(l, call, out, err);
+  cancel_remove(l->stop, &watch);
   alarm_disarm(call->alarms, &limit);
   return status;
 }
@@ -104,7 +110,9 @@ cay_status tool_call_run(const tool_call *call, buf *out, tool_end *end, cay_err
     tool_end_set(end, TOOL_BAD_INPUT, "the input has %zu bytes", call->input.len);
     return CAY_OK;
   }
-  live l = { .end = end, .memory_max = call->memory_max != 0 ? call->memory_max : TOOL_MEMORY_MAX };
+  live l = { .end = end,
+             .stop = call->stop,
+             .memory_max = call->memory_max != 0 ? call->memory_max : TOOL_MEMORY_MAX };
   eng_instance_options options = { .memory_max = l.memory_max, .fuel = call->fuel };
   OWNED(eng_instance_free) eng_instance *instance = NULL;
   cay_error why = { 0 };

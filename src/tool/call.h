@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "engine/module.h"
 #include "tool/code.h"
@@ -17,6 +18,7 @@ typedef struct tool_call {
   const char *entrypoint; /* NULL: "execute" */
   alarm_set *alarms;
   uint32_t timeout_ms; /* 0: TOOL_TIMEOUT_MS */
+  cancel *stop;        /* ends it early, as TOOL_CANCELLED; NULL: nobody can */
   uint64_t fuel;       /* of a module compiled with fuel */
   uint64_t memory_max; /* 0: TOOL_MEMORY_MAX */
   cay_slice input;

@@ -104,7 +104,10 @@ void secrets_get(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,
   }
   buf value = BUF_INIT(TOOL_SECRET_MAX);
   cay_error err = { 0 };
-  cay_status status = tool_secret_get(&world->secrets, name, &value, &err);
+  tool_secrets secrets = world->secrets;
+  secrets.deadline_ns = world->deadline_ns;
+  secrets.stop = world->stop;
+  cay_status status = tool_secret_get(&secrets, name, &value, &err);
   if (status != CAY_OK && status != CAY_NOT_FOUND)
     tool_end_set(end, TOOL_INTERNAL, "secret %.60s: %.120s", name, err.message);
   else if (status == CAY_OK && value.len != 0 && !tool_is_utf8(value.data, value.len))

@@ -1,5 +1,7 @@
 /* capability.h - what the host does for a tool that asks: one handler for each row of capabilities.def.
  *
+ * A handler that waits ends soon after world.stop was raised, with any code: it counts as TOOL_CANCELLED.
+ *
  * A handler reads `args` (an object), fills `result` (an empty object of `doc`), and says in *end what was
  * wrong: TOOL_INVALID_ARGS or TOOL_INTERNAL. */
 #pragma once
@@ -23,6 +25,7 @@ typedef struct tool_world {
   void *clock_ctx;
   struct tool_reach *reach; /* NULL: nothing of the network is there */
   int64_t deadline_ns;      /* of the call, clock_mono_ns; 0: each capability's own limit alone */
+  struct cancel *stop;      /* ends the call early; NULL: nobody can */
 } tool_world;
 
 int64_t tool_world_now(const tool_world *world); /* seconds since 1970, never before it */

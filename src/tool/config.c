@@ -194,7 +194,7 @@ static cay_status read_provider(const place *p, yyjson_val *value, const char **
 static cay_status read_secrets(const place *p, yyjson_val *secrets, tool_config *c) {
   static const char *const known[] = { "providers", NULL };
   static const tool_provider environment = { .kind = TOOL_FROM_ENVIRONMENT, .where = "CAY_SECRET_" };
-  c->secrets = (tool_secrets){ &environment, 1 };
+  c->secrets = (tool_secrets){ .list = &environment, .count = 1 };
   S_TRY(check_object(p, secrets, known));
   yyjson_val *list = yyjson_obj_get(secrets, "providers");
   place at = below(p, "providers");
@@ -204,7 +204,7 @@ static cay_status read_secrets(const place *p, yyjson_val *secrets, tool_config 
   c->providers = mem_zalloc_array(count + 1, sizeof *c->providers);
   c->argvs = mem_zalloc_array(count + 1, sizeof *c->argvs);
   if (c->providers == NULL || c->argvs == NULL) return err_no_memory(p->err);
-  c->secrets = (tool_secrets){ c->providers, count };
+  c->secrets = (tool_secrets){ .list = c->providers, .count = count };
   yyjson_arr_iter it = yyjson_arr_iter_with(list);
   for (size_t i = 0; i < count; i++) {
     place one = element(&at, i);

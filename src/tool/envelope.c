@@ -1,6 +1,7 @@
 #include "tool/envelope.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -120,9 +121,13 @@ static cay_status answer_call(const tool_world *world, const tool_allow *allow, 
   struct request r = { 0 };
   read_request(root, &r, end);
   if (end->code == TOOL_OK) check_allowed(world, allow, &r, end);
+  if (end->code == TOOL_OK && cancel_raised(world->stop))
+    tool_end_set(end, TOOL_CANCELLED, "cancelled before %.100s", r.name);
   S_TRY(tell_before(watch, r.name != NULL ? r.name : "", r.args, end, err));
   if (end->code != TOOL_OK) return tool_answer_error(end, out, err);
   cay_status status = serve(world, &r, out, end, err);
+  if (end->code != TOOL_OK && cancel_raised(world->stop))
+    tool_end_set(end, TOOL_CANCELLED, "cancelled in %.100s", r.name);
   tool_end told = *end;
   if (status != CAY_OK) tool_end_set(&told, TOOL_INTERNAL, "out of memory");
   if (watch != NULL) watch->after(watch->ctx, &told);

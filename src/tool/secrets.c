@@ -1,5 +1,6 @@
 #include "tool/secrets.h"
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -45,15 +46,22 @@ static void cut_line_end(buf *out) {
   if (out->data != NULL) out->data[out->len] = '\0';
 }
 
+/* Whether there is something to read. */
+static cay_status await(int fd, int64_t until_ns, cancel *stop, cay_error *err) {
+  struct pollfd fds[2] = { { .fd = fd, .events = POLLIN }, { .fd = cancel_fd(stop), .events = POLLIN } };
+  for (;;) {
+    int64_t left = (until_ns - clock_mono_ns()) / NS_PER_MS;
+    int ready = left > 0 ? poll(fds, 2, (int)left) : 0;
+    if (cancel_raised(stop)) return err_set(err, CAY_CANCELLED, "cancelled");
+    if (ready > 0) return CAY_OK;
+    if (ready == 0 || errno != EINTR) return err_set(err, CAY_IO, "gave no answer in time");
+  }
+}
+
 /* Reads to the end or until `until_ns` (0: never); the caller closes. */
-static cay_status read_all(int fd, int64_t until_ns, buf *out, cay_error *err) {
+static cay_status read_all(int fd, int64_t until_ns, cancel *stop, buf *out, cay_error *err) {
   for (char block[4096];;) {
-    if (until_ns != 0) {
-      int64_t left = (until_ns - clock_mono_ns()) / NS_PER_MS;
-      int ready = left > 0 ? poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, (int)left) : 0;
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready <= 0) return err_set(err, CAY_IO, "gave no answer in time");
-    }
+    if (until_ns != 0) S_TRY(await(fd, until_ns, stop, err));
     ssize_t n = read(fd, block, sizeof block);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return err_errno(err, errno, "cannot be read");
@@ -65,7 +73,9 @@ static cay_status read_all(int fd, int64_t until_ns, buf *out, cay_error *err) {
 
 /* ---- providers ---- */
 
-static cay_status from_environment(const tool_provider *p, const char *name, buf *out, cay_error *err) {
+static cay_status from_environment(const tool_secrets *s, const tool_provider *p, const char *name, buf *out,
+                                   cay_error *err) {
+  (void)s;
   char variable[2 * TOOL_SECRET_NAME_MAX + 2];
   int start = snprintf(variable, sizeof variable, "%s", p->where);
   if (start < 0 || (size_t)start + strlen(name) >= sizeof variable) return CAY_NOT_FOUND;
@@ -77,7 +87,9 @@ static cay_status from_environment(const tool_provider *p, const char *name, buf
   return value != NULL ? append(out, value, strlen(value), err) : CAY_NOT_FOUND;
 }
 
-static cay_status from_file(const tool_provider *p, const char *name, buf *out, cay_error *err) {
+static cay_status from_file(const tool_secrets *s, const tool_provider *p, const char *name, buf *out,
+                            cay_error *err) {
+  (void)s;
   int folder = open(p->where, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return errno == ENOENT ? CAY_NOT_FOUND : err_errno(err, errno, "folder of secrets");
   int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -86,7 +98,7 @@ static cay_status from_file(const tool_provider *p, const char *name, buf *out, 
   if (fd < 0) return why == ENOENT ? CAY_NOT_FOUND : err_errno(err, why, "file of the secret");
   struct stat st;
   cay_status status = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
-                          ? read_all(fd, 0, out, err)
+                          ? read_all(fd, 0, NULL, out, err)
                           : err_set(err, CAY_IO, "file of the secret: not a regular file");
   (void)close(fd);
   cut_line_end(out);
@@ -113,18 +125,24 @@ static int start(char *const *argv, int output, pid_t *pid) {
 }
 
 /* The exit code; -1: it was ended by a signal, or by us at the limit. */
-static int end_of(pid_t pid, int64_t until_ns) {
+static int end_of(pid_t pid, int64_t until_ns, cancel *stop) {
   int how = 0;
   for (;;) {
     pid_t gone = waitpid(pid, &how, WNOHANG);
     if (gone < 0 && errno != EINTR) return -1;
     if (gone == pid) return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
-    if (clock_mono_ns() >= until_ns) (void)kill(pid, SIGKILL);
+    if (clock_mono_ns() >= until_ns || cancel_raised(stop)) (void)kill(pid, SIGKILL);
     (void)poll(NULL, 0, 1); /* it has closed its output: it is about to end */
   }
 }
 
-static cay_status from_command(const tool_provider *p, const char *name, buf *out, cay_error *err) {
+static int64_t until_of(const tool_secrets *s) {
+  int64_t until = clock_mono_ns() + COMMAND_MS * NS_PER_MS;
+  return s->deadline_ns != 0 && s->deadline_ns < until ? s->deadline_ns : until;
+}
+
+static cay_status from_command(const tool_secrets *s, const tool_provider *p, const char *name, buf *out,
+                               cay_error *err) {
   char *argv[TOOL_COMMAND_WORDS + 2];
   size_t count = 0;
   for (; p->argv[count] != NULL && count < TOOL_COMMAND_WORDS; count++)
@@ -137,12 +155,12 @@ static cay_status from_command(const tool_provider *p, const char *name, buf *ou
   pid_t pid = 0;
   int why = start(argv, ends[1], &pid);
   (void)close(ends[1]);
-  int64_t until = clock_mono_ns() + COMMAND_MS * NS_PER_MS;
+  int64_t until = until_of(s);
   cay_status status =
-      why == 0 ? read_all(ends[0], until, out, err) : err_errno(err, why, "command %.60s", argv[0]);
+      why == 0 ? read_all(ends[0], until, s->stop, out, err) : err_errno(err, why, "command %.60s", argv[0]);
   (void)close(ends[0]);
   if (why != 0) return status;
-  int code = end_of(pid, status == CAY_OK ? until : 0);
+  int code = end_of(pid, status == CAY_OK ? until : 0, s->stop);
   if (status != CAY_OK) return err_prefix(err, status, "command %.60s", argv[0]);
   cut_line_end(out);
   if (code == 1) return CAY_NOT_FOUND;
@@ -150,14 +168,15 @@ static cay_status from_command(const tool_provider *p, const char *name, buf *ou
 }
 
 cay_status tool_secret_get(const tool_secrets *secrets, const char *name, buf *out, cay_error *err) {
-  static cay_status (*const providers[])(const tool_provider *, const char *, buf *, cay_error *) = {
+  static cay_status (*const providers[])(const tool_secrets *, const tool_provider *, const char *, buf *,
+                                         cay_error *) = {
     [TOOL_FROM_ENVIRONMENT] = from_environment,
     [TOOL_FROM_FILE] = from_file,
     [TOOL_FROM_COMMAND] = from_command,
   };
   for (size_t i = 0; i < secrets->count; i++) {
     buf_clear(out);
-    cay_status status = providers[secrets->list[i].kind](&secrets->list[i], name, out, err);
+    cay_status status = providers[secrets->list[i].kind](secrets, &secrets->list[i], name, out, err);
     if (status != CAY_NOT_FOUND) return status;
   }
   buf_clear(out);

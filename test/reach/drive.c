@@ -1,9 +1,11 @@
 /* drive.c - the capabilities of the network, driven by lines: reach-drive CONFIG < calls > answers
  *
  * CONFIG is tools.settings.sandbox. A call is {"capability":…,"args":…,"timeout_ms":…}; its answer is what a
- * tool would get. Calls are answered in order. The member "names" of CONFIG stands in for DNS: a name and the
- * lists of addresses that it has, one list for each question, the last one from then on. */
+ * tool would get; with "cancel_ms" it is cancelled after so long. Calls are answered in order. The member
+ * "names" of CONFIG stands in for DNS: a name and the lists of addresses that it has, one list for each
+ * question, the last one from then on. */
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "net/resolve.h"
 #include "tool/envelope.h"
@@ -41,7 +43,9 @@ static void on_log(void *ctx, enum tool_level level, const char *tool, const cha
   fprintf(stderr, "%s: %s\n", tool, line);
 }
 
-static void answer(tool_world *world, yyjson_val *call) {
+static void on_alarm(void *ctx) { cancel_raise(ctx); }
+
+static void answer(tool_world *world, alarm_set *alarms, yyjson_val *call) {
   static const char *const all[] = { "http.*", "mcp.*", "github.*", "search.*", "coding.*" };
   yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
   yyjson_mut_val *root = yyjson_mut_obj(doc), *inner = yyjson_mut_obj(doc);
@@ -56,9 +60,18 @@ static void answer(tool_world *world, yyjson_val *call) {
   tool_end end;
   yyjson_val *limit = yyjson_obj_get(call, "timeout_ms");
   world->deadline_ns = limit != NULL ? clock_mono_ns() + yyjson_get_sint(limit) * NS_PER_MS : 0;
+  cancel stop;
+  alarm_entry alarm = { .fn = on_alarm, .ctx = &stop };
+  yyjson_val *when = yyjson_obj_get(call, "cancel_ms");
+  int64_t moment = when != NULL ? clock_mono_ns() + yyjson_get_sint(when) * NS_PER_MS : INT64_MAX;
+  cancel_init(&stop);
+  world->stop = &stop;
+  if (alarm_arm(alarms, &alarm, moment, NULL) != CAY_OK) exit(3);
   if (tool_answer(world, &(tool_allow){ all, COUNT_OF(all) }, false, (cay_slice){ text, len }, &out, &end,
                   NULL) != CAY_OK)
     exit(3);
+  alarm_disarm(alarms, &alarm);
+  cancel_end(&stop);
   puts(buf_text(&out));
   fflush(stdout);
   buf_free(&out);
@@ -71,7 +84,7 @@ int main(int argc, char **argv) {
   yyjson_doc *config = yyjson_read_file(argv[1], 0, NULL, NULL);
   yyjson_val *root = yyjson_doc_get_root(config);
   static const tool_provider environment = { .kind = TOOL_FROM_ENVIRONMENT, .where = "CAY_TEST_" };
-  tool_world world = { .tool = "test", .secrets = { &environment, 1 }, .log = on_log };
+  tool_world world = { .tool = "test", .secrets = { .list = &environment, .count = 1 }, .log = on_log };
   tool_reach_options options = { .sandbox = root, .secrets = world.secrets, .log = on_log };
   dns.names = yyjson_obj_get(root, "names");
   if (dns.names != NULL) options.resolver.fn = resolve;
@@ -81,14 +94,17 @@ int main(int argc, char **argv) {
     yyjson_doc_free(config);
     return 0;
   }
+  alarm_set *alarms = NULL;
+  if (alarm_set_new(&alarms, &err) != CAY_OK) return 3;
   static char line[LINE_MAX_LEN];
   while (fgets(line, sizeof line, stdin) != NULL) {
     yyjson_doc *call = yyjson_read(line, strlen(line), 0);
     if (call == NULL) return 2;
-    answer(&world, yyjson_doc_get_root(call));
+    answer(&world, alarms, yyjson_doc_get_root(call));
     yyjson_doc_free(call);
   }
   tool_reach_free(world.reach);
+  alarm_set_free(alarms);
   yyjson_doc_free(config);
   return 0;
 }

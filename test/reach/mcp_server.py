@@ -6,6 +6,7 @@ import sys
 from mcp.server.mcpserver import Context, MCPServer
 
 server = MCPServer("test")
+cancelled = []
 
 
 @server.tool()
@@ -23,8 +24,18 @@ def fails() -> str:
 @server.tool()
 async def sleeps(seconds: float) -> str:
     """Waits."""
-    await asyncio.sleep(seconds)
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        cancelled.append(seconds)
+        raise
     return "awake"
+
+
+@server.tool()
+def ended_early() -> int:
+    """How many waits were cancelled."""
+    return len(cancelled)
 
 
 @server.tool()

@@ -31,6 +31,8 @@ export interface ToolCallOptions {
   user?: string;
   /** Lowers the tool's own limit, never raises it. */
   timeoutMs?: number;
+  /** Ends the call; call() then throws the signal's reason. */
+  signal?: AbortSignal;
 }
 
 export interface Tool {
@@ -108,11 +110,29 @@ export class Tools {
 
   /** What the tool gives, or what the capability gave that it asked for. Throws ToolFailed when it does not end well. */
   async call(name: string, input: Readonly<Record<string, unknown>> = {}, options: ToolCallOptions = {}): Promise<unknown> {
-    const { user, timeoutMs } = options;
-    const answer = await this.link.call("tools.call", { name, input, user, timeoutMs });
+    const { user, timeoutMs, signal } = options;
+    signal?.throwIfAborted();
+    const { id, answer: whole } = this.link.start("tools.call", { name, input, user, timeoutMs });
+    const answer = signal === undefined ? await whole : await this.unlessAborted(id, whole, signal);
     const { code, why = "", result } = answer as { code: string; why?: string; result: unknown };
     if (code !== "ok") throw new ToolFailed(name, code, why, result);
     return result;
+  }
+
+  private async unlessAborted(id: number, whole: Promise<Params>, signal: AbortSignal): Promise<Params> {
+    let onAbort = (): void => {};
+    const aborted = new Promise<never>((_, reject) => {
+      onAbort = () => {
+        if (this.link.death === null) this.link.call("tools.cancel", { id }).catch(() => {});
+        reject(signal.reason);
+      };
+    });
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await Promise.race([whole, aborted]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
   }
 
   async list(): Promise<Tool[]> {

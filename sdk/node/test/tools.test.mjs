@@ -14,14 +14,16 @@ const named = (name, kind, index) => [name.length, ...Buffer.from(name), kind, i
 const body = (code) => [code.length + 2, 0, ...code, 0x0b];
 
 // alloc gives 1024; dealloc does nothing; execute gives its input back: pointer << 32 | length.
-const MIRROR = Buffer.from([
+const module = (code) => Buffer.from([
   0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
   ...section(1, [3, 0x60, 1, 0x7f, 1, 0x7f, 0x60, 2, 0x7f, 0x7f, 0, 0x60, 2, 0x7f, 0x7f, 1, 0x7e]),
   ...section(3, [3, 0, 1, 2]),
   ...section(5, [1, 0, 2]),
   ...section(7, [4, ...named("memory", 2, 0), ...named("alloc", 0, 0), ...named("dealloc", 0, 1), ...named("execute", 0, 2)]),
-  ...section(10, [3, ...body([0x41, 0x80, 0x08]), ...body([]), ...body([0x20, 0, 0xad, 0x42, 0x20, 0x86, 0x20, 1, 0xad, 0x84])]),
+  ...section(10, [3, ...body([0x41, 0x80, 0x08]), ...body([]), ...body(code)]),
 ]);
+const MIRROR = module([0x20, 0, 0xad, 0x42, 0x20, 0x86, 0x20, 1, 0xad, 0x84]);
+const LOOP = module([0x03, 0x40, 0x0c, 0, 0x0b, 0]); // execute never ends
 
 const ask = (name, args = {}) => ({ status: "capability_call", abi_version: 1, capability_call: { name, args } });
 
@@ -114,6 +116,21 @@ describe("tools", () => {
       assert.equal(last.round, 1);
       assert.equal(last.input.status, "capability_call");
     }));
+
+  test("a signal ends a call", async () => {
+    await writeFile(join(dir, "wasm/loop_tool.wasm"), LOOP);
+    const config = { tools: { settings: { sandbox: { tools: { loop: { wasm: { timeout_ms: 600_000 } } } } } } };
+    const audit = join(dir, "aborted.log");
+    await withTools({ config, audit }, async (tools) => {
+      await assert.rejects(tools.call("loop", {}, { signal: AbortSignal.abort(new Error("before")) }), /before/);
+      await assert.rejects(tools.call("loop", {}, { signal: AbortSignal.timeout(300) }), { name: "TimeoutError" });
+      while ((await readFile(audit, "utf8")) === "") await new Promise((resolve) => setTimeout(resolve, 10));
+      assert.equal(JSON.parse(await readFile(audit, "utf8")).code, "cancelled");
+      const controller = new AbortController();
+      assert.deepEqual(await tools.call("todo", { a: 1 }, { signal: controller.signal }), { a: 1 });
+      controller.abort();
+    });
+  });
 
   test("calls run at once, and end with the set", async () => {
     const tools = await Tools.open({ dir });

@@ -1,6 +1,10 @@
 """Tools: modules that are made here, byte by byte, because a user of the package has no compiler for them."""
 import asyncio
 import json
+import os
+import signal
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -20,11 +24,16 @@ def body(code):
     return bytes([len(code) + 2, 0]) + code + b"\x0b"
 
 
+def module(code):
+    return b"\0asm\1\0\0\0" + section(1, b"\x03\x60\1\x7f\1\x7f\x60\2\x7f\x7f\0\x60\2\x7f\x7f\1\x7e") + \
+        section(3, b"\3\0\1\2") + section(5, b"\1\0\2") + \
+        section(7, b"\4" + export("memory", 2, 0) + export("alloc", 0, 0) + export("dealloc", 0, 1) + export("execute", 0, 2)) + \
+        section(10, b"\3" + body(b"\x41\x80\x08") + body(b"") + body(code))
+
+
 # alloc gives 1024; dealloc does nothing; execute gives its input back: pointer << 32 | length.
-MIRROR = b"\0asm\1\0\0\0" + section(1, b"\x03\x60\1\x7f\1\x7f\x60\2\x7f\x7f\0\x60\2\x7f\x7f\1\x7e") + \
-    section(3, b"\3\0\1\2") + section(5, b"\1\0\2") + \
-    section(7, b"\4" + export("memory", 2, 0) + export("alloc", 0, 0) + export("dealloc", 0, 1) + export("execute", 0, 2)) + \
-    section(10, b"\3" + body(b"\x41\x80\x08") + body(b"") + body(b"\x20\0\xad\x42\x20\x86\x20\1\xad\x84"))
+MIRROR = module(b"\x20\0\xad\x42\x20\x86\x20\1\xad\x84")
+LOOP = module(b"\x03\x40\x0c\0\x0b\0")  # execute never ends
 
 
 def ask(capability, **args):
@@ -97,7 +106,59 @@ def test_threads_call_at_once(place, leaves_nothing):
         assert list(pool.map(lambda n: tools.call("todo", {"n": n})["n"], range(200))) == list(range(200))
 
 
+LONG = {"tools": {"settings": {"sandbox": {"tools": {"loop": {"wasm": {"timeout_ms": 600000}}}}}}}
+
+
+def codes(log):
+    return [json.loads(line)["code"] for line in log.read_text().splitlines()]
+
+
+def wait_for(condition):
+    until = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_ctrl_c_ends_a_call(place):
+    (place / "wasm/loop_tool.wasm").write_bytes(LOOP)
+    with Tools(LONG, dir=place, audit=place / "a.log") as tools:
+        timer = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            tools.call("loop")
+        timer.join()
+        wait_for(lambda: codes(place / "a.log") == ["cancelled"])
+        assert tools.call("todo", {"a": 1}) == {"a": 1}
+
+
 # ---- asyncio ----
+
+def test_a_task_that_is_cancelled_ends_its_call(place):
+    (place / "wasm/loop_tool.wasm").write_bytes(LOOP)
+
+    async def body():
+        async with AsyncTools(LONG, dir=place, audit=place / "a.log") as tools:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(tools.call("loop"), 0.3)
+            wait_for(lambda: codes(place / "a.log") == ["cancelled"])
+            assert await tools.call("todo", {"a": 1}) == {"a": 1}
+    asyncio.run(body())
+
+
+def test_closing_does_not_wait_for_calls(place):
+    (place / "wasm/loop_tool.wasm").write_bytes(LOOP)
+    tools = Tools(LONG, dir=place, audit=place / "a.log")
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(tools.call, "loop")
+        time.sleep(0.3)
+        start = time.monotonic()
+        tools.close()
+        assert time.monotonic() - start < 4  # no force was needed
+        with pytest.raises((ToolFailed, SandboxDied)):
+            running.result()
+    assert codes(place / "a.log") == ["cancelled"]
+
 
 def test_the_same_surface_for_asyncio(place):
     async def body():

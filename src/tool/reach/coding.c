@@ -195,7 +195,7 @@ static void generate(const tool_world *world, const buf *body, generating *g, yy
   reach_exchange x = { .endpoint = endpoint,
                        .method = "POST",
                        .body = { body->data, body->len },
-                       .deadline_ns = reach_deadline(world, endpoint->timeout_ms),
+                       .limit = reach_limit_of(world, endpoint->timeout_ms),
                        .on_piece = on_piece,
                        .ctx = g };
   x.extra[x.extra_count++] = (net_header){ "Content-Type", "application/json" };

@@ -65,9 +65,10 @@ static cay_status make_headers(const tool_reach *reach, const reach_exchange *x,
                                buf *values, net_header *out, cay_error *err) {
   size_t starts[REACH_VALUES_MAX];
   const reach_values *set = &x->endpoint->headers;
+  tool_secrets secrets = reach_secrets(reach, x->limit);
   for (size_t i = 0; i < set->count; i++) {
     starts[i] = values->len;
-    S_TRY(reach_value_get(&reach->secrets, &set->list[i], keys, values, err));
+    S_TRY(reach_value_get(&secrets, &set->list[i], keys, values, err));
     if (buf_append_byte(values, 0) != CAY_OK) return err_no_memory(err);
   }
   for (size_t i = 0; i < set->count; i++) {
@@ -90,7 +91,8 @@ static cay_status run(const tool_reach *reach, const reach_exchange *x, net_url 
     .headers = headers,
     .header_count = x->endpoint->headers.count + x->extra_count,
     .body = x->body,
-    .deadline_ns = x->deadline_ns,
+    .deadline_ns = x->limit.deadline_ns,
+    .stop = x->limit.stop,
     .body_max = REACH_ANSWER_MAX,
     .redirects_max = REDIRECTS,
     .same_origin = true,

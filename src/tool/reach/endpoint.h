@@ -22,6 +22,12 @@ typedef struct reach_endpoint {
 /* The members url, headers, key (a value that becomes "Authorization: Bearer …"), timeout_ms, ca_file. */
 cay_status reach_endpoint_read(const reach_place *p, yyjson_val *object, reach_endpoint *out) CHECKED;
 
+/* How long something may take: until a moment (clock_mono_ns), or until nobody wants it any more. */
+typedef struct reach_limit {
+  int64_t deadline_ns;
+  cancel *stop; /* NULL: it is always wanted */
+} reach_limit;
+
 typedef struct reach_exchange {
   const reach_endpoint *endpoint;
   const net_url *url; /* NULL: the endpoint's own */
@@ -29,7 +35,7 @@ typedef struct reach_exchange {
   cay_slice body; /* JSON */
   net_header extra[REACH_EXTRA_MAX];
   size_t extra_count;
-  int64_t deadline_ns;
+  reach_limit limit;
   net_http_piece_fn *on_piece;
   void *ctx;
 } reach_exchange;

@@ -4,15 +4,24 @@
 
 #include <string.h>
 
-int64_t reach_deadline(const tool_world *world, uint64_t ms) {
+reach_limit reach_limit_of(const tool_world *world, uint64_t ms) {
   int64_t until = clock_mono_ns() + (int64_t)ms * NS_PER_MS;
-  return world->deadline_ns != 0 && world->deadline_ns < until ? world->deadline_ns : until;
+  if (world->deadline_ns != 0 && world->deadline_ns < until) until = world->deadline_ns;
+  return (reach_limit){ until, world->stop };
+}
+
+tool_secrets reach_secrets(const tool_reach *reach, reach_limit limit) {
+  tool_secrets secrets = reach->secrets;
+  secrets.deadline_ns = limit.deadline_ns;
+  secrets.stop = limit.stop;
+  return secrets;
 }
 
 void reach_fail(tool_end *end, cay_status status, const char *what, const cay_error *err) {
-  enum tool_code code = status == CAY_DENIED    ? TOOL_FORBIDDEN
-                        : status == CAY_INVALID ? TOOL_INVALID_ARGS
-                                                : TOOL_INTERNAL;
+  enum tool_code code = status == CAY_DENIED      ? TOOL_FORBIDDEN
+                        : status == CAY_INVALID   ? TOOL_INVALID_ARGS
+                        : status == CAY_CANCELLED ? TOOL_CANCELLED
+                                                  : TOOL_INTERNAL;
   if (status == CAY_NO_MEMORY)
     tool_end_set(end, TOOL_INTERNAL, "out of memory");
   else

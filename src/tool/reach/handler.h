@@ -39,10 +39,14 @@ struct tool_reach {
   coding_config coding;
 };
 
-/* In so many milliseconds, or at the end of the call if that is earlier. */
-int64_t reach_deadline(const tool_world *world, uint64_t ms);
+/* In so many milliseconds, or with the call if that ends earlier. */
+reach_limit reach_limit_of(const tool_world *world, uint64_t ms);
 
-/* The code of an answer: CAY_DENIED is forbidden, CAY_INVALID invalid_args, all else internal. */
+/* The secrets, for that long. */
+tool_secrets reach_secrets(const tool_reach *reach, reach_limit limit);
+
+/* The code of an answer: CAY_DENIED is forbidden, CAY_INVALID invalid_args,
+ * CAY_CANCELLED cancelled, all else internal. */
 void reach_fail(tool_end *end, cay_status status, const char *what, const cay_error *err);
 void reach_check_memory(bool fine, tool_end *end);
 

@@ -217,6 +217,7 @@ static void request(const tool_world *world, yyjson_val *args, sending *s, yyjso
     tool_end_set(end, TOOL_INVALID_ARGS, "encoding must be auto or base64");
   if (end->code != TOOL_OK) return;
 
+  reach_limit limit = reach_limit_of(world, ms);
   net_http_request q = {
     .method = method != NULL ? method
               : s->has_body  ? "POST"
@@ -225,7 +226,8 @@ static void request(const tool_world *world, yyjson_val *args, sending *s, yyjso
     .headers = s->headers,
     .header_count = s->header_count,
     .body = { s->has_body ? (s->body.data != NULL ? (const void *)s->body.data : "") : NULL, s->body.len },
-    .deadline_ns = reach_deadline(world, ms),
+    .deadline_ns = limit.deadline_ns,
+    .stop = limit.stop,
     .body_max = max,
     .truncate = true,
     .redirects_max = (uint32_t)redirects,

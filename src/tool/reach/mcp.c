@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define NEWEST "2025-11-25"
+enum { GRACE_MS = 1000, HASTE_MS = 50, NOTICE_MS = 200 };
 static const char *const versions[] = { NEWEST, "2025-06-18", "2025-03-26", "2024-11-05" };
 
 /* ---- configuration ---- */
@@ -56,6 +57,7 @@ cay_status mcp_server_read(const tool_reach *reach, const reach_place *p, const 
   s->in.max = MCP_MESSAGE_MAX;
   s->log.max = 8192;
   pthread_mutex_init(&s->mu, NULL);
+  clock_cond_init(&s->freed);
   cay_status status = read_server(p, value, s);
   if (status == CAY_OK)
     *out = s;
@@ -66,10 +68,11 @@ cay_status mcp_server_read(const tool_reach *reach, const reach_place *p, const 
 
 void mcp_server_free(mcp_server *server) {
   if (server == NULL) return;
-  if (server->way != NULL) server->way->end(server);
+  if (server->way != NULL) server->way->end(server, GRACE_MS);
   reach_keys_wipe(&server->keys);
   buf_free(&server->in);
   buf_free(&server->log);
+  pthread_cond_destroy(&server->freed);
   pthread_mutex_destroy(&server->mu);
   mem_free(server);
 }
@@ -89,7 +92,7 @@ static cay_status write_message(yyjson_mut_doc *doc, const char *method, yyjson_
   return tool_json_write(doc, out, err);
 }
 
-static cay_status notify(mcp_server *s, const char *method, int64_t cancelled, int64_t deadline_ns,
+static cay_status notify(mcp_server *s, const char *method, int64_t cancelled, reach_limit limit,
                          cay_error *err) {
   OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
   OWNED(buf_free) buf message = BUF_INIT(4096);
@@ -98,7 +101,7 @@ static cay_status notify(mcp_server *s, const char *method, int64_t cancelled, i
   if (cancelled != 0 && !yyjson_mut_obj_add_int(doc, params, "requestId", cancelled))
     return err_no_memory(err);
   S_TRY(write_message(doc, method, params, 0, &message, err));
-  return s->way->send(s, &message, 0, deadline_ns, NULL, err);
+  return s->way->send(s, &message, 0, limit, NULL, err);
 }
 
 bool mcp_is_answer(yyjson_doc *message, int64_t id, buf *reply) {
@@ -128,14 +131,17 @@ static cay_status check_answer(const mcp_server *s, yyjson_doc *answer, cay_erro
 }
 
 static cay_status call(mcp_server *s, const char *method, yyjson_mut_doc *doc, yyjson_mut_val *params,
-                       int64_t deadline_ns, yyjson_doc **out, cay_error *err) {
+                       reach_limit limit, yyjson_doc **out, cay_error *err) {
   OWNED(buf_free) buf message = BUF_INIT(MCP_MESSAGE_MAX);
   int64_t id = ++s->last_id;
   S_TRY(write_message(doc, method, params, id, &message, err));
   OWNED(yyjson_doc_free) yyjson_doc *answer = NULL;
-  cay_status status = s->way->send(s, &message, id, deadline_ns, &answer, err);
-  if (status == CAY_TIMEOUT && s->ready) /* the error that counts is the first */
-    IGNORED(notify(s, "notifications/cancelled", id, clock_mono_ns() + 200 * NS_PER_MS, NULL));
+  cay_status status = s->way->send(s, &message, id, limit, &answer, err);
+  if ((status == CAY_TIMEOUT || status == CAY_CANCELLED) &&
+      s->ready) { /* the error that counts is the first */
+    reach_limit soon = { .deadline_ns = clock_mono_ns() + NOTICE_MS * NS_PER_MS };
+    IGNORED(notify(s, "notifications/cancelled", id, soon, NULL));
+  }
   if (status != CAY_OK) return err_prefix(err, status, "server %.60s", s->name);
   S_TRY(check_answer(s, answer, err));
   *out = MOVE(answer);
@@ -156,7 +162,7 @@ static cay_status take_version(mcp_server *s, yyjson_doc *answer, cay_error *err
                  version != NULL ? version : "(none)");
 }
 
-static cay_status connect_to(mcp_server *s, int64_t deadline_ns, cay_error *err) {
+static cay_status connect_to(mcp_server *s, reach_limit limit, cay_error *err) {
   OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
   if (doc == NULL) return err_no_memory(err);
   yyjson_mut_val *params = yyjson_mut_obj(doc), *info = yyjson_mut_obj(doc), *caps = yyjson_mut_obj(doc);
@@ -168,16 +174,16 @@ static cay_status connect_to(mcp_server *s, int64_t deadline_ns, cay_error *err)
               yyjson_mut_obj_add_val(doc, params, "clientInfo", info);
   if (!fine) return err_no_memory(err);
   OWNED(yyjson_doc_free) yyjson_doc *answer = NULL;
-  S_TRY(call(s, "initialize", doc, params, deadline_ns, &answer, err));
+  S_TRY(call(s, "initialize", doc, params, limit, &answer, err));
   S_TRY(take_version(s, answer, err));
-  cay_status status = notify(s, "notifications/initialized", 0, deadline_ns, err);
+  cay_status status = notify(s, "notifications/initialized", 0, limit, err);
   if (status != CAY_OK) return err_prefix(err, status, "server %.60s", s->name);
   s->ready = true;
   return CAY_OK;
 }
 
-static void disconnect(mcp_server *s) {
-  s->way->end(s);
+static void disconnect(mcp_server *s, int64_t grace_ms) {
+  s->way->end(s, grace_ms);
   s->ready = false;
   s->version[0] = '\0';
   s->session[0] = '\0';
@@ -185,35 +191,62 @@ static void disconnect(mcp_server *s) {
 }
 
 static cay_status try_once(mcp_server *s, const char *method, yyjson_mut_doc *doc, yyjson_mut_val *params,
-                           int64_t deadline_ns, yyjson_doc **out, cay_error *err) {
+                           reach_limit limit, yyjson_doc **out, cay_error *err) {
   s->again = false;
-  cay_status status = s->ready ? CAY_OK : connect_to(s, deadline_ns, err);
+  cay_status status = s->ready ? CAY_OK : connect_to(s, limit, err);
   bool connected = status == CAY_OK;
-  if (connected) status = call(s, method, doc, params, deadline_ns, out, err);
+  if (connected) status = call(s, method, doc, params, limit, out, err);
   if (!connected) {
-    disconnect(s);
+    disconnect(s, cancel_raised(limit.stop) ? HASTE_MS : GRACE_MS);
     s->again = false;
   }
   return status;
 }
 
-static bool lock_until(pthread_mutex_t *mu, int64_t deadline_ns) {
-  struct timespec until = clock_timespec(deadline_ns);
-  return pthread_mutex_clocklock(mu, CLOCK_MONOTONIC, &until) == 0;
+/* ---- one request at a time ---- */
+
+static void on_cancel(void *ctx) {
+  mcp_server *s = ctx;
+  pthread_mutex_lock(&s->mu);
+  pthread_cond_broadcast(&s->freed);
+  pthread_mutex_unlock(&s->mu);
+}
+
+static bool enter(mcp_server *s, reach_limit limit) {
+  struct timespec until = clock_timespec(limit.deadline_ns);
+  cancel_watch watch = { .fn = on_cancel, .ctx = s };
+  cancel_add(limit.stop, &watch);
+  pthread_mutex_lock(&s->mu);
+  while (s->busy && !cancel_raised(limit.stop) && clock_mono_ns() < limit.deadline_ns)
+    pthread_cond_timedwait(&s->freed, &s->mu, &until);
+  bool entered = !s->busy;
+  s->busy = true;
+  pthread_mutex_unlock(&s->mu);
+  cancel_remove(limit.stop, &watch);
+  return entered;
+}
+
+static void leave(mcp_server *s) {
+  pthread_mutex_lock(&s->mu);
+  s->busy = false;
+  pthread_cond_broadcast(&s->freed);
+  pthread_mutex_unlock(&s->mu);
 }
 
 cay_status mcp_request(mcp_server *s, const char *method, yyjson_mut_doc *doc, yyjson_mut_val *params,
-                       bool repeatable, int64_t deadline_ns, yyjson_doc **out, cay_error *err) {
-  if (!lock_until(&s->mu, deadline_ns))
-    return err_set(err, CAY_TIMEOUT, "server %.60s is busy with another request", s->name);
+                       bool repeatable, reach_limit limit, yyjson_doc **out, cay_error *err) {
+  if (!enter(s, limit))
+    return cancel_raised(limit.stop)
+               ? err_set(err, CAY_CANCELLED, "cancelled")
+               : err_set(err, CAY_TIMEOUT, "server %.60s is busy with another request", s->name);
   yyjson_mut_val *copy = params != NULL ? yyjson_mut_val_mut_copy(doc, params) : NULL;
   bool was_ready = s->ready;
-  cay_status status = try_once(s, method, doc, params, deadline_ns, out, err);
+  cay_status status = try_once(s, method, doc, params, limit, out, err);
   bool gone = status == CAY_IO && !s->ready;
   if (was_ready && (s->again || (repeatable && gone))) {
-    disconnect(s);
-    status = try_once(s, method, doc, copy, deadline_ns, out, err);
+    disconnect(s, GRACE_MS);
+    status = try_once(s, method, doc, copy, limit, out, err);
   }
-  (void)pthread_mutex_unlock(&s->mu);
+  leave(s);
   return status;
 }

@@ -5,7 +5,7 @@
  * initialized`. A stdio server is a child process that is kept; one that has ended is started again, once for
  * each request. Requests of the server are answered (ping) or refused; its notifications are dropped.
  *
- * Locks: one mutex per server, held for a whole request. */
+ * Locks: one request at a time has a server (`busy`); `mu` is only for that. */
 #pragma once
 
 #include "tool/reach/handler.h"
@@ -20,9 +20,10 @@ typedef struct mcp_server mcp_server;
 /* One of the two ways to a server. `send` writes one message and, when `id` is not 0, waits for the answer
  * with that id, which is given parsed and with keys hidden. */
 typedef struct mcp_way {
-  cay_status (*send)(mcp_server *server, const buf *message, int64_t id, int64_t deadline_ns,
+  cay_status (*send)(mcp_server *server, const buf *message, int64_t id, reach_limit limit,
                      yyjson_doc **answer, cay_error *err);
-  void (*end)(mcp_server *server); /* forgets the connection; it may be used again */
+  /* Forgets the connection; it may be used again. `grace_ms`: what a process has for each step of ending. */
+  void (*end)(mcp_server *server, int64_t grace_ms);
 } mcp_way;
 extern const mcp_way MCP_PIPE, MCP_WEB;
 
@@ -32,7 +33,9 @@ struct mcp_server {
   const mcp_way *way;
   yyjson_val *tools; /* the names that may be used; NULL: all */
   uint32_t timeout_ms;
-  pthread_mutex_t mu;
+  pthread_mutex_t mu; /* for `busy` */
+  pthread_cond_t freed;
+  bool busy; /* a request has it, and all below */
   int64_t last_id;
   bool ready;       /* initialised */
   bool again;       /* the way found the connection gone before the request was taken: try once more */
@@ -58,10 +61,10 @@ cay_status mcp_server_read(const tool_reach *reach, const reach_place *p, const 
 void mcp_server_free(mcp_server *server); /* ends it; NULL is fine */
 
 /* `params` (of `doc`) may be NULL. *out has the member result of the answer's root. CAY_INVALID: the server
- * refused the parameters; CAY_TIMEOUT; CAY_IO; CAY_CORRUPT: no answer of this protocol. `repeatable`: may be
- * sent again when the server ended during it. */
+ * refused the parameters; CAY_TIMEOUT; CAY_CANCELLED; CAY_IO; CAY_CORRUPT: no answer of this protocol.
+ * `repeatable`: may be sent again when the server ended during it. */
 cay_status mcp_request(mcp_server *server, const char *method, yyjson_mut_doc *doc, yyjson_mut_val *params,
-                       bool repeatable, int64_t deadline_ns, yyjson_doc **out, cay_error *err) CHECKED;
+                       bool repeatable, reach_limit limit, yyjson_doc **out, cay_error *err) CHECKED;
 
 /* For the two ways: a message that came. True: it is the answer to `id`. Otherwise *reply may have what must
  * be sent back. */

@@ -50,13 +50,13 @@ static cay_status add_tools(listing *l, const mcp_server *s, yyjson_val *tools) 
 }
 
 /* *cursor becomes the next page's, or empty. */
-static cay_status list_page(listing *l, mcp_server *s, int64_t deadline_ns, buf *cursor) {
+static cay_status list_page(listing *l, mcp_server *s, reach_limit limit, buf *cursor) {
   OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
   OWNED(yyjson_doc_free) yyjson_doc *answer = NULL;
   yyjson_mut_val *params = doc != NULL ? yyjson_mut_obj(doc) : NULL;
   if (params == NULL || (cursor->len > 0 && !yyjson_mut_obj_add_str(doc, params, "cursor", buf_text(cursor))))
     return err_no_memory(&l->err);
-  S_TRY(mcp_request(s, "tools/list", doc, params, true, deadline_ns, &answer, &l->err));
+  S_TRY(mcp_request(s, "tools/list", doc, params, true, limit, &answer, &l->err));
   yyjson_val *result = yyjson_obj_get(yyjson_doc_get_root(answer), "result");
   S_TRY(add_tools(l, s, yyjson_obj_get(result, "tools")));
   const char *next = reach_text_of(yyjson_obj_get(result, "nextCursor"));
@@ -67,10 +67,10 @@ static cay_status list_page(listing *l, mcp_server *s, int64_t deadline_ns, buf 
 }
 
 static cay_status list_server(listing *l, mcp_server *s) {
-  int64_t deadline = reach_deadline(l->world, s->timeout_ms);
+  reach_limit limit = reach_limit_of(l->world, s->timeout_ms);
   OWNED(buf_free) buf cursor = BUF_INIT(4096);
   for (int page = 0; page < PAGES_MAX; page++) {
-    S_TRY(list_page(l, s, deadline, &cursor));
+    S_TRY(list_page(l, s, limit, &cursor));
     if (cursor.len == 0) return CAY_OK;
   }
   return err_set(&l->err, CAY_LIMIT, "server %.60s: too many pages", s->name);
@@ -87,7 +87,12 @@ static void list_all(listing *l, yyjson_mut_val *result, tool_end *end) {
   yyjson_mut_val *errors = yyjson_mut_arr(l->doc);
   bool fine = errors != NULL && yyjson_mut_obj_add_val(l->doc, result, "errors", errors);
   for (size_t i = 0; fine && reach != NULL && i < reach->server_count; i++) {
-    if (list_server(l, reach->servers[i]) == CAY_OK) continue;
+    cay_status status = list_server(l, reach->servers[i]);
+    if (status == CAY_OK) continue;
+    if (status == CAY_CANCELLED) {
+      reach_fail(end, status, "", &l->err);
+      return;
+    }
     yyjson_mut_val *one = yyjson_mut_obj(l->doc);
     size_t len = strlen(l->err.message);
     while (len > 0 && !tool_is_utf8(l->err.message, len)) len--;
@@ -177,7 +182,7 @@ static void call_tool(const tool_world *world, mcp_server *s, yyjson_val *args, 
     return;
   }
   cay_status status =
-      mcp_request(s, "tools/call", out, params, false, reach_deadline(world, s->timeout_ms), &answer, &err);
+      mcp_request(s, "tools/call", out, params, false, reach_limit_of(world, s->timeout_ms), &answer, &err);
   if (status != CAY_OK)
     reach_fail(end, status, "", &err);
   else

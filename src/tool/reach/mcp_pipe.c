@@ -16,14 +16,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 1000, VARIABLES_MAX = REACH_VALUES_MAX + 8 };
+enum { LOST_MS = 1000, HASTE_MS = 50, VARIABLES_MAX = REACH_VALUES_MAX + 8 };
 
 /* ---- its environment ---- */
 
 /* What a program cannot do without; keys of this process are not for it. */
 static const char *const inherited[] = { "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TZ", "USER" };
 
-static cay_status make_env(mcp_server *s, buf *texts, char **out, cay_error *err) {
+static cay_status make_env(mcp_server *s, reach_limit limit, buf *texts, char **out, cay_error *err) {
+  tool_secrets secrets = reach_secrets(s->reach, limit);
   size_t starts[VARIABLES_MAX], count = 0;
   for (size_t i = 0; i < COUNT_OF(inherited); i++) {
     const char *value = getenv(inherited[i]);
@@ -35,7 +36,7 @@ static cay_status make_env(mcp_server *s, buf *texts, char **out, cay_error *err
   for (size_t i = 0; i < s->env.count; i++) {
     starts[count++] = texts->len;
     if (buf_appendf(texts, "%s=", s->env.list[i].name) != CAY_OK) return err_no_memory(err);
-    S_TRY(reach_value_get(&s->reach->secrets, &s->env.list[i], &s->keys, texts, err));
+    S_TRY(reach_value_get(&secrets, &s->env.list[i], &s->keys, texts, err));
     if (buf_append_byte(texts, 0) != CAY_OK) return err_no_memory(err);
   }
   for (size_t i = 0; i < count; i++) out[i] = (char *)texts->data + starts[i];
@@ -87,12 +88,12 @@ static void close_pair(int *pair) {
   close_fd(&pair[1]);
 }
 
-static cay_status start(mcp_server *s, cay_error *err) {
+static cay_status start(mcp_server *s, reach_limit limit, cay_error *err) {
   int in[2] = { -1, -1 }, out[2] = { -1, -1 }, errors[2] = { -1, -1 };
   char *env[VARIABLES_MAX + 1];
   buf texts = BUF_INIT(4 << 20);
   reach_keys_wipe(&s->keys);
-  cay_status status = make_env(s, &texts, env, err);
+  cay_status status = make_env(s, limit, &texts, env, err);
   if (status == CAY_OK &&
       (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(errors, O_CLOEXEC) != 0))
     status = err_errno(err, errno, "pipe");
@@ -128,13 +129,13 @@ static bool gone_within(mcp_server *s, int64_t ms) {
 
 /* The protocol's order: its input is closed, then it is asked to end, then it is ended; and what it left
  * behind in its process group with it. */
-static void end_pipe(mcp_server *s) {
+static void end_pipe(mcp_server *s, int64_t grace_ms) {
   close_fd(&s->to);
-  if (s->pid != 0 && !gone_within(s, GRACE_MS)) {
+  if (s->pid != 0 && !gone_within(s, grace_ms)) {
     (void)kill(-s->pid, SIGTERM);
-    if (!gone_within(s, GRACE_MS)) {
+    if (!gone_within(s, grace_ms)) {
       (void)kill(-s->pid, SIGKILL);
-      (void)gone_within(s, 10 * GRACE_MS);
+      (void)gone_within(s, 10 * LOST_MS);
     }
   }
   if (s->pid != 0) (void)kill(-s->pid, SIGKILL);
@@ -172,7 +173,8 @@ static void read_errors(mcp_server *s) {
 
 typedef struct talk {
   mcp_server *s;
-  int64_t id, deadline_ns;
+  int64_t id;
+  reach_limit limit;
   buf out; /* still to be written, from `sent` */
   size_t sent;
   bool input_seen;
@@ -195,16 +197,18 @@ static ssize_t write_quietly(int fd, const void *data, size_t len) {
   return n;
 }
 
-static cay_status lost(talk *t, const char *why, cay_error *err) {
+static cay_status lost_within(talk *t, int64_t grace_ms, const char *why, cay_error *err) {
   mcp_server *s = t->s;
   while (s->errors >= 0 && poll(&(struct pollfd){ .fd = s->errors, .events = POLLIN }, 1, 50) > 0)
     read_errors(s);
   if (s->log.len > 0) log_line(s);
   s->again = t->sent == 0; /* it has had no byte of this: sending it again cannot do it twice */
   s->ready = false;
-  end_pipe(s);
+  end_pipe(s, grace_ms);
   return err_set(err, CAY_IO, "%s", why);
 }
+
+static cay_status lost(talk *t, const char *why, cay_error *err) { return lost_within(t, LOST_MS, why, err); }
 
 static cay_status take_line(talk *t, const char *line, size_t len, cay_error *err) {
   OWNED(yyjson_doc_free) yyjson_doc *doc = NULL;
@@ -262,24 +266,33 @@ static cay_status out_of_time(talk *t, cay_error *err) {
   return err_set(err, CAY_TIMEOUT, "no answer in time");
 }
 
+/* The server is told (mcp.c) and may go on with its work; a half line it cannot take. */
+static cay_status cancelled(talk *t, cay_error *err) {
+  if (t->sent > 0 && t->sent < t->out.len) IGNORED(lost_within(t, HASTE_MS, "", NULL));
+  t->s->again = false;
+  return err_set(err, CAY_CANCELLED, "cancelled");
+}
+
 static cay_status step(talk *t, cay_error *err) {
   mcp_server *s = t->s;
-  int64_t left = (t->deadline_ns - clock_mono_ns()) / NS_PER_MS;
+  if (cancel_raised(t->limit.stop)) return cancelled(t, err);
+  int64_t left = (t->limit.deadline_ns - clock_mono_ns()) / NS_PER_MS;
   if (left <= 0) return out_of_time(t, err);
-  struct pollfd fds[3] = { { .fd = s->from, .events = POLLIN },
+  struct pollfd fds[4] = { { .fd = s->from, .events = POLLIN },
                            { .fd = s->errors, .events = POLLIN },
-                           { .fd = t->sent < t->out.len ? s->to : -1, .events = POLLOUT } };
-  if (poll(fds, 3, left < 1000 ? (int)left : 1000) < 0 && errno != EINTR)
+                           { .fd = t->sent < t->out.len ? s->to : -1, .events = POLLOUT },
+                           { .fd = cancel_fd(t->limit.stop), .events = POLLIN } };
+  if (poll(fds, 4, left < 1000 ? (int)left : 1000) < 0 && errno != EINTR)
     return err_errno(err, errno, "poll");
   if (fds[1].revents != 0) read_errors(s);
   if (fds[0].revents != 0) S_TRY(read_input(t, err));
   return fds[2].revents != 0 && t->answer == NULL ? write_output(t, err) : CAY_OK;
 }
 
-static cay_status send_pipe(mcp_server *s, const buf *message, int64_t id, int64_t deadline_ns,
+static cay_status send_pipe(mcp_server *s, const buf *message, int64_t id, reach_limit limit,
                             yyjson_doc **answer, cay_error *err) {
-  if (s->pid == 0) S_TRY(start(s, err));
-  talk t = { .s = s, .id = id, .deadline_ns = deadline_ns, .out = BUF_INIT(2 * MCP_MESSAGE_MAX) };
+  if (s->pid == 0) S_TRY(start(s, limit, err));
+  talk t = { .s = s, .id = id, .limit = limit, .out = BUF_INIT(2 * MCP_MESSAGE_MAX) };
   cay_status status = CAY_OK;
   if (buf_append(&t.out, message->data, message->len) != CAY_OK || buf_append_byte(&t.out, '\n') != CAY_OK)
     status = err_no_memory(err);

@@ -11,7 +11,8 @@
 
 typedef struct reading {
   mcp_server *s;
-  int64_t id, deadline_ns;
+  int64_t id;
+  reach_limit limit;
   bool is_stream, known;
   reach_sse sse;
   buf text; /* of an answer that is no stream */
@@ -19,14 +20,11 @@ typedef struct reading {
   bool full, broken;
 } reading;
 
-static cay_status post(mcp_server *s, const char *method, cay_slice body, int64_t deadline_ns,
+static cay_status post(mcp_server *s, const char *method, cay_slice body, reach_limit limit,
                        net_http_piece_fn *on_piece, void *ctx, net_http_response *response, cay_error *err) {
-  reach_exchange x = { .endpoint = &s->endpoint,
-                       .method = method,
-                       .body = body,
-                       .deadline_ns = deadline_ns,
-                       .on_piece = on_piece,
-                       .ctx = ctx };
+  reach_exchange x = {
+    .endpoint = &s->endpoint, .method = method, .body = body, .limit = limit, .on_piece = on_piece, .ctx = ctx
+  };
   x.extra[x.extra_count++] = (net_header){ "Content-Type", "application/json" };
   x.extra[x.extra_count++] = (net_header){ "Accept", "application/json, text/event-stream" };
   if (s->version[0] != '\0') x.extra[x.extra_count++] = (net_header){ "MCP-Protocol-Version", s->version };
@@ -38,8 +36,8 @@ static cay_status post(mcp_server *s, const char *method, cay_slice body, int64_
 /* An answer to the server, during its stream. What goes wrong here the server notices. */
 static void send_back(reading *r, const buf *reply) {
   net_http_response response = { 0 };
-  if (post(r->s, "POST", (cay_slice){ reply->data, reply->len }, r->deadline_ns, NULL, NULL, &response,
-           NULL) == CAY_OK)
+  if (post(r->s, "POST", (cay_slice){ reply->data, reply->len }, r->limit, NULL, NULL, &response, NULL) ==
+      CAY_OK)
     net_http_response_free(&response);
 }
 
@@ -106,13 +104,13 @@ static cay_status take_answer(reading *r, cay_error *err) {
   return CAY_OK;
 }
 
-static cay_status send_web(mcp_server *s, const buf *message, int64_t id, int64_t deadline_ns,
+static cay_status send_web(mcp_server *s, const buf *message, int64_t id, reach_limit limit,
                            yyjson_doc **answer, cay_error *err) {
-  reading r = { .s = s, .id = id, .deadline_ns = deadline_ns, .text = BUF_INIT(MCP_MESSAGE_MAX) };
+  reading r = { .s = s, .id = id, .limit = limit, .text = BUF_INIT(MCP_MESSAGE_MAX) };
   r.sse = REACH_SSE_INIT(MCP_MESSAGE_MAX, on_event, &r);
   OWNED(net_http_response_free) net_http_response response = { 0 };
   cay_status status =
-      post(s, "POST", (cay_slice){ message->data, message->len }, deadline_ns, on_piece, &r, &response, err);
+      post(s, "POST", (cay_slice){ message->data, message->len }, limit, on_piece, &r, &response, err);
   if (status == CAY_OK) status = check_status(s, &response, err);
   if (status == CAY_OK) status = take_session(s, &response, err);
   if (status == CAY_OK) status = take_answer(&r, err);
@@ -126,11 +124,11 @@ static cay_status send_web(mcp_server *s, const buf *message, int64_t id, int64_
 }
 
 /* The session is given back; a server need not take it. */
-static void end_web(mcp_server *s) {
+static void end_web(mcp_server *s, int64_t grace_ms) {
   if (s->session[0] == '\0') return;
   net_http_response response = { 0 };
-  if (post(s, "DELETE", (cay_slice){ 0 }, clock_mono_ns() + NS_PER_SEC, NULL, NULL, &response, NULL) ==
-      CAY_OK)
+  reach_limit limit = { .deadline_ns = clock_mono_ns() + grace_ms * NS_PER_MS };
+  if (post(s, "DELETE", (cay_slice){ 0 }, limit, NULL, NULL, &response, NULL) == CAY_OK)
     net_http_response_free(&response);
   s->session[0] = '\0';
 }

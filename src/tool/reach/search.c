@@ -123,7 +123,7 @@ static cay_status ask(const tool_world *world, const question *q, yyjson_mut_doc
                        .url = url,
                        .method = c->body != NULL ? "POST" : "GET",
                        .body = { body.data, body.len },
-                       .deadline_ns = reach_deadline(world, c->endpoint.timeout_ms) };
+                       .limit = reach_limit_of(world, c->endpoint.timeout_ms) };
   x.extra[x.extra_count++] = (net_header){ "Accept", "application/json" };
   if (c->body != NULL) x.extra[x.extra_count++] = (net_header){ "Content-Type", "application/json" };
   S_TRY(reach_exchange_run(world->reach, &x, keys, &response, err));

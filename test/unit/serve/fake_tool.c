@@ -1,6 +1,8 @@
 /* fake_tool.c - the functions of <cay/tool.h> that the server calls, without any tool. test/tool has real
  * ones. */
 #include <cay/tool.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +21,28 @@ cay_status cay_tools_open(const cay_tools_options *options, cay_tools **out, cay
 
 void cay_tools_free(cay_tools *tools) { free(tools); }
 
+struct cay_tool_cancel {
+  atomic_bool raised;
+};
+
+cay_status cay_tool_cancel_new(cay_tool_cancel **out, cay_error *err) {
+  (void)err;
+  *out = calloc(1, sizeof **out);
+  return *out != NULL ? CAY_OK : CAY_NO_MEMORY;
+}
+
+void cay_tool_cancel_raise(cay_tool_cancel *cancel) { atomic_store(&cancel->raised, true); }
+void cay_tool_cancel_free(cay_tool_cancel *cancel) { free(cancel); }
+
 cay_status cay_tool_call(cay_tools *tools, const char *name, cay_slice input,
                          const cay_tool_call_options *options, cay_tool_result **out, cay_error *err) {
-  (void)tools, (void)name, (void)options, (void)err;
+  (void)tools, (void)err;
+  bool waits = strcmp(name, "waits") == 0; /* until it is cancelled */
+  while (waits && !atomic_load(&options->cancel->raised)) (void)poll(NULL, 0, 1);
   *out = calloc(1, sizeof **out);
   if (*out == NULL) return CAY_NO_MEMORY;
-  **out = (cay_tool_result){ .code = "ok", .json = { strndup(input.data, input.len), input.len } };
+  **out = (cay_tool_result){ .code = waits ? "cancelled" : "ok",
+                             .json = { strndup(input.data, input.len), input.len } };
   return CAY_OK;
 }
 

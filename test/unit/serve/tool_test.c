@@ -32,6 +32,30 @@ TEST(a_call_of_a_tool_is_answered_with_its_result) {
   talk_close(&t);
 }
 
+TEST(a_call_of_a_tool_is_cancelled_by_its_id) {
+  talk t;
+  talk_open(&t);
+  (void)ask(&t, 1, "tools.open", "{}");
+  EXPECT(has(ask(&t, 2, "tools.cancel", "{\"id\":7}"), "\"cancelled\":false"));
+  EXPECT(has(ask(&t, 3, "tools.cancel", "{}"), "-32602"));
+  say(&t, 7, "tools.call", "{\"name\":\"waits\"}");
+  say(&t, 8, "tools.cancel", "{\"id\":7}");
+  const char *first = hear(&t);
+  bool answered = has(first, "\"id\":8,");
+  EXPECT(has(first, answered ? "\"cancelled\":true" : "\"code\":\"cancelled\""));
+  EXPECT(has(hear(&t), answered ? "\"code\":\"cancelled\"" : "\"cancelled\":true"));
+  EXPECT(has(ask(&t, 9, "tools.cancel", "{\"id\":7}"), "\"cancelled\":false"));
+  talk_close(&t);
+}
+
+TEST(calls_that_are_under_way_at_the_end_are_cancelled) {
+  talk t;
+  talk_open(&t);
+  (void)ask(&t, 1, "tools.open", "{}");
+  for (int id = 2; id < 6; id++) say(&t, id, "tools.call", "{\"name\":\"waits\"}");
+  talk_close(&t);
+}
+
 TEST(what_there_is_and_what_is_due_are_lists) {
   talk t;
   talk_open(&t);

@@ -15,7 +15,7 @@ static void on_log(void *ctx, enum tool_level level, const char *tool, const cha
 static const char *const listed[] = { "clock.now_unix", "log.emit", "secrets.get.mine", "http.*" };
 static const tool_allow list = { listed, 4 };
 static const tool_provider providers[] = { { .kind = TOOL_FROM_ENVIRONMENT, .where = "CAY_TEST_ENVELOPE_" } };
-static const tool_world world = { .tool = "t", .secrets = { providers, 1 }, .log = on_log };
+static const tool_world world = { .tool = "t", .secrets = { .list = providers, .count = 1 }, .log = on_log };
 
 static enum tool_code answer(const char *output, char *text, size_t cap) {
   buf out = BUF_INIT(1 << 16);

@@ -9,7 +9,7 @@
 
 static cay_status get(tool_provider provider, const char *name, char *out, size_t cap) {
   buf value = BUF_INIT(TOOL_SECRET_MAX);
-  cay_status status = tool_secret_get(&(tool_secrets){ &provider, 1 }, name, &value, NULL);
+  cay_status status = tool_secret_get(&(tool_secrets){ .list = &provider, .count = 1 }, name, &value, NULL);
   (void)snprintf(out, cap, "%s", status == CAY_OK ? buf_text(&value) : "");
   tool_secret_wipe(&value);
   return status;
@@ -70,7 +70,7 @@ TEST(providers_are_asked_in_order) {
   tool_provider both[] = { { .kind = TOOL_FROM_ENVIRONMENT, .where = "CAY_TEST_NONE_" },
                            { .kind = TOOL_FROM_COMMAND, .argv = says } };
   buf value = BUF_INIT(TOOL_SECRET_MAX);
-  EXPECT_EQ(tool_secret_get(&(tool_secrets){ both, 2 }, "k", &value, NULL), CAY_OK);
+  EXPECT_EQ(tool_secret_get(&(tool_secrets){ .list = both, .count = 2 }, "k", &value, NULL), CAY_OK);
   EXPECT_TEXT(buf_text(&value), "k");
   tool_secret_wipe(&value);
 }

@@ -3,12 +3,13 @@
     async with AsyncTools(database="tools.db", user="me") as tools:
         print(await tools.call("todo", {"action": "list"}))
 """
+import asyncio
 from types import TracebackType
 from typing import Any, Generator, List, Mapping, Optional, Type
 
 from ._binary import command
 from ._errors import SandboxDied
-from ._rpc import Link
+from ._rpc import Item, Link
 from .aio import _Calls, _in_thread
 from .files import Local
 from .tools import (Config, Tool, ToolEvent, call_params, call_result, check_params, check_result, due_result,
@@ -18,8 +19,7 @@ from .tools import (Config, Tool, ToolEvent, call_params, call_result, check_par
 class AsyncTools:
     """As Tools, started by `async with AsyncTools()`, or by `await AsyncTools()`, then ended by close().
 
-    Calls that are gathered run at once. A task that is cancelled while it waits for a tool waits no longer; the tool itself
-    ends by its own limit of time."""
+    Calls that are gathered run at once. A task that is cancelled while it waits for a tool ends that call."""
 
     def __init__(self, config: Optional[Config] = None, *, dir: Optional[Local] = None,
                  database: Optional[Local] = None, audit: Optional[Local] = None, user: Optional[str] = None,
@@ -51,7 +51,18 @@ class AsyncTools:
     async def call(self, name: str, input: Optional[Mapping[str, Any]] = None, *, user: Optional[str] = None,
                    timeout_ms: Optional[int] = None) -> Any:
         """As Tools.call."""
-        return call_result(name, await self._calls().call("tools.call", call_params(name, input, user, timeout_ms)))
+        calls = self._calls()
+        answer: "asyncio.Queue[Item]" = asyncio.Queue()
+        number = await calls.start("tools.call", call_params(name, input, user, timeout_ms), answer)
+        try:
+            kind, value = await answer.get()
+        except BaseException:
+            if calls.link.death is None:
+                calls.link.start("tools.cancel", {"id": number})
+            raise
+        if kind == "error":
+            raise value
+        return call_result(name, value)
 
     async def list(self) -> "List[Tool]":
         return list_result(await self._calls().call("tools.list", {}))

@@ -8,13 +8,14 @@
 import json
 import os
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Type, Union
 
 from ._binary import command
 from ._errors import SandboxError
 from ._options import encode
-from ._rpc import Link
+from ._rpc import Item, Link
 from .files import Local
 
 Config = Union[Mapping[str, Any], Local]
@@ -138,8 +139,19 @@ class Tools:
 
     def call(self, name: str, input: Optional[Mapping[str, Any]] = None, *, user: Optional[str] = None,
              timeout_ms: Optional[int] = None) -> Any:
-        """What the tool gives, or what the capability gave that it asked for. ToolFailed when it does not end well."""
-        return call_result(name, self._link.call("tools.call", call_params(name, input, user, timeout_ms)))
+        """What the tool gives, or what the capability gave that it asked for. ToolFailed when it does not end well.
+        Ctrl-C ends the call."""
+        answer: "SimpleQueue[Item]" = SimpleQueue()
+        number = self._link.start("tools.call", call_params(name, input, user, timeout_ms), answer.put)
+        try:
+            kind, value = answer.get()
+        except BaseException:  # Ctrl-C: nobody waits for it any more
+            if self._link.death is None:
+                self._link.start("tools.cancel", {"id": number})
+            raise
+        if kind == "error":
+            raise value
+        return call_result(name, value)
 
     def list(self) -> "List[Tool]":
         return list_result(self._link.call("tools.list", {}))
