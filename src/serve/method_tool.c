@@ -67,6 +67,7 @@ typedef struct job {
   size_t input_len;
   uint32_t timeout_ms;
   cay_tool_cancel *cancel;
+  bool over; /* it has ended: there is nothing to cancel */
 } job;
 
 static void job_free(job *j) {
@@ -143,6 +144,9 @@ static void run_job(void *ctx) {
       s->tools, j->name, (cay_slice){ j->input, j->input_len },
       &CAY_INIT(cay_tool_call_options, .user = j->user, .timeout_ms = j->timeout_ms, .cancel = j->cancel), &r,
       &err);
+  pthread_mutex_lock(&s->mu);
+  j->over = true;
+  pthread_mutex_unlock(&s->mu);
   if (status == CAY_OK) {
     char *line = result_line(j, r, &len);
     server_send(s, line, len);
@@ -201,7 +205,7 @@ enum answer rpc_tools_cancel(call *c) {
     return fail(c, RPC_INVALID_PARAMS, "id: must be the id of a call");
   pthread_mutex_lock(&c->server->mu);
   LIST_EACH (j, &c->server->tool_calls, job, in_server) {
-    if (strcmp(j->id.text, id.text) != 0) continue;
+    if (j->over || strcmp(j->id.text, id.text) != 0) continue;
     cay_tool_cancel_raise(j->cancel);
     found = true;
   }
