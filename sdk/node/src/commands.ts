@@ -1,6 +1,7 @@
 // Commands of a sandbox.
 import type { Link, OutputParams, Params } from "./link.js";
-import { asBuffer, CommandResult, type Data, type End, type RunOptions } from "./types.js";
+import { Terminal } from "./terminal.js";
+import { asBuffer, CommandResult, type Data, type End, type RunOptions, type TerminalOptions } from "./types.js";
 
 const WINDOW = 1 << 20; // bytes of output that may be on the way
 const KEPT = 16 << 20; // characters of streamed output that the result still holds, for each stream
@@ -119,11 +120,22 @@ export class Commands {
    */
   async run(command: string, options: RunOptions = {}): Promise<CommandResult> {
     options.signal?.throwIfAborted();
-    const result = await this.start(runParams(command, options), options);
+    const result = await this.start(runParams(command, options), options).result;
     return options.check === true ? result.check() : result;
   }
 
-  private async start(params: Params, options: RunOptions): Promise<CommandResult> {
+  /** Runs a line for bash on a terminal of its own, and does not wait for it. */
+  terminal(command = "exec bash", options: TerminalOptions = {}): Terminal {
+    options.signal?.throwIfAborted();
+    const { rows = 24, cols = 80, onOutput = () => {}, ...rest } = options;
+    const asRun: RunOptions = { ...rest, onStdout: onOutput };
+    const params: Params = { ...runParams(command, asRun), encoding: "base64", inputOpen: true, tty: { rows, cols } };
+    const { id, result } = this.start(params, asRun);
+    result.catch(() => {}); // who does not ask for it need not hear of it
+    return new Terminal(this.link, id, result);
+  }
+
+  private start(params: Params, options: RunOptions): { id: number; result: Promise<CommandResult> } {
     const isBase64 = params["encoding"] === "base64";
     let fail: (problem: unknown) => void = () => {};
     const failure = new Promise<never>((_, reject) => (fail = reject));
@@ -134,6 +146,18 @@ export class Commands {
     options.signal?.addEventListener("abort", onAbort, { once: true });
     const whole = stream === null ? answer : answer.then((reply) => stream.finish(reply));
     whole.catch(() => {});
+    return { id, result: this.finish(id, whole, failure, stream, isBase64, options, onAbort) };
+  }
+
+  private async finish(
+    id: number,
+    whole: Promise<Params>,
+    failure: Promise<never>,
+    stream: Stream | null,
+    isBase64: boolean,
+    options: RunOptions,
+    onAbort: () => void,
+  ): Promise<CommandResult> {
     try {
       const reply = await Promise.race([whole, failure]);
       return commandResult(reply, isBase64 && stream === null);

@@ -55,6 +55,14 @@ export interface RunOptions {
   check?: boolean;
 }
 
+export interface TerminalOptions extends Pick<RunOptions, "cwd" | "env" | "timeoutMs" | "signal"> {
+  /** The size of the window; default 24 and 80. */
+  rows?: number;
+  cols?: number;
+  /** What it shows, as it comes. The command waits while a promise that it answered is not settled. */
+  onOutput?: (text: string) => unknown;
+}
+
 /** How a command ended, and what it wrote. */
 export class CommandResult {
   constructor(

@@ -20,6 +20,40 @@ describe("commands", () => {
     assert.ok(result.ok && !result.timedOut && result.executionTimeMs > 0);
   });
 
+  test("a terminal is talked to", async () => {
+    let shown = "";
+    let wake = () => {};
+    const until = async (text) => {
+      while (!shown.includes(text)) await new Promise((resolve) => (wake = resolve));
+      shown = shown.slice(shown.indexOf(text) + text.length);
+    };
+    const onOutput = (text) => {
+      shown += text;
+      wake();
+    };
+    const terminal = sandbox.commands.terminal("exec bash", { rows: 10, cols: 50, onOutput });
+    await until("$ ");
+    await terminal.write("tty; stty size\n");
+    await until("/dev/pts/0\r\n10 50\r\n");
+    await terminal.resize(11, 60);
+    await terminal.write(Buffer.from("stty size; cat\n"));
+    await until("11 60\r\n");
+    await terminal.write("\x03");
+    await until("^C");
+    await terminal.write("exit 3\n");
+    const result = await terminal.result;
+    assert.equal(result.exitCode, 3);
+    assert.ok(result.stdout.includes("11 60"));
+    await assert.rejects(terminal.write("late"), SandboxError);
+    await terminal.kill();
+    const killed = sandbox.commands.terminal("sleep 1000");
+    await killed.kill();
+    assert.equal((await killed.result).end, "cancelled");
+    const ended = sandbox.commands.terminal("cat; echo end");
+    await ended.endInput();
+    assert.equal((await ended.result).stdout, "end\r\n");
+  });
+
   test("a pipeline", async () => assert.equal((await run("echo hello | tr a-z A-Z")).stdout, "HELLO\n"));
 
   for (const code of [0, 1, 42, 255])
