@@ -7,7 +7,7 @@
  *   printf("%.*s\n", (int)v->repr.len, (const char *)v->repr.data);    // 21
  *
  * A session is a process of its sandbox that is at rest between two calls: no thread belongs to it, and
- * memory is its whole state, lambdas, generators and open files included. It begins as an image in which the
+ * memory is its whole state, lambdas and generators included. It begins as an image in which the
  * interpreter has already started, so a new one costs the pages it touches.
  *
  * The rules of cay.h hold: errors, ownership, options, threads. What the code does, exceptions included, is a
@@ -156,9 +156,10 @@ CAY_CHECK CAY_API cay_status cay_session_clear_state(cay_session *session, cay_e
 
 /* ---------------------------------------------------------------- image ---- */
 
-/* A session as a value: everything in its memory. Immutable, counted by its holders. Files that are open in
- * the session are found open again if they are still there by name; grants, mounts and limits are never
- * inside. */
+/* A session as a value: everything in its memory. Immutable, counted by its holders. Descriptors are not
+ * inside, nor are grants, mounts and limits. A file object of the image keeps its number: where nothing is
+ * open under it, using it is EBADF, and a file that gets the number later is what it then reads and writes.
+ * Close files before freezing, or open them again after. */
 CAY_CHECK CAY_API cay_status cay_session_freeze(cay_session *session, cay_image **out,
                                                 cay_error *err); /* CAY_BUSY */
 CAY_API void cay_image_free(cay_image *image);
