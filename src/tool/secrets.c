@@ -114,7 +114,8 @@ static int start(char *const *argv, int output, pid_t *pid) {
   if ((why = posix_spawnattr_init(&attr)) == 0) {
     sigemptyset(&none); /* threads of the library block signals; the command must not */
     why = posix_spawnattr_setsigmask(&attr, &none);
-    if (why == 0) why = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    if (why == 0) why = posix_spawnattr_setpgroup(&attr, 0); /* its children end with it */
+    if (why == 0) why = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     if (why == 0) why = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     if (why == 0) why = posix_spawn_file_actions_adddup2(&files, output, 1);
     if (why == 0) why = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
@@ -131,7 +132,7 @@ static int end_of(pid_t pid, int64_t until_ns, cancel *stop) {
     pid_t gone = waitpid(pid, &how, WNOHANG);
     if (gone < 0 && errno != EINTR) return -1;
     if (gone == pid) return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
-    if (clock_mono_ns() >= until_ns || cancel_raised(stop)) (void)kill(pid, SIGKILL);
+    if (clock_mono_ns() >= until_ns || cancel_raised(stop)) (void)kill(-pid, SIGKILL);
     (void)poll(NULL, 0, 1); /* it has closed its output: it is about to end */
   }
 }

@@ -3,7 +3,8 @@
  *   environment  the variable <where><NAME>, with NAME in capitals and '_' for '.' and '-'
  *   file         the file <where>/<name>, a line end behind it removed; a link is not followed
  *   command      argv and the name behind it; what it prints, a line end removed. Exit code 1: it has none.
- * It has 10 seconds, or what is left of the call, no input, and this process's environment and error output.
+ * It has 10 seconds, or what is left of the call, a process group of its own, no input, and this process's
+ * environment and error output.
  *
  * Values are never logged. tool_secret_wipe overwrites the buffer a value ended in; copies are left where
  * that buffer grew, and wherever the answer to the tool goes: in JSON, in the tool's memory. */

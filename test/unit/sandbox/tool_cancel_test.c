@@ -137,6 +137,39 @@ TEST(a_command_of_a_secret_is_ended) {
   bench_close(&b);
 }
 
+TEST(what_a_command_of_a_secret_has_started_ends_with_it) {
+  bench b;
+  char config[2048];
+  int pid = 0;
+  bench_init(&b);
+  bench_put(&b, "t", TOOL_MIRROR);
+  const char *path = bench_path(&b, "pid");
+  (void)snprintf(config, sizeof config,
+                 CONFIG("\"secrets\":{\"providers\":[{\"type\":\"command\",\"command\":[\"sh\",\"-c\","
+                        "\"sleep 600 & echo $! > %s; wait\"]}]},"),
+                 path);
+  bench_open(&b, (cay_tools_options){ 0 }, config);
+  EXPECT_TEXT(cancelled(&b, ASK("secrets.get", "{\"name\":\"a\"}")), "cancelled");
+  bench_close(&b);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return; /* it had not begun */
+  EXPECT_EQ(fscanf(file, "%d", &pid), 1);
+  (void)fclose(file);
+  int64_t until = clock_mono_ns() + SOON_MS * NS_PER_MS;
+  char state[64] = "";
+  do { /* its parent is not we: it may stay a zombie for a while */
+    char name[64];
+    (void)snprintf(name, sizeof name, "/proc/%d/stat", pid);
+    file = fopen(name, "re");
+    if (file == NULL) return;
+    if (fgets(state, sizeof state, file) == NULL) state[0] = '\0';
+    (void)fclose(file);
+    if (strstr(state, ") Z") != NULL) return;
+    (void)poll(NULL, 0, 5);
+  } while (clock_mono_ns() < until);
+  EXPECT_TEXT(state, "gone");
+}
+
 TEST(a_command_of_a_secret_has_no_more_time_than_the_call) {
   bench b;
   open_mirror(

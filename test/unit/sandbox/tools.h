@@ -22,10 +22,9 @@ static inline void on_said(void *ctx, cay_log_level level, const char *area, con
 }
 
 static inline void bench_init(bench *b) {
-  static int count;
   *b = (bench){ 0 };
-  (void)snprintf(b->dir, sizeof b->dir, "%s/tools-%d", test_dir(), ++count);
-  EXPECT_EQ(mkdir(b->dir, 0700), 0);
+  (void)snprintf(b->dir, sizeof b->dir, "%s/tools-XXXXXX", test_dir());
+  EXPECT(mkdtemp(b->dir) != NULL);
 }
 
 static inline const char *bench_path(const bench *b, const char *name) {
