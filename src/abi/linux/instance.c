@@ -1,6 +1,5 @@
 /* instance.c - making the instance of a program, its memory account, and what a kick does to it. */
 #include "abi/linux/life.h"
-#include "abi/linux/resident.h"
 #include "base/error.h"
 #include "engine/image.h"
 #include "engine/pool.h"
@@ -98,7 +97,7 @@ static cay_status bind(abi_machine *m, cay_error *err) {
 static cay_status adopt(abi_machine *m, eng_instance *instance, cay_error *err) {
   k_lock(m->kernel);
   m->instance = instance;
-  m->look[0] = 0;
+  m->has_words = false;
   k_unlock(m->kernel);
   S_TRY(bind(m, err));
   m->fuel_given = m->fuel != NULL && is_counting(m) ? *m->fuel : 0;
@@ -130,21 +129,14 @@ static cay_status make(abi_machine *m, eng_module *module, eng_image *image,
   return *out != NULL ? CAY_OK : eng_instance_from_image(image, options, out, err);
 }
 
-/* Words of a program that lies are addresses of its own memory all the same. */
 static void find_words(abi_machine *m) {
   eng_func words;
   eng_val values[2] = { 0 };
-  struct abi_stop_words w;
-  void *unused;
   eng_instance *i = m->instance;
   if (!eng_func_find(i, "cay_stop_words", ":i", &words) || eng_call(i, &words, values) != ENG_RETURNED)
     return;
-  if (abi_get(i, values[0].u32, &w) < 0 || abi_ptr(i, w.tripped, 4, &unused) < 0 ||
-      abi_ptr(i, w.is_tripped, 4, &unused) < 0 || abi_ptr(i, w.breaker, 4, &unused) < 0 ||
-      (w.tripped | w.is_tripped | w.breaker) % 4 != 0)
-    return;
   k_lock(m->kernel);
-  m->look[0] = w.tripped, m->look[1] = w.is_tripped, m->look[2] = w.breaker, m->look_bit = w.breaker_bit;
+  m->has_words = abi_stop_words_read(i, values[0].u32, &m->words);
   k_unlock(m->kernel);
 }
 

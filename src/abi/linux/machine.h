@@ -10,6 +10,7 @@
 #pragma once
 
 #include "abi/linux/runner.h"
+#include "abi/linux/stop_words.h"
 #include "abi/mem.h"
 #include "kernel/process.h"
 
@@ -31,8 +32,8 @@ struct abi_machine {
   /* of the instance; found once */
   uint32_t pending_addr; /* of __cay_sigpending; 0: no handler can be run */
   eng_func deliver, start;
-  uint32_t look[3], look_bit; /* interpreters: addresses of the words that make one look for signals
-                                 (resident.h), the last takes the bit. 0: it has none */
+  bool has_words; /* kernel.mu: an interpreter that can be made to look for signals */
+  struct abi_stop_words words;
   eng_func start_unwind, stop_unwind, start_rewind, stop_rewind;
   eng_global stack_pointer;
   bool can_deliver, can_fork;

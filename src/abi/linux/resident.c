@@ -172,18 +172,10 @@ static void nonsense(abi_resident *r, const char *what) {
   abi_die(r->m, K_SIGABRT, why);
 }
 
-/* Words of a program that lies are addresses of its own memory all the same. */
 static bool read_words(abi_resident *r) {
   eng_val values[2] = { 0 };
-  struct abi_stop_words w;
-  eng_instance *i = r->m->instance;
-  void *unused;
   if (!call(r, &r->stop_words, values)) return false;
-  r->has_words = abi_get(i, values[0].u32, &w) >= 0 && w.signal > 0 && w.signal <= K_NSIG &&
-                 abi_ptr(i, w.reason, 4, &unused) >= 0 && abi_ptr(i, w.tripped, 4, &unused) >= 0 &&
-                 abi_ptr(i, w.is_tripped, 4, &unused) >= 0 && abi_ptr(i, w.breaker, 4, &unused) >= 0 &&
-                 (w.reason | w.tripped | w.is_tripped | w.breaker) % 4 == 0;
-  if (r->has_words) r->words = w;
+  r->has_words = abi_stop_words_read(r->m->instance, values[0].u32, &r->words);
   return true;
 }
 
@@ -358,9 +350,7 @@ bool abi_resident_poke(abi_resident *r, uint32_t reason) {
   if (r->poked && atomic_load(word) == 0) return true;
   r->poked = true;
   atomic_store(word, reason);
-  atomic_store((_Atomic uint32_t *)(void *)(base + r->words.tripped), 1);
-  atomic_store((_Atomic uint32_t *)(void *)(base + r->words.is_tripped), 1);
-  atomic_fetch_or((_Atomic uint32_t *)(void *)(base + r->words.breaker), r->words.breaker_bit);
+  abi_stop_words_trip(m->instance, &r->words);
   k_signal_send(abi_root(m), &(k_siginfo){ .signo = (int32_t)r->words.signal, .code = K_SI_KERNEL });
   return false;
 }

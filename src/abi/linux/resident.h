@@ -5,7 +5,9 @@
  *   cay_boot() -> i32             makes it ready, once; what the instance is then can be frozen: 0 is success
  *   cay_room(i32 len) -> i32      where the next request goes: `len` bytes; 0: no memory
  *   cay_serve(i32 op, i32 len) -> i32   handles the request in the room; the address of {u32 addr, u32 len}
- * of the reply, or 0: it is broken cay_stop_words() -> i32       the address of struct abi_stop_words
+ *                                 of the reply, or 0: it is broken
+ *
+ *   cay_stop_words() -> i32       the address of struct abi_stop_words (stop_words.h)
  *   cay_main() -> i32             instead of `_start` in a process that begins with the boot image
  *
  * Between calls there is nothing on its stack, so memory and globals are its whole state, and a call that
@@ -22,17 +24,6 @@
 #include "engine/image.h"
 
 typedef struct abi_resident abi_resident;
-
-/* Where the host asks an interpreter that computes to raise an exception: it sets the reason, then the three
- * words that make the interpreter look, and sends the signal for real, for calls that sleep. */
-struct abi_stop_words {
-  uint32_t reason;     /* address of a word: why, read and reset by the guest's handler */
-  uint32_t tripped;    /* address of a word: set to 1 */
-  uint32_t is_tripped; /* likewise */
-  uint32_t breaker;    /* address of a word: `breaker_bit` is set in it */
-  uint32_t breaker_bit;
-  uint32_t signal;
-};
 
 /* Why a call did not return. */
 typedef struct abi_gone {

@@ -64,13 +64,6 @@ static k_ret start(void *ctx, k_process *p) {
   return -K_EAGAIN;
 }
 
-/* The interpreter comes to the kernel soon, which delivers. */
-static void make_it_look(const abi_machine *m) {
-  uint8_t *base = eng_memory(m->instance);
-  for (int i = 0; i < 2; i++) atomic_store((_Atomic uint32_t *)(void *)(base + m->look[i]), 1);
-  atomic_fetch_or((_Atomic uint32_t *)(void *)(base + m->look[2]), m->look_bit);
-}
-
 /* A guest without checks in its code can only be ended by a kick, and all of the machine with it. */
 static void kick(void *ctx, k_process *p) {
   const abi_machine *m = p->machine;
@@ -79,8 +72,8 @@ static void kick(void *ctx, k_process *p) {
   bool by_protection = eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_PROTECT;
   if (!by_protection || abi_root(m)->dying)
     eng_instance_kick(m->instance);
-  else if (m->look[0] != 0 && abi_root(m) == p)
-    make_it_look(m);
+  else if (m->has_words && abi_root(m) == p)
+    abi_stop_words_trip(m->instance, &m->words);
 }
 
 const k_runner abi_linux_ops = {

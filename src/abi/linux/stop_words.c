@@ -1,0 +1,27 @@
+#include "abi/linux/stop_words.h"
+
+#include "kernel/signal.h"
+
+#include <stdatomic.h>
+
+bool abi_stop_words_read(eng_instance *guest, uint32_t addr, struct abi_stop_words *out) {
+  struct abi_stop_words w;
+  void *unused;
+  if (abi_get(guest, addr, &w) < 0 || w.signal == 0 || w.signal > K_NSIG) return false;
+  if (abi_ptr(guest, w.reason, 4, &unused) < 0 || abi_ptr(guest, w.tripped, 4, &unused) < 0 ||
+      abi_ptr(guest, w.is_tripped, 4, &unused) < 0 || abi_ptr(guest, w.breaker, 4, &unused) < 0 ||
+      (w.reason | w.tripped | w.is_tripped | w.breaker) % 4 != 0)
+    return false;
+  *out = w;
+  return true;
+}
+
+static _Atomic uint32_t *word_at(eng_instance *guest, uint32_t addr) {
+  return (_Atomic uint32_t *)(void *)(eng_memory(guest) + addr);
+}
+
+void abi_stop_words_trip(eng_instance *guest, const struct abi_stop_words *words) {
+  atomic_store(word_at(guest, words->tripped), 1);
+  atomic_store(word_at(guest, words->is_tripped), 1);
+  atomic_fetch_or(word_at(guest, words->breaker), words->breaker_bit);
+}
