@@ -133,10 +133,15 @@ static cay_status add_commands(sb_package *p, const buf *file, cay_error *err) {
   return status;
 }
 
-static bool has_commands(const char *name) {
+/* The slash behind NAME-VERSION.dist-info; NULL: it is not in there. */
+static const char *in_dist_info(const char *name) {
   const char *slash = strchr(name, '/');
-  return slash != NULL && strcmp(slash, "/entry_points.txt") == 0 && slash - name > 10 &&
-         strncmp(slash - 10, ".dist-info", 10) == 0;
+  return slash != NULL && slash - name > 10 && strncmp(slash - 10, ".dist-info", 10) == 0 ? slash : NULL;
+}
+
+static bool has_commands(const char *name) {
+  const char *slash = in_dist_info(name);
+  return slash != NULL && strcmp(slash, "/entry_points.txt") == 0;
 }
 
 /* ---- the archive ---- */
@@ -178,8 +183,7 @@ static cay_status add_file(sb_package *p, unzFile zip, bool *has_metadata, cay_e
   if (status == CAY_OK) status = sb_package_add(p, name, to, (cay_slice){ bytes.data, bytes.len }, mode, err);
   if (status == CAY_OK && has_commands(name)) status = add_commands(p, &bytes, err);
   buf_free(&bytes);
-  const char *slash = strchr(name, '/');
-  if (slash != NULL && slash - name > 10 && strncmp(slash - 10, ".dist-info", 10) == 0) *has_metadata = true;
+  if (in_dist_info(name) != NULL) *has_metadata = true;
   return status;
 }
 
