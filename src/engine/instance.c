@@ -60,17 +60,21 @@ static void find_memory(eng_instance *i) {
   i->head.len = wasmtime_memory_data_size(i->cx, &i->memory);
 }
 
+static void take_options(eng_instance *i, const eng_instance_options *options) {
+  i->head.ctx = options->ctx;
+  i->on_kick = options->on_kick;
+  i->memory_max =
+      options->memory_max != 0 && options->memory_max < ENG_RESERVED ? options->memory_max : ENG_RESERVED;
+  i->table_max = options->table_max != 0 ? options->table_max : DEFAULT_TABLE_MAX;
+}
+
 cay_status eng_instance_new(eng_module *module, const eng_instance_options *options, eng_instance **out,
                             cay_error *err) {
   S_TRY(check(module, options, err));
   OWNED(eng_instance_free) eng_instance *i = mem_zalloc(sizeof *i);
   if (i == NULL) return err_no_memory(err);
   i->module = eng_module_ref(module);
-  i->head.ctx = options->ctx;
-  i->on_kick = options->on_kick;
-  i->memory_max =
-      options->memory_max != 0 && options->memory_max < ENG_RESERVED ? options->memory_max : ENG_RESERVED;
-  i->table_max = options->table_max != 0 ? options->table_max : DEFAULT_TABLE_MAX;
+  take_options(i, options);
   eng_stop_init(i);
   S_TRY(make_store(i, err));
   eng_fuel_set(i, options->fuel);
@@ -81,11 +85,7 @@ cay_status eng_instance_new(eng_module *module, const eng_instance_options *opti
 }
 
 void eng_instance_renew(eng_instance *i, const eng_instance_options *options) {
-  i->head.ctx = options->ctx;
-  i->on_kick = options->on_kick;
-  i->memory_max =
-      options->memory_max != 0 && options->memory_max < ENG_RESERVED ? options->memory_max : ENG_RESERVED;
-  i->table_max = options->table_max != 0 ? options->table_max : DEFAULT_TABLE_MAX;
+  take_options(i, options);
   limit(i);
   eng_fuel_set(i, options->fuel);
 }
