@@ -1,5 +1,6 @@
 #include "cli/engine.h"
 
+#include "cli/log.h"
 #include "cli/say.h"
 
 #include <errno.h>
@@ -9,18 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static cay_log_level wanted_level(void) {
-  static const char *const names[] = { "error", "warn", "info", "debug" };
-  const char *text = getenv("CAY_LOG");
-  for (size_t i = 0; text != NULL && i < sizeof names / sizeof *names; i++)
-    if (strcmp(text, names[i]) == 0) return (cay_log_level)i;
-  return CAY_LOG_WARN;
-}
-
-static void log_line(void *ctx, cay_log_level level, const char *area, const char *text) {
-  if (level <= *(const cay_log_level *)ctx) say("%s: %s", area, text);
-}
 
 /* ---- the cache ---- */
 
@@ -87,7 +76,7 @@ static void explain(const cay_error *err) {
 
 cay_engine *engine_open(void) {
   static cay_log_level level; /* lives as long as the engine, which keeps the address */
-  level = wanted_level();
+  level = log_level_wanted();
   cay_error err = { 0 }, no_cache;
   char *cache = engine_cache_dir(&no_cache);
   cay_engine_options options = {

@@ -3,28 +3,17 @@
 
 #include "cli/commands.h"
 #include "cli/engine.h"
+#include "cli/log.h"
 #include "cli/say.h"
 #include "cli/value.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static const char *const level_names[] = { "error", "warn", "info", "debug", NULL };
-
-static bool level_from(const char *text, cay_log_level *out) {
-  for (size_t i = 0; text != NULL && level_names[i] != NULL; i++) {
-    if (strcmp(text, level_names[i]) != 0) continue;
-    *out = (cay_log_level)i;
-    return true;
-  }
-  return false;
-}
-
-static void log_line(void *ctx, cay_log_level level, const char *area, const char *text) {
-  if (level <= *(const cay_log_level *)ctx) say("%s: %s: %s", level_names[level], area, text);
+static void log_line_with_level(void *ctx, cay_log_level level, const char *area, const char *text) {
+  if (level <= *(const cay_log_level *)ctx) say("%s: %s: %s", log_level_name(level), area, text);
 }
 
 /* ---- words ---- */
@@ -42,7 +31,7 @@ static bool take(struct words *w, int word, const char *value) {
   case WORD_STDIO: w->stdio = true; return true;
   case 'h': w->help = true; return true;
   case WORD_LEVEL:
-    if (level_from(value, &w->level)) return true;
+    if (log_level_from(value, &w->level)) return true;
     say("--log-level takes error, warn, info or debug, not %.60s", value);
     return false;
   case WORD_LINE_MAX:
@@ -85,7 +74,7 @@ static int serve(struct words *w) {
                             .out = STDOUT_FILENO,
                             .cache_dir = cache,
                             .line_max = (size_t)w->line_max,
-                            .log = log_line,
+                            .log = log_line_with_level,
                             .log_ctx = &w->level };
   cay_status status = serve_stdio(&options, &err);
   free(cache);
@@ -95,8 +84,7 @@ static int serve(struct words *w) {
 }
 
 int command_serve(int argc, char **argv) {
-  struct words w = { .level = CAY_LOG_WARN };
-  (void)level_from(getenv("CAY_LOG"), &w.level);
+  struct words w = { .level = log_level_wanted() };
   if (!read_words(argc, argv, &w)) return EXIT_USAGE;
   if (w.help) return help_show("serve") ? 0 : EXIT_WRONG;
   if (isatty(STDIN_FILENO)) say_hint("one JSON-RPC request a line; end of file ends the server");

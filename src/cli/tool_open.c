@@ -1,6 +1,7 @@
 #include "cli/tool.h"
 
 #include "cli/engine.h"
+#include "cli/log.h"
 #include "cli/say.h"
 #include "cli/value.h"
 
@@ -156,21 +157,9 @@ static bool read_config(const char *path, char **text, size_t *len) {
 
 /* ---- the set ---- */
 
-static void log_line(void *ctx, cay_log_level level, const char *area, const char *text) {
-  if (level <= *(const cay_log_level *)ctx) say("%s: %s", area, text);
-}
-
-static cay_log_level wanted_level(void) {
-  static const char *const names[] = { "error", "warn", "info", "debug" };
-  const char *text = getenv("CAY_LOG");
-  for (size_t i = 0; text != NULL && i < sizeof names / sizeof *names; i++)
-    if (strcmp(text, names[i]) == 0) return (cay_log_level)i;
-  return CAY_LOG_WARN;
-}
-
 cay_tools *tool_open(const tool_words *w, bool keeps) {
   static cay_log_level level; /* lives as long as the set, which keeps the address */
-  level = wanted_level();
+  level = log_level_wanted();
   char *config = NULL;
   cay_error err = { 0 }, no_cache;
   cay_tools *tools = NULL;
