@@ -84,6 +84,8 @@ k_ret k_fd_add(k_fdtable *t, k_file *f, int32_t from, bool cloexec) {
   return fd;
 }
 
+k_ret k_fd_room(const k_fdtable *t) { return lowest_free(t, 0) < t->limit ? 0 : -K_EMFILE; }
+
 k_ret k_fd_put(k_fdtable *t, k_file *f, int32_t fd, bool cloexec) {
   if (fd < 0 || (uint32_t)fd >= t->limit) return -K_EBADF;
   K_TRY(reserve(t, (uint32_t)fd + 1));

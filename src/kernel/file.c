@@ -83,30 +83,43 @@ static bool may_sleep(const k_process *p, const k_file *f, uint32_t how) {
   return p != NULL && (f->flags & K_O_NONBLOCK) == 0 && (how & K_TRANSFER_NOW) == 0 && f->ops->queue != NULL;
 }
 
-static k_ret sleep_on(k_process *p, k_file *f) {
+int64_t k_file_deadline(k_file *f, bool writing) {
+  int64_t timeout = f->ops->timeout_ns != NULL ? f->ops->timeout_ns(f, writing) : 0, now;
+  if (timeout == 0) return K_FOREVER;
+  now = clock_mono_ns();
+  return timeout < K_FOREVER - now ? now + timeout : K_FOREVER;
+}
+
+k_ret k_file_sleep(k_process *p, k_file *f, int64_t deadline_ns) {
   k_waitq *queue = f->ops->queue(f);
-  return k_sleep(&p->sleeper, &queue, 1, K_FOREVER);
+  k_ret r = k_sleep(&p->sleeper, &queue, 1, deadline_ns);
+  if (r == -K_ETIMEDOUT) return -K_EAGAIN;
+  return deadline_ns == K_FOREVER ? r : k_never_restart(r); /* signal(7): with a timeout never again */
 }
 
 static k_ret read_stream(k_process *p, k_file *f, void *buf, size_t len, uint32_t how) {
+  int64_t deadline = 0;
   if (f->ops->read_by != NULL) return f->ops->read_by(p, f, buf, len, !may_sleep(p, f, how));
   for (;;) {
     k_ret r = f->ops->read(f, buf, len, 0);
     if (r != -K_EAGAIN || !may_sleep(p, f, how)) return r;
-    K_TRY(sleep_on(p, f));
+    if (deadline == 0) deadline = k_file_deadline(f, false);
+    K_TRY(k_file_sleep(p, f, deadline));
   }
 }
 
 /* All of it, sleeping as long as it takes; what was moved before a failure counts. */
 static k_ret write_stream(k_process *p, k_file *f, const void *buf, size_t len, uint32_t how) {
   size_t done = 0;
+  int64_t deadline = 0;
   k_ret r;
   if (f->ops->admit_writer != NULL && p != NULL) K_TRY(f->ops->admit_writer(p, f));
   for (;;) {
     r = f->ops->write(f, (const char *)buf + done, len - done, 0);
     if (r > 0) done += (size_t)r;
     bool again = r == -K_EAGAIN && may_sleep(p, f, how);
-    if (again) r = sleep_on(p, f);
+    if (again && deadline == 0) deadline = k_file_deadline(f, true);
+    if (again) r = k_file_sleep(p, f, deadline);
     if (r < 0 || (!again && (r == 0 || done >= len))) break;
   }
   if (r == -K_EPIPE && p != NULL && (how & K_TRANSFER_NO_SIGNAL) == 0)

@@ -71,8 +71,9 @@ typedef struct k_file_ops {
   k_ret (*fsync)(k_file *f);    /* [host] NULL: nothing to do, 0 */
   uint32_t (*ready)(k_file *f); /* K_POLL* that hold now; NULL: always IN | OUT */
   k_waitq *(*queue)(k_file *f); /* woken when `ready` may have changed; NULL: never changes */
-  void (*release)(k_file *f);   /* last reference gone: free what `object` holds; the k_file itself and its
-                                   inode are freed by the caller. [host] */
+  int64_t (*timeout_ns)(k_file *f, bool writing); /* how long to sleep, then -K_EAGAIN; NULL or 0: for ever */
+  void (*release)(k_file *f); /* last reference gone: free what `object` holds; the k_file itself and its
+                                 inode are freed by the caller. [host] */
 } k_file_ops;
 
 struct k_file {
@@ -136,6 +137,7 @@ void k_fdtable_close_on_exec(k_fdtable *t);
 k_ret k_fd_get(const k_fdtable *t, int32_t fd, k_file **out) CHECKED; /* borrowed; -K_EBADF */
 k_ret k_fd_add(k_fdtable *t, k_file *f, int32_t from, bool cloexec)
     CHECKED; /* takes the reference over on success; lowest free >= from; -K_EMFILE */
+k_ret k_fd_room(const k_fdtable *t) CHECKED; /* -K_EMFILE: k_fd_add would */
 k_ret k_fd_put(k_fdtable *t, k_file *f, int32_t fd,
                bool cloexec) CHECKED; /* dup3(2): closes what was there; -K_EBADF when out of range */
 k_ret k_fd_close(k_fdtable *t, int32_t fd) CHECKED;

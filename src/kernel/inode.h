@@ -86,7 +86,7 @@ typedef struct k_inode_ops {
                   uint32_t flags);                /* [host] [EPERM] rename(2); same file system */
   k_ret (*statfs)(k_inode *inode, k_statfs *out); /* [host] [as the sandbox's own memory] */
   void (*release)(k_inode *inode);                /* last reference gone: free it */
-  bool has_fifos; /* its FIFOs are the sandbox's own (pipe.h); else `open` is asked */
+  bool has_fifos; /* its FIFOs and sockets are the sandbox's own (pipe.h, socket.h); else `open` is asked */
 } k_inode_ops;
 
 struct k_inode {
@@ -97,6 +97,7 @@ struct k_inode {
   uint32_t mode;                  /* the type bits are fixed; permission bits are a hint, stat tells */
   struct vfs_mount *mounted_here; /* a mount covers this directory */
   struct k_fifo *fifo;            /* what a FIFO holds while it is open (pipe.h) */
+  struct k_socket *socket;        /* who is bound to this name, borrowed; NULL: nobody (socket.h) */
   void *exe;                      /* the runner's note about a program in this file; see k_inode_changed */
   uint64_t version;               /* grows with each change of the contents */
 };

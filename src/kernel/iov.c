@@ -1,5 +1,6 @@
 /* iov.c - vectors, and copying from one file to another (readv(2), writev(2), sendfile(2)). */
 #include "kernel/pipe.h"
+#include "kernel/socket.h"
 #include "kernel/transfer.h"
 
 #include "base/alloc.h"

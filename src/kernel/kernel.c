@@ -44,6 +44,7 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
   list_init(&k->locked);
   list_init(&k->interests);
   list_init(&k->ttys);
+  list_init(&k->sockets);
   k_waitq_init(&k->exits);
   k_waitq_init(&k->positions);
   k_waitq_init(&k->arrivals);

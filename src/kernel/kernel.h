@@ -80,6 +80,7 @@ struct k_kernel {
   list locked;          /* of k_lock_set (lock.c): files that somebody holds a lock on */
   uint32_t lock_count;  /* records in all of them */
   uint64_t anonymous_ino; /* the last number given to a pipe or socket */
+  list sockets;           /* those that have a name or an address (sock/) */
   k_waitq arrivals;       /* woken when any signal becomes pending anywhere: signalfd(2) */
   list interests;         /* of every epoll set (epoll.c) */
   uint32_t interest_count;

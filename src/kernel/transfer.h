@@ -15,6 +15,10 @@ k_ret k_transfer_read(k_process *p, k_file *f, void *buf, size_t len, int64_t po
 k_ret k_transfer_write(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos,
                        uint32_t how) CHECKED;
 
+/* One sleep on the queue of a file, until a deadline by its own timeout: then -K_EAGAIN. */
+int64_t k_file_deadline(k_file *f, bool writing);
+k_ret k_file_sleep(k_process *p, k_file *f, int64_t deadline_ns) CHECKED;
+
 bool k_file_seekable(const k_file *f);
 k_ret k_file_may_read(const k_file *f) CHECKED; /* -K_EBADF, -K_EISDIR, -K_EINVAL */
 k_ret k_file_may_write(const k_file *f) CHECKED;

@@ -40,6 +40,8 @@ k_ret vfs_open_inode(const vfs_view *v, k_inode *inode, uint32_t flags,
 k_ret vfs_mkdir(const vfs_view *v, k_inode *at, const char *path, uint32_t mode) CHECKED;
 k_ret vfs_mknod(const vfs_view *v, k_inode *at, const char *path, uint32_t mode,
                 uint64_t rdev) CHECKED; /* files, FIFOs, sockets; devices EPERM */
+/* bind(2): as vfs_mknod, a socket of the sandbox's own, referenced; -K_EOPNOTSUPP where those cannot be. */
+k_ret vfs_make_socket(const vfs_view *v, const char *path, k_inode **out) CHECKED;
 k_ret vfs_symlink(const vfs_view *v, const char *target, k_inode *at, const char *path) CHECKED;
 k_ret vfs_link(const vfs_view *v, k_inode *old_at, const char *old_path, uint32_t how, k_inode *new_at,
                const char *new_path) CHECKED;

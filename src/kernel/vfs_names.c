@@ -48,6 +48,17 @@ k_ret vfs_mknod(const vfs_view *v, k_inode *at, const char *path, uint32_t mode,
   return make(v, at, path, type | (mode & 07777 & ~v->umask), rdev);
 }
 
+k_ret vfs_make_socket(const vfs_view *v, const char *path, k_inode **out) {
+  vfs_last last;
+  K_TRY(find_room(v, NULL, path, false, &last));
+  k_ret r = -K_EOPNOTSUPP;
+  if (last.dir->ops->create != NULL && last.dir->ops->has_fifos)
+    r = last.dir->ops->create(last.dir, vfs_name(&last), K_S_IFSOCK | (0777 & ~v->umask), v->uid, v->gid, 0,
+                              out);
+  vfs_last_clear(&last);
+  return r;
+}
+
 k_ret vfs_symlink(const vfs_view *v, const char *target, k_inode *at, const char *path) {
   size_t len = strlen(target);
   if (len == 0) return -K_ENOENT;

@@ -1,6 +1,7 @@
 /* io.c - bytes in and out. What a guest writes is handed to the kernel where it stands in its memory. */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
+#include "kernel/socket.h"
 #include "kernel/tty.h"
 
 enum { TRANSFER_MAX = 0x7ffff000 }; /* the most Linux moves in one call */
@@ -229,6 +230,13 @@ static size_t argument_len(uint32_t request) {
   case K_TIOCSPTLCK:
   case K_TIOCGPTLCK:
   case FIONREAD: return sizeof(int32_t);
+  case K_SIOCGIFNAME:
+  case K_SIOCGIFFLAGS:
+  case K_SIOCGIFADDR:
+  case K_SIOCGIFNETMASK:
+  case K_SIOCGIFMTU:
+  case K_SIOCGIFHWADDR:
+  case K_SIOCGIFINDEX: return K_IFREQ_LEN;
   default: return 0;
   }
 }

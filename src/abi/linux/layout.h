@@ -129,3 +129,29 @@ struct g_mmsghdr {
   struct g_msghdr head;
   uint32_t len;
 };
+
+enum { G_SOCKADDR_MAX = 128 };
+
+struct g_sockaddr_in {
+  uint16_t family, port; /* the port in network order */
+  uint8_t ip[4], zero[8];
+};
+_Static_assert(sizeof(struct g_sockaddr_in) == 16, "ip(7)");
+
+struct g_sockaddr_in6 {
+  uint16_t family, port;
+  uint32_t flow;
+  uint8_t ip[16];
+  uint32_t scope;
+};
+_Static_assert(sizeof(struct g_sockaddr_in6) == 28, "ipv6(7)");
+
+struct g_sockaddr_un {
+  uint16_t family;
+  char path[108];
+};
+_Static_assert(sizeof(struct g_sockaddr_un) == 110, "unix(7)");
+
+struct g_timeval64 { /* SO_RCVTIMEO */
+  int64_t sec, usec;
+};

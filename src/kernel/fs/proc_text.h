@@ -12,6 +12,8 @@ proc_text_fn proc_cmdline, proc_comm, proc_environ, proc_limits, proc_maps, proc
 proc_text_fn proc_cpuinfo, proc_filesystems, proc_loadavg, proc_meminfo, proc_system_stat, proc_uptime,
     proc_version;
 proc_text_fn proc_hostname, proc_osrelease, proc_ostype, proc_pid_max, proc_uuid;
+proc_text_fn proc_net_dev, proc_net_if_inet6, proc_net_tcp, proc_net_tcp6, proc_net_udp, proc_net_udp6,
+    proc_net_unix; /* proc_net.c */
 
 /* Where /proc/pid/fd/N says it leads: length. */
 k_ret proc_file_name(k_process *p, k_file *f, char *text, size_t cap) CHECKED;

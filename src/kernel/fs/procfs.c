@@ -48,6 +48,17 @@ static k_ret find_root(k_process *p, k_inode **out) {
 
 /* ---- the tables ---- */
 
+static const struct row NET_ROWS[] = {
+  { "dev", TEXT, 0444, proc_net_dev, NULL, NULL, NULL },
+  { "if_inet6", TEXT, 0444, proc_net_if_inet6, NULL, NULL, NULL },
+  { "tcp", TEXT, 0444, proc_net_tcp, NULL, NULL, NULL },
+  { "tcp6", TEXT, 0444, proc_net_tcp6, NULL, NULL, NULL },
+  { "udp", TEXT, 0444, proc_net_udp, NULL, NULL, NULL },
+  { "udp6", TEXT, 0444, proc_net_udp6, NULL, NULL, NULL },
+  { "unix", TEXT, 0444, proc_net_unix, NULL, NULL, NULL },
+  { 0 },
+};
+
 static const struct row PID_ROWS[] = {
   { "cmdline", TEXT, 0444, proc_cmdline, NULL, NULL, NULL },
   { "comm", TEXT, 0444, proc_comm, NULL, NULL, NULL },
@@ -58,6 +69,7 @@ static const struct row PID_ROWS[] = {
   { "limits", TEXT, 0444, proc_limits, NULL, NULL, NULL },
   { "maps", TEXT, 0444, proc_maps, NULL, NULL, NULL },
   { "mounts", TEXT, 0444, proc_mounts, NULL, NULL, NULL },
+  { "net", DIR_PLAIN, 0555, NULL, NULL, NET_ROWS, NULL },
   { "root", LINK_PROCESS, 0777, NULL, find_root, NULL, NULL },
   { "stat", TEXT, 0444, proc_stat, NULL, NULL, NULL },
   { "statm", TEXT, 0444, proc_statm, NULL, NULL, NULL },
@@ -86,6 +98,7 @@ static const struct row ROOT_ROWS[] = {
   { "loadavg", TEXT, 0444, proc_loadavg, NULL, NULL, NULL },
   { "meminfo", TEXT, 0444, proc_meminfo, NULL, NULL, NULL },
   { "mounts", LINK_TEXT, 0777, NULL, NULL, NULL, "self/mounts" },
+  { "net", LINK_TEXT, 0777, NULL, NULL, NULL, "self/net" },
   { "self", LINK_SELF, 0777, NULL, NULL, NULL, NULL },
   { "stat", TEXT, 0444, proc_system_stat, NULL, NULL, NULL },
   { "sys", DIR_PLAIN, 0555, NULL, NULL, SYS_ROWS, NULL },
@@ -461,8 +474,9 @@ static k_ret proc_follow(k_inode *i, k_process *viewer, k_inode **out) {
   default: break;
   }
   OWNED(k_inode_unref) k_inode *self = NULL; /* mounts -> self/mounts */
+  const char *name = n->row->name;
   K_TRY(follow_self(n, viewer, &self));
-  return lookup_row(node_of(self), (k_name){ "mounts", 6 }, viewer, out);
+  return lookup_row(node_of(self), (k_name){ name, strlen(name) }, viewer, out);
 }
 
 static k_ret proc_statfs(k_inode *i, k_statfs *out) {

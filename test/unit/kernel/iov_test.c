@@ -1,6 +1,7 @@
 /* iov_test.c - readv(2), writev(2), sendfile(2). */
 #include "base/alloc.h"
 #include "kernel/pipe.h"
+#include "kernel/socket.h"
 #include "kernel/vfs.h"
 #include "native_runner.h"
 
@@ -88,7 +89,7 @@ static int message_vector(k_process *p, void *arg) {
   k_file *a = NULL, *b = NULL;
   char one[] = "ab", two[] = "cd", x[3], y[3];
   k_iov out[] = { { one, 2 }, { two, 2 } }, in[] = { { x, 3 }, { y, 3 } };
-  NEED_EQ(SYS(k_socketpair(p->kernel, K_SOCK_DGRAM, 0, &a, &b)), 0);
+  NEED_EQ(SYS(k_socketpair(p, p->kernel, K_SOCK_DGRAM, 0, &a, &b)), 0);
   NEED_EQ(SYS(k_fd_add(&p->fds, a, 0, false)), 0);
   NEED_EQ(SYS(k_fd_add(&p->fds, b, 0, false)), 1);
   NEED_EQ(SYS(k_file_writev(p, a, out, 2, -1)), 4);
@@ -107,7 +108,7 @@ static int huge_message(k_process *p, void *arg) {
   static k_iov iov[COUNT];
   k_file *in = NULL, *out = NULL;
   for (int i = 0; i < COUNT; i++) iov[i] = (k_iov){ .data = piece, .len = PIECE };
-  NEED_EQ(SYS(k_socketpair(p->kernel, K_SOCK_SEQPACKET, 0, &in, &out)), 0);
+  NEED_EQ(SYS(k_socketpair(p, p->kernel, K_SOCK_SEQPACKET, 0, &in, &out)), 0);
   mem_fail_at(1);
   k_ret r = SYS(k_file_writev(p, out, iov, COUNT, -1));
   mem_fail_at(0);

@@ -1,5 +1,6 @@
-/* socket_test.c - socketpair(2), as src/kernel/pipe.h promises it. */
+/* socket_test.c - socketpair(2), as src/kernel/socket.h promises it. */
 #include "kernel/pipe.h"
+#include "kernel/socket.h"
 #include "native_runner.h"
 
 typedef struct pair {
@@ -10,7 +11,7 @@ typedef struct pair {
 static pair pair_new(int type) {
   pair s = { .world = native_new(NULL) };
   k_lock(native_kernel(s.world));
-  EXPECT_EQ(k_socketpair(native_kernel(s.world), type, 0, &s.a, &s.b), 0);
+  EXPECT_EQ(k_socketpair(NULL, native_kernel(s.world), type, 0, &s.a, &s.b), 0);
   return s;
 }
 
@@ -71,14 +72,14 @@ TEST(a_peek_takes_nothing) {
 TEST(a_message_that_is_cut_says_so) {
   pair s = pair_new(K_SOCK_DGRAM);
   char buf[2];
-  bool cut = true;
+  k_received cut;
   EXPECT_EQ(k_file_write(NULL, s.a, "abcd", 4), 4);
   EXPECT_EQ(k_socket_recv(NULL, s.b, buf, 2, K_MSG_PEEK, &cut), 2);
-  EXPECT(cut);
+  EXPECT(cut.truncated);
   EXPECT_EQ(k_socket_recv(NULL, s.b, buf, 2, K_MSG_TRUNC, &cut), 4);
   EXPECT_EQ(k_file_write(NULL, s.a, "ab", 2), 2);
   EXPECT_EQ(k_socket_recv(NULL, s.b, buf, 2, 0, &cut), 2);
-  EXPECT(!cut);
+  EXPECT(!cut.truncated);
   pair_free(&s);
 }
 
@@ -157,9 +158,9 @@ TEST(only_sockets_are_sockets) {
   EXPECT(!k_is_socket(in) && k_is_socket(s.a));
   EXPECT_EQ(k_socket_type(s.a), K_SOCK_STREAM);
   EXPECT_EQ(k_socket_shutdown(in, K_SHUT_RD), -K_ENOTSOCK);
-  EXPECT_EQ(k_socket_send(NULL, out, "a", 1, 0), -K_ENOTSOCK);
+  EXPECT_EQ(k_socket_send(NULL, out, "a", 1, 0, NULL), -K_ENOTSOCK);
   EXPECT_EQ(k_socket_recv(NULL, in, &c, 1, 0, NULL), -K_ENOTSOCK);
-  EXPECT_EQ(k_socketpair(native_kernel(s.world), 77, 0, &in, &out), -K_EPROTOTYPE);
+  EXPECT_EQ(k_socketpair(NULL, native_kernel(s.world), 77, 0, &in, &out), -K_EPROTOTYPE);
   k_file_unref(in);
   k_file_unref(out);
   pair_free(&s);
@@ -170,7 +171,7 @@ TEST(no_memory_makes_no_socket_pair_and_leaks_nothing) {
   k_lock(native_kernel(n));
   AT_EVERY_FAULT {
     k_file *a = NULL, *b = NULL;
-    k_ret r = k_socketpair(native_kernel(n), K_SOCK_DGRAM, 0, &a, &b);
+    k_ret r = k_socketpair(NULL, native_kernel(n), K_SOCK_DGRAM, 0, &a, &b);
     EXPECT(r == 0 || (r == -K_ENOMEM && a == NULL && b == NULL));
     if (r == 0) {
       k_ret sent = k_file_write(NULL, a, "abc", 3);
@@ -188,7 +189,7 @@ TEST(no_memory_makes_no_socket_pair_and_leaks_nothing) {
 
 static k_ret make_pair(k_process *p, int type) {
   k_file *a = NULL, *b = NULL;
-  K_TRY(k_socketpair(p->kernel, type, 0, &a, &b));
+  K_TRY(k_socketpair(p, p->kernel, type, 0, &a, &b));
   K_TRY(k_fd_add(&p->fds, a, 0, false));
   return k_fd_add(&p->fds, b, 0, false);
 }
@@ -222,8 +223,8 @@ static int no_signal(k_process *p, void *arg) {
   NEED_EQ(SYS(make_pair(p, K_SOCK_STREAM)), 1);
   NEED_EQ(native_close(p, 1), 0);
   k_file *f = p->fds.slots[0].file;
-  NEED_EQ(SYS(k_socket_send(p, f, "x", 1, K_MSG_NOSIGNAL)), -K_EPIPE);
-  (void)SYS(k_socket_send(p, f, "x", 1, 0));
+  NEED_EQ(SYS(k_socket_send(p, f, "x", 1, K_MSG_NOSIGNAL, NULL)), -K_EPIPE);
+  (void)SYS(k_socket_send(p, f, "x", 1, 0, NULL));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "kernel/fcntl.h"
 #include "kernel/pipe.h"
 #include "kernel/poll.h"
+#include "kernel/socket.h"
 #include "native_runner.h"
 
 enum { STEPS = 150, FDS = 24, DEPTH = 2 };
@@ -44,7 +45,7 @@ static k_ret make_file(k_process *p, dice *d) {
   k_ret r;
   switch (roll(d, 7)) {
   case 0: r = k_pipe_new(p->kernel, 0, &a, &b); return keep_two(p, r, a, b);
-  case 1: r = k_socketpair(p->kernel, types[roll(d, 3)], 0, &a, &b); return keep_two(p, r, a, b);
+  case 1: r = k_socketpair(p, p->kernel, types[roll(d, 3)], 0, &a, &b); return keep_two(p, r, a, b);
   case 2: r = k_eventfd(p->kernel, roll(d, 3), roll(d, 2) == 0, 0, &a); return keep(p, r, a);
   case 3: r = k_timerfd(p->kernel, false, 0, &a); return keep(p, r, a);
   case 4: r = k_signalfd(p, k_sigbit(K_SIGUSR2), 0, &a); return keep(p, r, a);
@@ -67,6 +68,51 @@ static k_ret use_file(k_process *p, dice *d) {
   case 3: return k_timerfd_set(f, false, roll(d, 1000000), roll(d, 1000000), &left, &interval);
   case 4: return k_file_seek(f, roll(d, 10000), K_SEEK_SET);
   default: return k_pipe_resize(f, 4096u << roll(d, 5));
+  }
+}
+
+/* A few names that all fight for. */
+static k_sockaddr any_address(dice *d) {
+  static const uint8_t v4[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
+  k_sockaddr a = { .family = K_AF_UNIX, .path_len = 6 };
+  uint32_t n = roll(d, 3);
+  memcpy(a.path, "/tmp/s", 6);
+  if (n == 1) a.path[0] = '\0';
+  if (n != 2) return a;
+  a = (k_sockaddr){ .family = K_AF_INET, .port = (uint16_t)(5000 + roll(d, 2)) };
+  memcpy(a.ip, v4, sizeof v4);
+  return a;
+}
+
+static k_ret new_socket(k_process *p, dice *d) {
+  static const int types[] = { K_SOCK_STREAM, K_SOCK_DGRAM };
+  k_file *f = NULL;
+  k_ret r = k_socket_new(p->kernel, roll(d, 2) == 0 ? K_AF_UNIX : K_AF_INET, types[roll(d, 2)], 0, 0, &f);
+  r = keep(p, r, f);
+  if (r >= 0 && roll(d, 4) == 0) f->flags &= ~(uint32_t)K_O_NONBLOCK; /* and sleeps till the storm ends it */
+  return r;
+}
+
+static k_ret use_sockets(k_process *p, dice *d) {
+  static const char out[3000];
+  char in[3000];
+  k_file *f, *made = NULL;
+  k_received what;
+  k_sockaddr a = any_address(d);
+  if (roll(d, 4) == 0) return new_socket(p, d);
+  if (roll(d, 20) == 0) return vfs_unlink(&p->view, NULL, "/tmp/s");
+  K_TRY(k_fd_get(&p->fds, any_fd(d), &f));
+  int32_t value[K_OPTION_MAX] = { (int32_t)roll(d, 200000), 0 };
+  switch (roll(d, 9)) {
+  case 0: return k_socket_bind(p, f, &a);
+  case 1: return k_socket_listen(p, f, (int32_t)roll(d, 2));
+  case 2: return keep(p, k_socket_accept(p, f, 0, &made), made);
+  case 3:
+  case 4: return k_socket_connect(p, f, &a);
+  case 5: return k_socket_send(p, f, out, roll(d, sizeof out), 0, roll(d, 2) == 0 ? &a : NULL);
+  case 6: return k_socket_recv(p, f, in, roll(d, sizeof in), 0, &what);
+  case 7: return k_socket_set(f, K_SOL_SOCKET, roll(d, 2) == 0 ? K_SO_RCVTIMEO : K_SO_RCVBUF, value, 2);
+  default: a.family = K_AF_UNSPEC; return k_socket_connect(p, f, &a);
   }
 }
 
@@ -132,8 +178,10 @@ static int storm(k_process *p, void *arg) {
   dice mine = { .state = (given >> 2) + (uint64_t)p->pid, .depth = (int)(given & 3) }, *d = &mine;
   for (size_t i = 0; i < COUNT_OF(caught); i++) native_on(p, caught[i], note, K_SA_RESTART);
   for (int step = 0; step < STEPS; step++) {
-    switch (roll(d, 7)) {
+    switch (roll(d, 9)) {
     case 0: (void)SYS(make_file(p, d)); break;
+    case 6:
+    case 7: (void)SYS(use_sockets(p, d)); break;
     case 1: (void)SYS(use_file(p, d)); break;
     case 2: (void)SYS(use_table(p, d)); break;
     case 3: (void)SYS(look_at_many(p, d)); break;
@@ -175,6 +223,7 @@ static void one_storm(uint64_t seed) {
   EXPECT_EQ(k->lock_count, 0);
   EXPECT_EQ(k->interest_count, 0);
   EXPECT(list_empty(&k->locked));
+  EXPECT(list_empty(&k->sockets));
   k_unlock(k);
   EXPECT_EQ(k_job_set_deadline(job, K_FOREVER), 0);
   k_lock(k);

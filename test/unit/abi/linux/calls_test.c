@@ -1,6 +1,8 @@
 /* calls_test.c - the table, and what a guest can do to it. */
 #include "../still.h"
 
+#include "kernel/socket.h"
+
 TEST(every_row_is_found_by_its_number) {
   size_t rows = 0;
   for (size_t i = 0; i < abi_row_count; i++) {
@@ -103,7 +105,7 @@ static still wild_machine(box *b) {
   k_lock(b->kernel);
   EXPECT_EQ(vfs_open(&s.p->view, NULL, "/f", K_O_CREAT | K_O_RDWR, 0644, &f), 0);
   EXPECT_EQ(k_fd_put(&s.p->fds, f, 0, false), 0);
-  EXPECT_EQ(k_socketpair(b->kernel, K_SOCK_STREAM, 0, &x, &y), 0);
+  EXPECT_EQ(k_socketpair(NULL, b->kernel, K_SOCK_STREAM, 0, &x, &y), 0);
   EXPECT_EQ(k_fd_put(&s.p->fds, x, 1, false), 1);
   EXPECT_EQ(k_fd_put(&s.p->fds, y, 2, false), 2);
   k_unlock(b->kernel);

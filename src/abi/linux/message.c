@@ -1,0 +1,176 @@
+/* message.c - what goes through sockets (send(2), recv(2), sendmsg(2), recvmsg(2)). */
+#include "abi/linux/layout.h"
+#include "abi/linux/sockaddr.h"
+
+static k_ret socket_of(abi_machine *m, uint32_t fd, k_file **out) {
+  k_file *f = NULL;
+  K_TRY(abi_file(m, fd, &f));
+  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  *out = f;
+  return 0;
+}
+
+/* An address that a call may do without: NULL then. */
+static k_ret optional_address(abi_machine *m, const k_file *f, uint32_t addr, uint32_t len, k_sockaddr *room,
+                              const k_sockaddr **out) {
+  *out = NULL;
+  if (addr == 0 || len == 0) return 0;
+  K_TRY(abi_get_address(m, f, addr, len, room));
+  *out = room;
+  return 0;
+}
+
+/* ---- sending ---- */
+
+enum {
+  MSG_TRUNC = 0x20,
+  MSG_EOR = 0x80,
+  MSG_CMSG_CLOEXEC = 0x40000000,
+  SEND_FLAGS = K_MSG_DONTWAIT | K_MSG_NOSIGNAL | MSG_EOR | 0x8000 /* MSG_MORE */,
+  RECV_FLAGS = K_MSG_DONTWAIT | K_MSG_PEEK | K_MSG_TRUNC | K_MSG_WAITALL | MSG_CMSG_CLOEXEC | K_MSG_NOSIGNAL,
+};
+
+static k_ret send_locked(abi_machine *m, const uint32_t *a) {
+  k_file *f = NULL;
+  k_sockaddr addr;
+  const k_sockaddr *to = NULL;
+  void *buf = NULL;
+  K_TRY(socket_of(m, a[0], &f));
+  if ((a[3] & ~(uint32_t)SEND_FLAGS) != 0) return -K_EOPNOTSUPP;
+  K_TRY(optional_address(m, f, a[4], a[5], &addr, &to));
+  K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
+  return k_socket_send(m->p, f, buf, a[2] < INT32_MAX ? a[2] : INT32_MAX,
+                       a[3] & (K_MSG_DONTWAIT | K_MSG_NOSIGNAL), to);
+}
+
+k_ret sys_sendto(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, send_locked(m, a)); }
+
+/* All buffers in one piece: a message is one, however many buffers it came in. */
+static k_ret gather(const k_iov *iov, size_t count, void **out, size_t *len) {
+  size_t total = 0;
+  for (size_t i = 0; i < count; i++) total += iov[i].len;
+  uint8_t *all = mem_alloc(total);
+  if (all == NULL) return -K_ENOMEM;
+  *out = all;
+  *len = total;
+  for (size_t i = 0; i < count; i++) {
+    memcpy(all, iov[i].data, iov[i].len);
+    all += iov[i].len;
+  }
+  return 0;
+}
+
+static k_ret send_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint32_t flags,
+                         const k_sockaddr *to) {
+  enum { MOST = 1 << 20 };
+  void *all = NULL;
+  size_t len = 0;
+  if (count == 1) return k_socket_send(m->p, f, iov->data, iov->len, flags, to);
+  for (size_t i = 0; i < count; i++) len += iov[i].len;
+  if (len > MOST && k_socket_type(f) != K_SOCK_STREAM) return -K_EMSGSIZE;
+  if (len > MOST) return k_socket_send(m->p, f, iov->data, iov->len, flags, to); /* a short count is fine */
+  K_TRY(gather(iov, count, &all, &len));
+  k_ret r = k_socket_send(m->p, f, all, len, flags, to);
+  mem_free(all);
+  return r;
+}
+
+static k_ret sendmsg_locked(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t flags) {
+  k_sockaddr name;
+  const k_sockaddr *to = NULL;
+  struct g_msghdr head;
+  k_file *f = NULL;
+  k_iov few[ABI_IOV_FEW], *iov = few;
+  K_TRY(socket_of(m, fd, &f));
+  K_TRY(abi_get(m->instance, addr, &head));
+  if ((flags & ~(uint32_t)SEND_FLAGS) != 0) return -K_EOPNOTSUPP;
+  K_TRY(optional_address(m, f, head.name, head.name_len, &name, &to));
+  if (head.control != 0 && head.control_len != 0) return -K_EINVAL;
+  if (head.iov_len < 0 || head.iov_len > ABI_IOV_MAX) return -K_EMSGSIZE;
+  K_TRY(abi_iov(m->instance, head.iov, head.iov_len, few, &iov));
+  k_ret r = send_pieces(m, f, iov, (size_t)head.iov_len, flags & (K_MSG_DONTWAIT | K_MSG_NOSIGNAL), to);
+  abi_iov_free(few, iov);
+  return r;
+}
+
+k_ret sys_sendmsg(abi_machine *m, const uint32_t a[static 6]) {
+  return ABI_LOCKED(m, sendmsg_locked(m, a[0], a[1], a[2]));
+}
+
+k_ret sys_sendmmsg(abi_machine *m, const uint32_t a[static 6]) {
+  uint32_t count = a[2] < ABI_IOV_MAX ? a[2] : ABI_IOV_MAX;
+  void *list = NULL;
+  K_TRY(abi_array(m->instance, a[1], count, sizeof(struct g_mmsghdr), &list));
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t addr = a[1] + i * (uint32_t)sizeof(struct g_mmsghdr);
+    k_ret r = ABI_LOCKED(m, sendmsg_locked(m, a[0], addr, a[3]));
+    if (r < 0) return i > 0 ? (k_ret)i : r;
+    uint32_t len = (uint32_t)r;
+    K_TRY(abi_put(m->instance, addr + (uint32_t)offsetof(struct g_mmsghdr, len), &len));
+  }
+  return count;
+}
+
+/* ---- receiving ---- */
+
+enum { RECV_KEPT = K_MSG_DONTWAIT | K_MSG_PEEK | K_MSG_TRUNC | K_MSG_WAITALL };
+
+static k_ret recv_locked(abi_machine *m, const uint32_t *a) {
+  k_file *f = NULL;
+  void *buf = NULL;
+  k_received what;
+  K_TRY(socket_of(m, a[0], &f));
+  if ((a[3] & ~(uint32_t)RECV_FLAGS) != 0) return -K_EOPNOTSUPP;
+  K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
+  k_ret r = k_socket_recv(m->p, f, buf, a[2] < INT32_MAX ? a[2] : INT32_MAX, a[3] & RECV_KEPT, &what);
+  if (r >= 0 && a[4] != 0) K_TRY(abi_put_address(m, a[4], a[5], &what.from));
+  return r;
+}
+
+k_ret sys_recvfrom(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, recv_locked(m, a)); }
+
+static void scatter(const uint8_t *from, size_t len, const k_iov *iov) {
+  for (; len > 0; iov++) {
+    size_t n = len < iov->len ? len : iov->len;
+    memcpy(iov->data, from, n);
+    from += n;
+    len -= n;
+  }
+}
+
+static k_ret recv_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint32_t flags,
+                         k_received *what) {
+  enum { MOST = 1 << 20 };
+  size_t len = 0;
+  if (count == 1) return k_socket_recv(m->p, f, iov->data, iov->len, flags, what);
+  for (size_t i = 0; i < count; i++) len += iov[i].len;
+  if (len > MOST) len = MOST;
+  void *all = mem_alloc(len);
+  if (all == NULL) return -K_ENOMEM;
+  k_ret r = k_socket_recv(m->p, f, all, len, flags, what);
+  if (r > 0) scatter(all, (size_t)r < len ? (size_t)r : len, iov);
+  mem_free(all);
+  return r;
+}
+
+static k_ret recvmsg_locked(abi_machine *m, const uint32_t *a) {
+  struct g_msghdr head;
+  k_file *f = NULL;
+  k_iov few[ABI_IOV_FEW], *iov = few;
+  k_received what;
+  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(abi_get(m->instance, a[1], &head));
+  if ((a[2] & ~(uint32_t)RECV_FLAGS) != 0) return -K_EOPNOTSUPP;
+  if (head.iov_len < 0 || head.iov_len > ABI_IOV_MAX) return -K_EMSGSIZE;
+  K_TRY(abi_iov(m->instance, head.iov, head.iov_len, few, &iov));
+  k_ret r = recv_pieces(m, f, iov, (size_t)head.iov_len, a[2] & RECV_KEPT, &what);
+  abi_iov_free(few, iov);
+  if (r < 0) return r;
+  if (head.name != 0) K_TRY(abi_put_name(m, head.name, &head.name_len, &what.from));
+  head.control_len = 0;
+  head.flags = what.truncated ? MSG_TRUNC : 0;
+  K_TRY(abi_put(m->instance, a[1], &head));
+  return r;
+}
+
+k_ret sys_recvmsg(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, recvmsg_locked(m, a)); }

@@ -1,0 +1,91 @@
+/* move.c - send(2) and recv(2), which may sleep. */
+#include "kernel/sock/sock.h"
+
+static bool may_sleep(const k_process *p, const k_file *f, uint32_t flags) {
+  return p != NULL && (f->flags & K_O_NONBLOCK) == 0 && (flags & K_MSG_DONTWAIT) == 0;
+}
+
+/* ---- sending ---- */
+
+/* Until there is room in the queue of another, or that one is gone: then nobody is followed any more. */
+static k_ret wait_for_room(k_process *p, k_file *f, k_socket *full, int64_t deadline_ns) {
+  sock_follower follower;
+  list_init(&follower.node);
+  sock_follow(&follower, sock_of(f), full);
+  k_ret r = k_file_sleep(p, f, deadline_ns);
+  list_remove(&follower.node);
+  return r;
+}
+
+static k_ret send_message(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                          const k_sockaddr *to) {
+  k_socket *full = NULL;
+  int64_t deadline = k_file_deadline(f, true);
+  for (;;) {
+    k_ret r = sock_send_message(p, sock_of(f), buf, len, to, &full);
+    if (r == -K_EPIPE && p != NULL && (flags & K_MSG_NOSIGNAL) == 0)
+      k_signal_send(p, &(k_siginfo){ .signo = K_SIGPIPE, .code = K_SI_USER, .pid = p->pid });
+    if (r != -K_EAGAIN || full == NULL || !may_sleep(p, f, flags)) return r;
+    K_TRY(wait_for_room(p, f, full, deadline));
+  }
+}
+
+/* With an address a connected stream of AF_UNIX refuses; TCP does not look at it. */
+static k_ret check_address(const k_socket *s, const k_sockaddr *to) {
+  if (to == NULL || sock_is_inet(s)) return 0;
+  return s->state == SOCK_CONNECTED ? -K_EISCONN : -K_EOPNOTSUPP;
+}
+
+k_ret k_socket_send(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                    const k_sockaddr *to) {
+  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!sock_is_connected_kind(sock_of(f))) return send_message(p, f, buf, len, flags, to);
+  if (sock_of(f)->type == K_SOCK_STREAM) K_TRY(check_address(sock_of(f), to));
+  uint32_t how = (flags & K_MSG_DONTWAIT) != 0 ? K_TRANSFER_NOW : 0;
+  if ((flags & K_MSG_NOSIGNAL) != 0) how |= K_TRANSFER_NO_SIGNAL;
+  return k_transfer_write(p, f, buf, len, -1, how);
+}
+
+/* ---- receiving ---- */
+
+static k_ret receive_once(k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
+  k_socket *s = sock_of(f);
+  bool peek = (flags & K_MSG_PEEK) != 0;
+  k_ret whole = sock_take(s, buf, len, peek, &what->from);
+  if (sock_is_stream(s) || whole <= (k_ret)len) return whole;
+  what->truncated = true;
+  return (flags & K_MSG_TRUNC) != 0 ? whole : (k_ret)len;
+}
+
+/* Addresses are shown in the words of who asks; a stream of AF_UNIX tells the name of its peer. */
+static void name_sender(const k_socket *s, k_ret r, k_received *what) {
+  if (r >= 0 && s->family == K_AF_UNIX && sock_is_connected_kind(s) && s->has_peer) what->from = s->remote;
+  if (what->from.family == K_AF_UNIX && what->from.path_len == 0) what->from.family = K_AF_UNSPEC;
+  if (sock_is_inet(s) && what->from.family != K_AF_UNSPEC) what->from = sock_seen_by(s, what->from);
+}
+
+static k_ret receive(k_process *p, k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
+  k_socket *s = sock_of(f);
+  bool all = (flags & K_MSG_WAITALL) != 0 && (flags & K_MSG_PEEK) == 0 && sock_is_stream(s);
+  int64_t deadline = k_file_deadline(f, false);
+  size_t done = 0;
+  if (len == 0 && sock_is_stream(s) && !sock_is_empty(s)) return 0;
+  for (;;) {
+    k_ret r = receive_once(f, (char *)buf + done, len - done, flags, what);
+    if (r > 0) done += (size_t)r;
+    if (r > 0 && all && done < len) continue;
+    if (r != -K_EAGAIN || !may_sleep(p, f, flags)) return done > 0 ? (k_ret)done : r;
+    r = k_file_sleep(p, f, deadline);
+    if (r < 0) return done > 0 ? (k_ret)done : r;
+  }
+}
+
+k_ret k_socket_recv(k_process *p, k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
+  k_received unused;
+  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (what == NULL) what = &unused;
+  *what = (k_received){ .from = { .family = K_AF_UNSPEC } };
+  k_ret r = receive(p, f, buf, len, flags, what);
+  name_sender(sock_of(f), r, what);
+  return r;
+}

@@ -1,0 +1,235 @@
+#include "kernel/sock/sock.h"
+
+#include "base/alloc.h"
+
+/* ---- the life of one ---- */
+
+k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) {
+  k_socket *s = mem_zalloc(sizeof *s);
+  if (s == NULL) return -K_ENOMEM;
+  s->kernel = k;
+  s->family = (uint16_t)family;
+  s->type = type;
+  s->protocol = protocol;
+  s->local.family = s->remote.family = s->family;
+  s->ino = ++k->anonymous_ino;
+  k_ring_init(&s->ring, 0);
+  list_init(&s->messages);
+  list_init(&s->named);
+  list_init(&s->accepts);
+  list_init(&s->waiting);
+  list_init(&s->in_listener);
+  list_init(&s->followers);
+  list_init(&s->follow.node);
+  k_waitq_init(&s->changed);
+  sock_options_init(s);
+  *out = s;
+  return 0;
+}
+
+/* The inode may be of a file system that frees itself: last. */
+void sock_free(k_socket *s) {
+  sock_drop_queue(s);
+  sock_unname(s);
+  if (s->charged) k_memory_uncharge(s->kernel, sizeof *s);
+  mem_free(s);
+}
+
+static void sock_release(k_file *f) {
+  k_socket *s = sock_of(f);
+  if (sock_is_connected_kind(s))
+    sock_stream_close(s);
+  else
+    sock_dgram_close(s);
+  sock_free(s);
+}
+
+/* ---- the operations of its file ---- */
+
+static k_ret sock_read(k_file *f, void *buf, size_t len, int64_t pos) {
+  (void)pos;
+  k_socket *s = sock_of(f);
+  if (len == 0 && sock_is_stream(s)) return 0;
+  k_ret r = sock_take(s, buf, len, false, NULL);
+  return r > (k_ret)len ? (k_ret)len : r;
+}
+
+/* What may be written to a stream now; the errors of one that cannot be written at all. */
+static k_ret may_write_stream(k_socket *s) {
+  if (sock_is_inet(s) && s->error != 0) return sock_take_error(s);
+  if (s->no_writing || s->broken) return -K_EPIPE;
+  if (s->state == SOCK_CONNECTING) return -K_EAGAIN;
+  if (s->state != SOCK_CONNECTED && s->state != SOCK_DECIDED) return sock_is_inet(s) ? -K_EPIPE : -K_ENOTCONN;
+  return 0;
+}
+
+static k_ret write_stream(k_socket *s, const void *buf, size_t len) {
+  K_TRY(may_write_stream(s));
+  if (s->peer == NULL) {
+    if (!sock_is_inet(s)) return -K_EPIPE;
+    s->broken = true; /* the answer to these bytes is a reset: the next write hears of it */
+    k_wake(&s->changed);
+    return (k_ret)len;
+  }
+  if (s->peer->no_more && !s->peer->deaf) return -K_EPIPE;
+  k_ret r =
+      sock_is_stream(s) ? sock_put_bytes(s->peer, s, buf, len) : sock_put_message(s->peer, buf, len, NULL);
+  if (r >= 0) k_wake(&s->peer->changed);
+  return r;
+}
+
+static k_ret sock_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+  (void)pos;
+  k_socket *s = sock_of(f), *full = NULL;
+  if (sock_is_connected_kind(s)) return write_stream(s, buf, len);
+  return sock_send_message(NULL, s, buf, len, NULL, &full);
+}
+
+static bool has_room(const k_socket *s) {
+  const k_socket *to = s->peer;
+  if (to == NULL || s->no_writing || s->broken) return true; /* a write would not sleep */
+  return sock_is_stream(s) ? sock_room(to, s) > 0 : sock_has_message_room(to);
+}
+
+static uint32_t ready_listening(const k_socket *s) {
+  return list_empty(&s->accepts) ? 0 : K_POLLIN | K_POLLRDNORM;
+}
+
+static uint32_t sock_ready(k_file *f) {
+  const k_socket *s = sock_of(f);
+  uint32_t ready = 0;
+  if (s->state == SOCK_LISTENING) return ready_listening(s);
+  if (s->state == SOCK_CONNECTING) return 0;
+  bool connected_kind = sock_is_connected_kind(s);
+  bool fresh = connected_kind && (s->state == SOCK_NEW || (s->state == SOCK_DECIDED && !s->has_peer));
+  if (!sock_is_empty(s) || s->no_more) ready |= K_POLLIN | K_POLLRDNORM;
+  if (s->no_more) ready |= K_POLLRDHUP;
+  if (s->error != 0) ready |= K_POLLERR | (connected_kind ? K_POLLIN | K_POLLRDNORM : 0);
+  if (s->broken) ready |= K_POLLERR | K_POLLHUP;
+  if (connected_kind && s->no_more && (s->no_writing || (s->peer == NULL && !sock_is_inet(s))))
+    ready |= K_POLLHUP;
+  if (s->state == SOCK_DECIDED && !s->has_peer) ready |= K_POLLIN | K_POLLRDNORM | K_POLLRDHUP;
+  if (fresh || (s->no_more && s->error != 0 && connected_kind)) ready |= K_POLLHUP;
+  if (has_room(s)) ready |= K_POLLOUT | K_POLLWRNORM;
+  return ready;
+}
+
+static k_waitq *sock_queue(k_file *f) { return &sock_of(f)->changed; }
+
+static int64_t sock_timeout(k_file *f, bool writing) {
+  const sock_options *o = &sock_of(f)->options;
+  return writing ? o->send_ns : o->receive_ns;
+}
+
+static k_ret sock_stat(k_file *f, k_stat *out) {
+  *out = (k_stat){
+    .ino = sock_of(f)->ino,
+    .mode = K_S_IFSOCK | 0777,
+    .nlink = 1,
+    .uid = K_UID,
+    .gid = K_GID,
+    .dev_minor = 8,
+  };
+  return 0;
+}
+
+static k_ret sock_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
+  const k_socket *s = sock_of(f);
+  if (request != K_FIONREAD) return sock_interface(request, arg, len);
+  if (len < sizeof(int32_t)) return -K_EINVAL;
+  if (s->state == SOCK_LISTENING) return -K_EINVAL;
+  *(int32_t *)arg = (int32_t)sock_next_len(s);
+  return 0;
+}
+
+static const k_file_ops socket_ops = {
+  .read = sock_read,
+  .write = sock_write,
+  .stat = sock_stat,
+  .ioctl = sock_ioctl,
+  .ready = sock_ready,
+  .queue = sock_queue,
+  .timeout_ns = sock_timeout,
+  .release = sock_release,
+};
+
+bool k_is_socket(const k_file *f) { return f->ops == &socket_ops; }
+
+int k_socket_type(const k_file *f) { return sock_of(f)->type; }
+
+int k_socket_family(const k_file *f) { return sock_of(f)->family; }
+
+/* ---- socket(2) ---- */
+
+k_ret sock_open(k_socket *s, uint32_t flags, k_file **out) {
+  return k_file_new(s->kernel, &socket_ops, (flags & K_O_NONBLOCK) | K_O_RDWR, NULL, s, out);
+}
+
+static k_ret check_local(int type, int protocol) {
+  if (protocol != 0 && protocol != K_AF_UNIX) return -K_EPROTONOSUPPORT;
+  return type == K_SOCK_STREAM || type == K_SOCK_DGRAM || type == K_SOCK_SEQPACKET ? 0 : -K_ESOCKTNOSUPPORT;
+}
+
+static k_ret check_inet(int type, int *protocol) {
+  enum { RAW = 3, MOST = 263 };
+  if (*protocol < 0 || *protocol >= MOST) return -K_EINVAL;
+  if (type == RAW) return -K_EPERM;
+  if (type != K_SOCK_STREAM && type != K_SOCK_DGRAM) return -K_ESOCKTNOSUPPORT;
+  int there = type == K_SOCK_STREAM ? K_IPPROTO_TCP : K_IPPROTO_UDP;
+  if (*protocol != 0 && *protocol != there) return -K_EPROTONOSUPPORT;
+  *protocol = there;
+  return 0;
+}
+
+k_ret k_socket_new(k_kernel *k, int family, int type, int protocol, uint32_t flags, k_file **out) {
+  switch (family) {
+  case K_AF_UNIX: K_TRY(check_local(type, protocol)); break;
+  case K_AF_INET:
+  case K_AF_INET6: K_TRY(check_inet(type, &protocol)); break;
+  default: return -K_EAFNOSUPPORT;
+  }
+  k_socket *s = NULL;
+  K_TRY(sock_new(k, family, type, family == K_AF_UNIX ? 0 : protocol, &s));
+  k_ret r = sock_open(s, flags, out);
+  if (r < 0) sock_free(s);
+  return r;
+}
+
+/* ---- names ---- */
+
+k_ret k_socket_bind(k_process *p, k_file *f, const k_sockaddr *addr) {
+  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  k_socket *s = sock_of(f);
+  return sock_is_inet(s) ? sock_inet_bind(s, addr) : sock_local_bind(p, s, addr);
+}
+
+k_ret k_socket_name(k_file *f, k_sockaddr *out) {
+  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  *out = sock_seen_by(sock_of(f), sock_of(f)->local);
+  return 0;
+}
+
+k_ret k_socket_peer_name(k_file *f, k_sockaddr *out) {
+  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  const k_socket *s = sock_of(f);
+  if (!s->has_peer || (sock_is_inet(s) && sock_is_stream(s) && s->broken)) return -K_ENOTCONN;
+  *out = sock_seen_by(s, s->remote);
+  return 0;
+}
+
+/* ---- /proc/net ---- */
+
+k_ret k_socket_each(k_kernel *k, k_socket_row_fn *each, void *ctx) {
+  LIST_EACH (s, &k->sockets, k_socket, named) {
+    k_socket_row row = { .family = s->family,
+                         .type = s->type,
+                         .local = s->local,
+                         .remote = s->remote,
+                         .listening = s->state == SOCK_LISTENING,
+                         .connected = s->has_peer,
+                         .queued = s->ring.len + s->queued,
+                         .ino = s->ino };
+    K_TRY(each(ctx, &row));
+  }
+  return 0;
+}

@@ -1,0 +1,163 @@
+/* sock.h - what the files of this folder share: the socket itself.
+ *
+ *   sock.c     its life, and the operations of its file
+ *   queue.c    what waits to be read from it
+ *   stream.c   listen, accept, connect, pairs, ends: SOCK_STREAM and SOCK_SEQPACKET
+ *   dgram.c    SOCK_DGRAM
+ *   local.c    names of AF_UNIX
+ *   inet.c     addresses and ports of the loopback
+ *   move.c     send(2) and recv(2), with sleeping
+ *   option.c   options
+ *   interface.c  what netdevice(7) tells of lo
+ *
+ * Each socket owns what waits to be read from it. Connected ones know each other until one is closed; one
+ * that sleeps for another's queue without being its peer is its follower, and is told when that one reads or
+ * goes. So no socket keeps another alive, and none points at one that is gone. */
+#pragma once
+
+#include "kernel/process.h"
+#include "kernel/ring.h"
+#include "kernel/socket.h"
+#include "kernel/transfer.h"
+
+typedef struct k_socket k_socket;
+
+enum sock_state {
+  SOCK_NEW,
+  SOCK_CONNECTING, /* in the `waiting` list of a listener whose queue is full */
+  SOCK_DECIDED,    /* connected, or refused with `error`; whoever was told EINPROGRESS has not asked yet */
+  SOCK_LISTENING,
+  SOCK_CONNECTED,
+};
+
+/* Who wants to know when there is room in another's queue. */
+typedef struct sock_follower {
+  list node;
+  k_socket *socket;
+} sock_follower;
+
+typedef struct sock_cred {
+  int32_t pid;
+  uint32_t uid, gid;
+} sock_cred;
+
+typedef struct sock_options {
+  int64_t receive_ns, send_ns; /* 0: for ever */
+  uint32_t sndbuf, rcvbuf;
+  bool linger;
+  int32_t linger_s;
+  bool reuse_addr, reuse_port, v6_only;
+  uint32_t stored[16]; /* kept and without effect: option.c says which */
+} sock_options;
+
+struct k_socket {
+  k_kernel *kernel;
+  uint16_t family;
+  int type, protocol;
+  enum sock_state state;
+  k_socket *peer; /* the other end; of a datagram socket of AF_UNIX, whom it sends to. NULL: none, or gone */
+  bool has_peer;  /* a datagram socket is connected, or a stream was: `remote` is valid */
+  k_sockaddr local, remote;
+  sock_cred cred, peer_cred;
+  k_inode *inode; /* a reference: the name in the file tree */
+  list named;     /* kernel.sockets, when `local` is an address */
+  bool bound;     /* bind(2) gave it; else it goes when a connection ends or fails */
+
+  k_ring ring;   /* of a stream */
+  list messages; /* of the others, */
+  size_t queued; /* and what they cost */
+  k_waitq changed;
+
+  bool no_more;    /* nothing comes any more: shut down or closed on either side */
+  bool no_writing; /* this end is shut down for writing */
+  bool deaf;     /* a stream of inet was shut down for reading: says so in `ready`; the peer does not know */
+  bool broken;   /* a stream of inet was written to after its peer had gone */
+  int32_t error; /* SO_ERROR: what the next operation answers, once */
+
+  list accepts, waiting; /* of a listener: made and not accepted; still connecting */
+  uint32_t accept_count, backlog;
+  list in_listener;   /* in one of those */
+  k_socket *listener; /* whose; NULL: none */
+  bool charged;       /* made by a connect, not accepted yet: charged to the memory */
+  bool told;          /* a connect was answered EINPROGRESS */
+
+  list followers;       /* of sock_follower */
+  sock_follower follow; /* the peer of a datagram socket of AF_UNIX */
+
+  sock_options options;
+  uint64_t ino;
+};
+
+static inline k_socket *sock_of(const k_file *f) { return f->object; }
+static inline bool sock_is_inet(const k_socket *s) { return s->family != K_AF_UNIX; }
+static inline bool sock_is_stream(const k_socket *s) { return s->type == K_SOCK_STREAM; }
+static inline bool sock_is_connected_kind(const k_socket *s) { return s->type != K_SOCK_DGRAM; }
+
+/* ---- sock.c ---- */
+
+k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) CHECKED;
+void sock_free(k_socket *s);                                        /* closed, and nobody's any more */
+k_ret sock_open(k_socket *s, uint32_t flags, k_file **out) CHECKED; /* takes it over on success */
+static inline k_ret sock_take_error(k_socket *s) {                  /* 0 or -K_E..., once */
+  k_ret r = -s->error;
+  s->error = 0;
+  return r;
+}
+
+/* ---- queue.c: what waits to be read. They wake nobody. ---- */
+
+/* Bytes, -K_EAGAIN, -K_ENOMEM. `by` writes. */
+k_ret sock_put_bytes(k_socket *to, const k_socket *by, const void *buf, size_t len) CHECKED;
+size_t sock_room(const k_socket *to, const k_socket *by);
+/* A message from that address; -K_EMSGSIZE, -K_EAGAIN, -K_ENOBUFS. */
+k_ret sock_put_message(k_socket *to, const void *buf, size_t len, const k_sockaddr *from) CHECKED;
+bool sock_has_message_room(const k_socket *to);
+/* Up to `len` bytes; 0 at the end, -K_EAGAIN. A message gives its whole length: what is beyond is lost. */
+k_ret sock_take(k_socket *s, void *buf, size_t len, bool peek, k_sockaddr *from /* or NULL */) CHECKED;
+size_t sock_next_len(const k_socket *s); /* FIONREAD */
+bool sock_is_empty(const k_socket *s);
+void sock_drop_queue(k_socket *s);
+
+/* ---- stream.c ---- */
+
+void sock_join(k_socket *a, k_socket *b);
+void sock_stream_close(k_socket *s);
+void sock_stream_forsake(k_socket *s); /* nobody will accept what waits here */
+
+/* ---- dgram.c ---- */
+
+/* One message on its way: `to` NULL is the peer. -K_EAGAIN: *full is whose queue is. */
+k_ret sock_send_message(k_process *p, k_socket *s, const void *buf, size_t len, const k_sockaddr *to,
+                        k_socket **full) CHECKED;
+k_ret sock_dgram_connect(k_process *p, k_socket *s, const k_sockaddr *addr) CHECKED;
+void sock_dgram_close(k_socket *s);
+void sock_follow(sock_follower *who, k_socket *socket, k_socket *whom);
+void sock_wake_followers(k_socket *s);
+
+/* ---- names: local.c, inet.c ---- */
+
+/* Who listens at, or receives at, this address; -K_ECONNREFUSED and the errors of a path. */
+k_ret sock_local_find(k_process *p, const k_sockaddr *addr, int type, k_socket **out) CHECKED;
+k_ret sock_local_bind(k_process *p, k_socket *s, const k_sockaddr *addr) CHECKED;
+
+k_ret sock_inet_bind(k_socket *s, const k_sockaddr *addr) CHECKED;
+/* Gives a local port to one that has none, and `local` an address from which `to` is reached when `fix`. */
+k_ret sock_inet_autobind(k_socket *s, const k_sockaddr *to, bool fix) CHECKED;
+/* Where a packet to `addr` goes: the address with "any" made the loopback. -K_ENETUNREACH, -K_EINVAL. */
+k_ret sock_inet_route(const k_socket *s, const k_sockaddr *addr, k_sockaddr *out) CHECKED;
+k_sockaddr sock_inet_source(const k_socket *s, const k_sockaddr *to); /* what the other side sees */
+k_socket *sock_inet_listener(k_kernel *k, const k_sockaddr *to);      /* NULL: none */
+k_socket *sock_inet_receiver(k_kernel *k, const k_sockaddr *to, const k_sockaddr *from);
+k_sockaddr sock_seen_by(const k_socket *s, k_sockaddr addr); /* in the family of the one who asks */
+void sock_inet_unbind(k_socket *s);         /* an address that was not asked for is given up */
+void sock_inet_forget_address(k_socket *s); /* but not the port */
+void sock_unname(k_socket *s);
+
+/* ---- interface.c, option.c ---- */
+
+k_ret sock_interface(uint32_t request, void *ifreq, size_t len) CHECKED; /* netdevice(7): lo; -K_ENOTTY */
+
+void sock_options_init(k_socket *s);
+static inline int64_t sock_deadline(int64_t now_ns, int64_t timeout_ns) {
+  return timeout_ns == 0 || timeout_ns > K_FOREVER - now_ns ? K_FOREVER : now_ns + timeout_ns;
+}
