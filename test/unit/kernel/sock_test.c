@@ -1,6 +1,6 @@
 /* sock_test.c - sockets that have names and addresses, as src/kernel/socket.h promises them. */
-#include "kernel/socket.h"
 #include "kernel/poll.h"
+#include "kernel/socket.h"
 #include "native_runner.h"
 
 static k_sockaddr v4(uint8_t first, uint8_t last, uint16_t port) {
@@ -48,9 +48,9 @@ static k_file *listening(k_process *p, k_sockaddr a, int32_t backlog) {
 static int stays_inside(k_process *p, void *arg) {
   (void)arg;
   static const int types[] = { K_SOCK_STREAM, K_SOCK_DGRAM };
-  static const uint8_t outside[][4] = { { 8, 8, 8, 8 },       { 10, 0, 0, 1 },   { 169, 254, 169, 254 },
-                                        { 192, 168, 0, 1 },   { 172, 17, 0, 1 }, { 128, 0, 0, 1 },
-                                        { 255, 255, 255, 255 }, { 224, 0, 0, 1 }, { 126, 255, 255, 255 } };
+  static const uint8_t outside[][4] = { { 8, 8, 8, 8 },         { 10, 0, 0, 1 },   { 169, 254, 169, 254 },
+                                        { 192, 168, 0, 1 },     { 172, 17, 0, 1 }, { 128, 0, 0, 1 },
+                                        { 255, 255, 255, 255 }, { 224, 0, 0, 1 },  { 126, 255, 255, 255 } };
   for (size_t t = 0; t < COUNT_OF(types); t++) {
     k_file *s = new_at(p, K_AF_INET, types[t]);
     for (size_t i = 0; i < COUNT_OF(outside); i++) {
@@ -253,7 +253,8 @@ static int at_every_fault(k_process *p, void *arg) {
   k_sockaddr a = v4(127, 1, 0), local = path("/tmp/s");
   for (size_t nth = 1; nth < 60; nth++) {
     mem_fail_at(nth);
-    k_ret l = SYS(socket_fd(p, K_AF_INET, K_SOCK_STREAM)), c = SYS(socket_fd(p, K_AF_INET, K_SOCK_STREAM)), s = -1;
+    k_ret l = SYS(socket_fd(p, K_AF_INET, K_SOCK_STREAM)), c = SYS(socket_fd(p, K_AF_INET, K_SOCK_STREAM)),
+          s = -1;
     k_ret u = SYS(socket_fd(p, K_AF_UNIX, K_SOCK_DGRAM));
     if (l >= 0 && c >= 0) {
       k_sockaddr name = a;

@@ -1,0 +1,144 @@
+"""sockets - what processes of one sandbox say to each other over its loopback, and that nothing else is reached."""
+import asyncio
+import errno
+import multiprocessing
+import socket
+import socketserver
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import each
+
+
+def client(code, *words):
+    """A second process, because a sandbox has no threads."""
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], stdout=subprocess.PIPE, text=True)
+
+
+def test_a_connection_in_one_process():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as one:
+        two, address = server.accept()
+        with two:
+            assert address == one.getsockname()
+            one.sendall(b"there")
+            assert two.recv(10) == b"there"
+            two.sendall(b"back")
+            two.shutdown(socket.SHUT_WR)
+            assert one.recv(10) == b"back" and one.recv(10) == b""
+
+
+def test_names_of_addresses():
+    found = {row[4][0] for row in socket.getaddrinfo("localhost", 80, type=socket.SOCK_STREAM)}
+    assert found == {"127.0.0.1", "::1"}
+    assert socket.if_nametoindex("lo") == 1
+
+
+def test_datagrams():
+    with socket.socket(type=socket.SOCK_DGRAM) as one, socket.socket(type=socket.SOCK_DGRAM) as two:
+        one.bind(("127.0.0.1", 0))
+        assert two.sendto(b"a", one.getsockname()) == 1
+        assert one.recvfrom(9) == (b"a", ("127.0.0.1", two.getsockname()[1]))
+
+
+def test_nothing_else_is_reached():
+    for address in ("8.8.8.8", "10.0.0.1", "169.254.169.254"):
+        try:
+            socket.create_connection((address, 80), timeout=5)
+        except OSError as problem:
+            assert problem.errno == errno.ENETUNREACH
+        else:
+            raise AssertionError(address)
+
+
+def test_socketserver():
+    class Upper(socketserver.StreamRequestHandler):
+        def handle(self):
+            self.wfile.write(self.rfile.readline().upper())
+
+    for kind, address in ((socketserver.TCPServer, ("127.0.0.1", 0)), (socketserver.UnixStreamServer, "/tmp/upper")):
+        with kind(address, Upper) as server:
+            code = ("import socket, sys; s = socket.socket(int(sys.argv[1])); "
+                    "s.connect(eval(sys.argv[2])); s.sendall(b'words\\n'); print(s.makefile().read(), end='')")
+            other = client(code, int(server.address_family), repr(server.server_address))
+            server.handle_request()
+            assert other.communicate()[0] == "WORDS\n"
+
+
+def test_http():
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"got " + self.path.encode())
+
+        def log_message(self, *words):
+            pass
+
+    with HTTPServer(("localhost", 0), Page) as server:
+        other = client("import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())",
+                       f"http://localhost:{server.server_port}/page")
+        server.handle_request()
+        assert other.communicate()[0] == "got /page\n"
+
+
+def test_asyncio():
+    async def answer(reader, writer):
+        writer.write((await reader.readline()).upper())
+        await writer.drain()
+        writer.close()
+
+    async def main():
+        tcp = await asyncio.start_server(answer, "127.0.0.1", 0)
+        local = await asyncio.start_unix_server(answer, "/tmp/asyncio")
+        said = []
+        for reader, writer in (await asyncio.open_connection(*tcp.sockets[0].getsockname()),
+                               await asyncio.open_unix_connection("/tmp/asyncio")):
+            writer.write(b"x\n")
+            said.append(await reader.read())
+            writer.close()
+        tcp.close()
+        local.close()
+        return said
+
+    assert asyncio.run(main()) == [b"X\n", b"X\n"]
+
+
+def test_many_at_once():
+    async def echo(reader, writer):
+        writer.write(await reader.read())
+        await writer.drain()
+        writer.close()
+
+    async def one(address, n):
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(bytes([n]) * 100_000)
+        writer.write_eof()
+        got = await reader.read()
+        writer.close()
+        return got == bytes([n]) * 100_000
+
+    async def main():
+        server = await asyncio.start_server(echo, "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()
+        return await asyncio.gather(*(one(address, n) for n in range(50)))
+
+    assert all(asyncio.run(main()))
+
+
+def tells(end):
+    end.send({"from": "child"})
+    end.close()
+
+
+def test_multiprocessing_pipe():
+    here, there = multiprocessing.Pipe()
+    child = multiprocessing.get_context("spawn").Process(target=tells, args=(there,))
+    child.start()
+    assert here.recv() == {"from": "child"}
+    child.join()
+    assert child.exitcode == 0
+
+
+if __name__ == "__main__":
+    each.run(globals())
