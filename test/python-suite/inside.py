@@ -101,12 +101,11 @@ def without(suite, done):
 def prepare(module):
     """What `python -m test` sets up; and what cannot be had here, as it is for CPython's own WebAssembly targets."""
     from test import support
-    from test.support import socket_helper, threading_helper
+    from test.support import threading_helper
     support.use_resources = ()
     support.verbose = False
     support.has_fork_support = False
-    support.has_socket_support = "asyncio" in module  # which lives of socketpair, and that is there
-    socket_helper._bind_nix_socket_error = OSError("nothing can be bound")
+    support.has_socket_support = True  # CPython's default for WebAssembly is not
     threading_helper.can_start_thread = False
     import test.libregrtest.setup
     unittest.BaseTestSuite._cleanup = True

@@ -65,7 +65,7 @@ HEAD = """# CPython's own regression tests
 sandboxes, one for each file, and writes this page. The group `python-suite` of `make test` runs a part of them.
 
 Counted are test methods, a method with its subtests as one. A method that hangs or ends its process has failed. As CPython itself
-does for WebAssembly, the tests are told that there are no threads, no fork and no sockets to connect, and skip what asks for them
+does for WebAssembly, the tests are told that there are no threads and no fork, and skip what asks for them
 first; methods that start a thread without asking are counted apart. Resources that `python -m test` leaves out unless asked for (network, much memory, much
 time) are left out. Modules in C that exist for tests alone (`_testcapi` and its like) are not built.
 
