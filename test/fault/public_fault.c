@@ -80,6 +80,28 @@ TEST(spawning_writing_and_waiting) {
   cay_sandbox_free(box);
 }
 
+TEST(running_on_a_terminal) {
+  cay_sandbox *box = box_new();
+  AT_EVERY_FAULT {
+    cay_process *p = NULL;
+    cay_result *r = NULL;
+    cay_run_options options =
+        CAY_INIT(cay_run_options, .command = "read x; echo \"<$x>\"", .input_open = true, .tty = true);
+    if (cay_spawn(box, &options, &p, NULL) == CAY_OK) {
+      size_t taken = 77;
+      if (cay_process_write_some(p, box_text("typed\n"), &taken, NULL) != CAY_OK) EXPECT_EQ(taken, 77);
+      EXPECT_EQ(cay_process_resize(p, 2, 3, NULL), CAY_OK);
+      cay_process_close_input(p);
+      if (cay_process_wait(p, -1, &r, NULL) != CAY_OK) EXPECT(r == NULL);
+      cay_process_kill(p);
+    }
+    cay_result_free(r);
+    cay_process_free(p);
+  }
+  expect_works(box);
+  cay_sandbox_free(box);
+}
+
 static bool count_names(void *ctx, const char *name, const cay_stat *st) {
   (void)name, (void)st;
   ++*(int *)ctx;
