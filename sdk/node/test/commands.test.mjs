@@ -38,8 +38,10 @@ describe("commands", () => {
     await terminal.resize(11, 60);
     await terminal.write(Buffer.from("stty size; cat\n"));
     await until("11 60\r\n");
+    await terminal.write("hi\n");
+    await until("hi\r\nhi\r\n"); // what a shell does with ^C before cat is there is another matter
     await terminal.write("\x03");
-    await until("^C");
+    await until("$ ");
     await terminal.write("exit 3\n");
     const result = await terminal.result;
     assert.equal(result.exitCode, 3);
