@@ -242,6 +242,7 @@ TEST(a_new_size_is_told_to_the_program) {
   until_terminal(&r);
   k_lock(r.w.k);
   EXPECT_EQ(k_job_resize(r.job, (k_winsize){ .rows = 2, .cols = 5 }), 0);
+  k_job_close_input(r.job); // the signal may have come before the read
   k_unlock(r.w.k);
   EXPECT_EQ(end(&r, thread), 0);
 }
