@@ -38,6 +38,8 @@ hidden long __cay_mmap(unsigned long, unsigned long, long, long, long, unsigned 
 hidden long __cay_munmap(unsigned long, unsigned long);
 hidden long __cay_mremap(unsigned long, unsigned long, unsigned long, long, unsigned long);
 hidden long __cay_madvise(unsigned long, unsigned long, long);
+hidden long __cay_mprotect(unsigned long, unsigned long, long);
+hidden long __cay_msync(unsigned long, unsigned long, long);
 hidden long __cay_mapped(unsigned long,
                          unsigned long); /* 0, or -ENOMEM when a page of the range is not mapped */
 hidden long __cay_brk(unsigned long);

@@ -7,6 +7,7 @@ import locale
 import lzma
 import bz2
 import mmap
+import multiprocessing.shared_memory
 import os
 import pathlib
 import shutil
@@ -56,9 +57,28 @@ def test_mmap():
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as view:
             view[:5] = b"HELLO"
             assert view[:] == b"HELLO world"
-        refused(OSError, "No such device", mmap.mmap, file.fileno(), 0)  # shared and written: memory belongs to one process
+        with mmap.mmap(file.fileno(), 0) as view:
+            view[:5] = b"HELLO"
+            file.seek(0)
+            assert file.read() == b"HELLO world"
+            file.write(b"!")
+            file.flush()
+            file.seek(0)
+            file.write(b"hallo")
+            file.flush()
+            assert view[:] == b"hallo world"
+            view.flush()
+            view.resize(20000)
+            assert os.fstat(file.fileno()).st_size == 20000 and view[11:13] == b"!\0"
+            view[19999] = 7
+        file.seek(0)
+        assert file.read()[-1] == 7
     with mmap.mmap(-1, 4096) as view:
         view.write(b"x")
+
+
+def test_what_exists_to_be_shared_is_refused():
+    refused(OSError, "No such device", multiprocessing.shared_memory.SharedMemory, create=True, size=10)
 
 
 def test_zones():

@@ -1,15 +1,16 @@
-/* mmap and its family over the page table of the guest. A file is mapped by reading it: the mapping is
- * private whatever was asked, and one that would have to be written back is refused. Protections are accepted
- * and have no effect.
+/* mmap and its family over the page table of the guest. A file is mapped by reading it; shared.h says how
+ * what is written to a shared one comes into the file. Protections are accepted and have no effect.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "cay_arch.h"
 #include "pages.h"
+#include "shared.h"
 #include "syscall.h"
 
 /* Room that brk may grow into before the first mapping; the allocator falls back to mmap when it is used up.
@@ -56,12 +57,23 @@ static long read_file(char *at, unsigned long len, int fd, uint64_t off) {
   return 0;
 }
 
+/* What is there to be shared between processes; that cannot be, and it is better said. */
+static int is_shared_memory(int fd) {
+  static const char where[] = "/dev/shm/";
+  char name[] = "/proc/self/fd/\0\0\0\0\0\0\0\0\0\0", path[sizeof where] = "", *end = name + 14;
+  for (int n = fd; n; n /= 10) end++;
+  for (int n = fd; n || end == name + 14; n /= 10) *--end = (char)('0' + n % 10);
+  __cay_host_syscall(SYS_readlinkat, AT_FDCWD, (long)name, (long)path, sizeof path, 0, 0);
+  return memcmp(path, where, sizeof where - 1) == 0;
+}
+
 static long file_mappable(int prot, int flags, int fd) {
-  long mode = __cay_host_syscall(SYS_fcntl64, fd, 3 /* F_GETFL */, 0, 0, 0, 0);
+  long mode = __cay_host_syscall(SYS_fcntl64, fd, F_GETFL, 0, 0, 0, 0);
   if (mode < 0) return mode;
-  if ((mode & 3) == 1 /* O_WRONLY */) return -EACCES;
+  if ((mode & O_ACCMODE) == O_WRONLY) return -EACCES;
   if ((flags & MAP_TYPE) == MAP_PRIVATE || !(prot & PROT_WRITE)) return 0;
-  return (mode & 3) == 2 /* O_RDWR */ ? -ENODEV : -EACCES;
+  if ((mode & O_ACCMODE) != O_RDWR) return -EACCES;
+  return is_shared_memory(fd) ? -ENODEV : 0;
 }
 
 /* Where a mapping goes: a page number, or -errno. A fixed place is emptied first. */
@@ -74,9 +86,10 @@ static long place(unsigned long a, unsigned long len, long flags) {
   if (a % PAGE) return -EINVAL;
   if (!range_ok(a, len) || a / PAGE < __cay_pages_first()) return -ENOMEM;
   unsigned page = (unsigned)(a / PAGE);
-  if (flags & MAP_FIXED)
+  if (flags & MAP_FIXED) {
+    if (__cay_shared_any && __cay_shared_remove(page, count) < 0) return -ENOMEM;
     __cay_pages_release(page, count);
-  else if (__cay_pages_next(page, page + count, 1) != page + count)
+  } else if (__cay_pages_next(page, page + count, 1) != page + count)
     return -EEXIST;
   return (long)page;
 }
@@ -96,7 +109,10 @@ long __cay_mmap(unsigned long a, unsigned long len, long prot, long flags, long 
   unsigned count = count_of(len);
   if (__cay_pages_claim((unsigned)page, count, 1) < 0) return -ENOMEM;
   if (!(flags & MAP_ANONYMOUS)) {
-    long r = read_file(address((unsigned)page), len, (int)fd, (uint64_t)page_offset * PAGE);
+    uint64_t off = (uint64_t)page_offset * PAGE;
+    long r = read_file(address((unsigned)page), count * PAGE, (int)fd, off);
+    if (r == 0 && type != MAP_PRIVATE)
+      r = __cay_shared_add((unsigned)page, count, (int)fd, off, prot & PROT_WRITE);
     if (r < 0) {
       __cay_pages_release((unsigned)page, count);
       return r;
@@ -107,7 +123,9 @@ long __cay_mmap(unsigned long a, unsigned long len, long prot, long flags, long 
 
 long __cay_munmap(unsigned long a, unsigned long len) {
   if (!range_ok(a, len) || a / PAGE < __cay_pages_first()) return -EINVAL;
-  __cay_pages_release((unsigned)(a / PAGE), count_of(len));
+  unsigned page = (unsigned)(a / PAGE), count = count_of(len);
+  if (__cay_shared_any && __cay_shared_remove(page, count) < 0) return -ENOMEM;
+  __cay_pages_release(page, count);
   return 0;
 }
 
@@ -117,6 +135,10 @@ static long move(unsigned long a, unsigned long old, unsigned long len, long fla
   if (page < 0) return page;
   if (__cay_pages_claim((unsigned)page, count_of(len), 1) < 0) return -ENOMEM;
   memcpy(address((unsigned)page), (void *)a, old < len ? old : len);
+  if (__cay_shared_any && __cay_shared_move((unsigned)(a / PAGE), (unsigned)page, count_of(len)) < 0) {
+    __cay_pages_release((unsigned)page, count_of(len));
+    return -ENOMEM;
+  }
   __cay_pages_release((unsigned)(a / PAGE), count_of(old));
   return (long)address((unsigned)page);
 }
@@ -128,14 +150,22 @@ long __cay_mremap(unsigned long a, unsigned long old, unsigned long len, long fl
   if (a / PAGE < __cay_pages_first()) return -ENOMEM; /* stack and data: mapped, and cannot grow or move */
   unsigned page = (unsigned)(a / PAGE), have = count_of(old), want = count_of(len);
   if (__cay_pages_next(page, page + have, 0) != page + have) return -EFAULT;
+  if (__cay_shared_any) {
+    if (!__cay_shared_is_whole(page, have)) return -EINVAL;
+    __cay_shared_sync(page, have);
+  }
   if (flags & MREMAP_FIXED) return move(a, old, len, flags, to);
   if (want <= have) {
+    if (__cay_shared_any && want < have) __cay_shared_move(page, page, want);
     __cay_pages_release(page + want, have - want);
     return (long)a;
   }
   if (want <= PAGES_END - page && __cay_pages_next(page + have, page + want, 1) == page + want &&
-      __cay_pages_claim(page + have, want - have, 1) == 0)
-    return (long)a;
+      __cay_pages_claim(page + have, want - have, 1) == 0) {
+    if (!__cay_shared_any || __cay_shared_move(page, page, want) == 0) return (long)a;
+    __cay_pages_release(page + have, want - have);
+    return -ENOMEM;
+  }
   return flags & MREMAP_MAYMOVE ? move(a, old, len, flags, 0) : -ENOMEM;
 }
 
@@ -151,7 +181,28 @@ long __cay_mapped(unsigned long a, unsigned long len) {
 long __cay_madvise(unsigned long a, unsigned long len, long advice) {
   if (a % PAGE) return -EINVAL;
   long r = __cay_mapped(a, len);
-  if (r == 0 && advice == MADV_DONTNEED && a / PAGE >= __cay_pages_first())
-    memset((void *)a, 0, count_of(len) * PAGE);
+  if (r < 0 || advice != MADV_DONTNEED || a / PAGE < __cay_pages_first()) return r;
+  unsigned page = (unsigned)(a / PAGE), count = count_of(len);
+  if (__cay_shared_any) __cay_shared_sync(page, count);
+  memset((void *)a, 0, count * PAGE);
+  if (__cay_shared_any) __cay_shared_reload(page, count);
+  return 0;
+}
+
+long __cay_mprotect(unsigned long a, unsigned long len, long prot) {
+  if (a % PAGE) return -EINVAL;
+  long r = __cay_mapped(a, len);
+  if (r < 0 || !__cay_shared_any) return r;
+  return __cay_shared_protect((unsigned)(a / PAGE), count_of(len), prot & PROT_WRITE);
+}
+
+long __cay_msync(unsigned long a, unsigned long len, long flags) {
+  if (a % PAGE || flags & ~(MS_ASYNC | MS_INVALIDATE | MS_SYNC)) return -EINVAL;
+  if ((flags & MS_ASYNC) && (flags & MS_SYNC)) return -EINVAL;
+  long r = __cay_mapped(a, len);
+  if (r < 0 || !__cay_shared_any) return r;
+  unsigned page = (unsigned)(a / PAGE);
+  r = __cay_shared_sync(page, count_of(len));
+  if (r == 0 && (flags & MS_INVALIDATE)) __cay_shared_reload(page, count_of(len));
   return r;
 }

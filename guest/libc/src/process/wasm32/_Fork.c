@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../mman/wasm32/shared.h"
 #include "aio_impl.h"
 #include "cay_arch.h"
 #include "fork_impl.h"
@@ -60,6 +61,7 @@ pid_t _Fork(void) {
   b->cur = b->data;
   b->end = (char *)b + size;
   __block_all_sigs(&set);
+  if (__cay_shared_any) __cay_shared_sync_all();
   LOCK(__abort_lock);
   long ret = __cay_host_fork(b);
   __post_Fork((int)ret);
