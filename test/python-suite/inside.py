@@ -1,11 +1,13 @@
 """inside - the part of test/python-suite/run that the sandbox's python3 executes: one module of CPython's tests.
 
-inside.py MODULE [DONE]     DONE: a file with the ids of tests that shall not run, one in a line
+inside.py MODULE [DONE [NEVER]]     DONE: a file with the ids of tests that shall not run, one in a line
+                                    NEVER: one with patterns of those that would wait for a thread for ever: refused
 
 Says what happens on standard output, in lines that begin with MARK: `started ID`, `passed|failed|skipped|refused ID [WHY]`.
 `refused`: the test failed because a thread was to be started, which it did not expect to fail. What the tests print goes
 to standard error.
 """
+import fnmatch
 import os
 import sys
 import types
@@ -92,10 +94,10 @@ def name_of(test):
     return test.id().replace("\n", " ").replace(" ", "_")
 
 
-def without(suite, done):
-    """The suite less the tests that are done, its structure as it was: classes stay together."""
-    kept = [without(part, done) if isinstance(part, unittest.TestSuite) else part for part in suite]
-    return unittest.TestSuite(part for part in kept if isinstance(part, unittest.TestSuite) or name_of(part) not in done)
+def without(suite, left_out):
+    """The suite less some tests, its structure as it was: classes stay together."""
+    kept = [without(part, left_out) if isinstance(part, unittest.TestSuite) else part for part in suite]
+    return unittest.TestSuite(part for part in kept if isinstance(part, unittest.TestSuite) or not left_out(name_of(part)))
 
 
 def prepare(module):
@@ -112,7 +114,11 @@ def prepare(module):
     sys.setrecursionlimit(1000)
 
 
-def main(module, done):
+def lines_of(paths):
+    return [set(open(path).read().split()) for path in paths] + [set()] * (2 - len(paths))
+
+
+def main(module, done, never):
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
     os.dup2(2, 1)
     prepare(module)
@@ -123,11 +129,19 @@ def main(module, done):
         out.write(MARK + text.replace("\n", " ") + "\n")
         out.flush()
 
+    def left_out(name):
+        if name in done:
+            return True
+        waits = any(fnmatch.fnmatchcase(name.removeprefix("test."), pattern) for pattern in never)
+        if waits:
+            report(f"refused {name} waits for a thread")
+        return waits
+
     from test.support import os_helper
     try:
         with os_helper.temp_cwd("work"):
             suite = unittest.TestLoader().loadTestsFromName(module)
-            without(suite, done).run(Result(report))
+            without(suite, left_out).run(Result(report))
     except unittest.SkipTest as reason:
         report(f"skipped {module} {reason}")
     report("end -")
@@ -136,4 +150,4 @@ def main(module, done):
     os._exit(0)
 
 
-main(sys.argv[1], set(open(sys.argv[2]).read().split()) if len(sys.argv) > 2 else set())
+main(sys.argv[1], *lines_of(sys.argv[2:]))

@@ -17,15 +17,20 @@ def read_lists(path):
 def read_expected(path):
     """(pattern of test ids, whether it may also pass, cause) in the order of the file: `PATTERN: cause`, `?PATTERN: cause`.
 
-    A pattern with a star says what may fail, one without what always does.
+    A pattern with a star says what may fail, one without what always does. `-PATTERN: cause` is not for this list: see read_never.
     """
     cause, known = "", []
     for line in path.read_text().splitlines():
-        if not line.strip() or line.startswith("#"):
+        if not line.strip() or line.startswith(("#", "-")):
             continue
         pattern, _, cause = line.partition(": ")
         known.append((pattern.removeprefix("?"), "*" in pattern or pattern.startswith("?"), cause.strip()))
     return known
+
+
+def read_never(path):
+    """Patterns of tests that are not run, because they would wait for a thread for ever: `-PATTERN: cause`."""
+    return [line[1:].partition(": ")[0] for line in path.read_text().splitlines() if line.startswith("-")]
 
 
 def short(test):

@@ -13,11 +13,20 @@ from typing import Any, Self
 Callback = Callable[..., object]
 
 
-class Watcher:
-    """As asyncio.AbstractChildWatcher, which is on its way out."""
+_ThreadedChildWatcher: Any = unix_events.ThreadedChildWatcher
+
+
+class Watcher(_ThreadedChildWatcher):  # type: ignore[misc]
+    """A watcher by its interface, which is on its way out, and by what programs look for."""
+
+    __module__ = unix_events.__name__  # who makes a watcher elsewhere is warned that they will go
 
     def __init__(self) -> None:
+        super().__init__()
         self._waiting: dict[int, tuple[AbstractEventLoop, Callback, tuple[Any, ...]]] = {}
+
+    def __del__(self) -> None:
+        """The other one looks at its threads."""
 
     def __enter__(self) -> Self:
         return self
