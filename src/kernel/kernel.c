@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "kernel/fs/mount.h"
 #include "kernel/inner.h"
+#include "kernel/socket.h"
 
 static void seed(k_kernel *k, uint64_t number, k_ret *r) {
   if (number != 0)
@@ -45,6 +46,8 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
   list_init(&k->interests);
   list_init(&k->ttys);
   list_init(&k->sockets);
+  list_init(&k->parcels);
+  list_init(&k->dead_parcels);
   k_waitq_init(&k->exits);
   k_waitq_init(&k->positions);
   k_waitq_init(&k->arrivals);
@@ -108,6 +111,7 @@ void k_kernel_free(k_kernel *k) {
   k_lock(k);
   discard_rest(k);
   k_process_free_init(k);
+  k_parcels_collect(k);
   vfs_mounts_free(k);
   k_unlock(k);
   destroy(k);

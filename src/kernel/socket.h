@@ -62,6 +62,26 @@ k_ret k_socket_shutdown(k_file *f, int how) CHECKED; /* -K_ENOTSOCK, -K_EINVAL, 
 k_ret k_socket_name(k_file *f, k_sockaddr *out) CHECKED;
 k_ret k_socket_peer_name(k_file *f, k_sockaddr *out) CHECKED;
 
+/* Open files on their way through a socket of AF_UNIX (SCM_RIGHTS), each with a reference. All that are on
+ * their way in one kernel are at most limits.open_files: -K_ETOOMANYREFS. What only they themselves hold,
+ * such as a socket in its own queue, is let go when a socket is closed next, when there are too many, and
+ * with the kernel. */
+typedef struct k_parcel k_parcel;
+enum { K_PARCEL_MAX = 253 };
+/* *out is NULL for none. -K_EBADF; -K_EINVAL: more than K_PARCEL_MAX; -K_ETOOMANYREFS, -K_ENOMEM. */
+k_ret k_parcel_new(k_process *p, const int32_t *fds, size_t count, k_parcel **out) CHECKED;
+void k_parcel_free(k_parcel *parcel);          /* NULL is fine; may release and retake kernel.mu */
+size_t k_parcel_count(const k_parcel *parcel); /* NULL has none */
+/* One of them as a descriptor of `p`: its number, -K_EMFILE, -K_ENOMEM. */
+k_ret k_parcel_open(k_process *p, const k_parcel *parcel, size_t at, bool cloexec) CHECKED;
+/* For the end of a kernel, when no process holds a file any more. May release and retake kernel.mu. */
+void k_parcels_collect(k_kernel *k);
+
+typedef struct k_cred { /* credentials(7) */
+  int32_t pid;
+  uint32_t uid, gid;
+} k_cred;
+
 /* send(2), sendto(2), recv(2), recvfrom(2); -K_ENOTSOCK on what is none. `to` may be NULL. */
 enum {
   K_MSG_PEEK = 2,
@@ -73,9 +93,18 @@ enum {
 typedef struct k_received {
   bool truncated;  /* the message was longer than `len` */
   k_sockaddr from; /* of messages, and of a named peer of AF_UNIX; else K_AF_UNSPEC */
+  bool has_cred;   /* with SO_PASSCRED: who wrote it */
+  k_cred cred;
+  k_parcel *parcel; /* what came along, or NULL: the caller's, for k_parcel_free */
 } k_received;
 k_ret k_socket_send(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
                     const k_sockaddr *to) CHECKED;
+/* As k_socket_send, with descriptors, which are taken over in any case. Of a stream they go with the first
+ * byte. */
+k_ret k_socket_send_parcel(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                           const k_sockaddr *to, k_parcel *parcel) CHECKED;
+/* Bytes of a stream are not read beyond those that descriptors came with, and with SO_PASSCRED not beyond
+ * those of one writer. */
 k_ret k_socket_recv(k_process *p, k_file *f, void *buf, size_t len, uint32_t flags,
                     k_received *what /* or NULL */) CHECKED;
 

@@ -125,6 +125,18 @@ struct g_msghdr {
 };
 _Static_assert(sizeof(struct g_msghdr) == 28, "sendmsg(2)");
 
+struct g_cmsghdr {
+  uint32_t len; /* with this head */
+  int32_t level, type;
+};
+_Static_assert(sizeof(struct g_cmsghdr) == 12, "cmsg(3)");
+
+struct g_ucred {
+  int32_t pid;
+  uint32_t uid, gid;
+};
+_Static_assert(sizeof(struct g_ucred) == 12, "unix(7)");
+
 struct g_mmsghdr {
   struct g_msghdr head;
   uint32_t len;

@@ -1,4 +1,5 @@
 /* message.c - what goes through sockets (send(2), recv(2), sendmsg(2), recvmsg(2)). */
+#include "abi/linux/control.h"
 #include "abi/linux/layout.h"
 #include "abi/linux/sockaddr.h"
 
@@ -25,7 +26,6 @@ static k_ret optional_address(abi_machine *m, const k_file *f, uint32_t addr, ui
 enum {
   MSG_TRUNC = 0x20,
   MSG_EOR = 0x80,
-  MSG_CMSG_CLOEXEC = 0x40000000,
   SEND_FLAGS = K_MSG_DONTWAIT | K_MSG_NOSIGNAL | MSG_EOR | 0x8000 /* MSG_MORE */,
   RECV_FLAGS = K_MSG_DONTWAIT | K_MSG_PEEK | K_MSG_TRUNC | K_MSG_WAITALL | MSG_CMSG_CLOEXEC | K_MSG_NOSIGNAL,
 };
@@ -61,16 +61,18 @@ static k_ret gather(const k_iov *iov, size_t count, void **out, size_t *len) {
 }
 
 static k_ret send_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint32_t flags,
-                         const k_sockaddr *to) {
+                         const k_sockaddr *to, const abi_control *with) {
   enum { MOST = 1 << 20 };
   void *all = NULL;
   size_t len = 0;
-  if (count == 1) return k_socket_send(m->p, f, iov->data, iov->len, flags, to);
+  k_parcel *parcel = NULL;
   for (size_t i = 0; i < count; i++) len += iov[i].len;
   if (len > MOST && k_socket_type(f) != K_SOCK_STREAM) return -K_EMSGSIZE;
-  if (len > MOST) return k_socket_send(m->p, f, iov->data, iov->len, flags, to); /* a short count is fine */
-  K_TRY(gather(iov, count, &all, &len));
-  k_ret r = k_socket_send(m->p, f, all, len, flags, to);
+  bool first_alone = count == 1 || len > MOST; /* a short count is fine */
+  if (!first_alone) K_TRY(gather(iov, count, &all, &len));
+  k_ret r = k_parcel_new(m->p, with->fds, with->count, &parcel);
+  if (r >= 0 && first_alone) r = k_socket_send_parcel(m->p, f, iov->data, iov->len, flags, to, parcel);
+  if (r >= 0 && !first_alone) r = k_socket_send_parcel(m->p, f, all, len, flags, to, parcel);
   mem_free(all);
   return r;
 }
@@ -81,14 +83,16 @@ static k_ret sendmsg_locked(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t
   struct g_msghdr head;
   k_file *f = NULL;
   k_iov few[ABI_IOV_FEW], *iov = few;
+  abi_control with;
   K_TRY(socket_of(m, fd, &f));
   K_TRY(abi_get(m->instance, addr, &head));
   if ((flags & ~(uint32_t)SEND_FLAGS) != 0) return -K_EOPNOTSUPP;
   K_TRY(optional_address(m, f, head.name, head.name_len, &name, &to));
-  if (head.control != 0 && head.control_len != 0) return -K_EINVAL;
+  K_TRY(abi_get_control(m, f, head.control, head.control_len, &with));
   if (head.iov_len < 0 || head.iov_len > ABI_IOV_MAX) return -K_EMSGSIZE;
   K_TRY(abi_iov(m->instance, head.iov, head.iov_len, few, &iov));
-  k_ret r = send_pieces(m, f, iov, (size_t)head.iov_len, flags & (K_MSG_DONTWAIT | K_MSG_NOSIGNAL), to);
+  k_ret r =
+      send_pieces(m, f, iov, (size_t)head.iov_len, flags & (K_MSG_DONTWAIT | K_MSG_NOSIGNAL), to, &with);
   abi_iov_free(few, iov);
   return r;
 }
@@ -123,6 +127,7 @@ static k_ret recv_locked(abi_machine *m, const uint32_t *a) {
   if ((a[3] & ~(uint32_t)RECV_FLAGS) != 0) return -K_EOPNOTSUPP;
   K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
   k_ret r = k_socket_recv(m->p, f, buf, a[2] < INT32_MAX ? a[2] : INT32_MAX, a[3] & RECV_KEPT, &what);
+  k_parcel_free(what.parcel);
   if (r >= 0 && a[4] != 0) K_TRY(abi_put_address(m, a[4], a[5], &what.from));
   return r;
 }
@@ -153,6 +158,14 @@ static k_ret recv_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t cou
   return r;
 }
 
+static k_ret finish_recvmsg(abi_machine *m, uint32_t addr, struct g_msghdr *head, uint32_t cloexec,
+                            const k_received *what) {
+  if (head->name != 0) K_TRY(abi_put_name(m, head->name, &head->name_len, &what->from));
+  head->flags = (int32_t)cloexec | (what->truncated ? MSG_TRUNC : 0);
+  abi_put_control(m, head, what);
+  return abi_put(m->instance, addr, head);
+}
+
 static k_ret recvmsg_locked(abi_machine *m, const uint32_t *a) {
   struct g_msghdr head;
   k_file *f = NULL;
@@ -162,15 +175,14 @@ static k_ret recvmsg_locked(abi_machine *m, const uint32_t *a) {
   K_TRY(abi_get(m->instance, a[1], &head));
   if ((a[2] & ~(uint32_t)RECV_FLAGS) != 0) return -K_EOPNOTSUPP;
   if (head.iov_len < 0 || head.iov_len > ABI_IOV_MAX) return -K_EMSGSIZE;
+  K_TRY(abi_check_control(m, head.control, head.control_len));
   K_TRY(abi_iov(m->instance, head.iov, head.iov_len, few, &iov));
   k_ret r = recv_pieces(m, f, iov, (size_t)head.iov_len, a[2] & RECV_KEPT, &what);
   abi_iov_free(few, iov);
   if (r < 0) return r;
-  if (head.name != 0) K_TRY(abi_put_name(m, head.name, &head.name_len, &what.from));
-  head.control_len = 0;
-  head.flags = what.truncated ? MSG_TRUNC : 0;
-  K_TRY(abi_put(m->instance, a[1], &head));
-  return r;
+  k_ret told = finish_recvmsg(m, a[1], &head, a[2] & MSG_CMSG_CLOEXEC, &what);
+  k_parcel_free(what.parcel);
+  return told < 0 ? told : r;
 }
 
 k_ret sys_recvmsg(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, recvmsg_locked(m, a)); }

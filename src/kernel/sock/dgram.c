@@ -56,14 +56,16 @@ static k_ret send_udp(k_socket *s, const void *buf, size_t len, const k_sockaddr
     }
     return (k_ret)len;
   }
-  k_ret r = receiver->no_more ? 0 : sock_put_message(receiver, buf, len, &from);
+  k_parcel *none = NULL;
+  k_ret r = receiver->no_more ? 0 : sock_put_message(receiver, s, buf, len, &from, &none);
   if (r == -K_ENOBUFS) return r;
   if (r >= 0) k_wake(&receiver->changed);
   return (k_ret)len;
 }
 
 static k_ret send_local(k_process *p, k_socket *s, const void *buf, size_t len, const k_sockaddr *to,
-                        k_socket **full) {
+                        k_parcel **parcel, k_socket **full) {
+  K_TRY(sock_local_autobind(p, s));
   k_socket *receiver = s->peer;
   if (to != NULL) {
     K_TRY(sock_local_find(p, to, s->type, &receiver));
@@ -76,17 +78,17 @@ static k_ret send_local(k_process *p, k_socket *s, const void *buf, size_t len, 
     return -K_ECONNREFUSED;
   }
   if (receiver->no_more) return -K_EPIPE;
-  k_ret r = sock_put_message(receiver, buf, len, &s->local);
+  k_ret r = sock_put_message(receiver, s, buf, len, &s->local, parcel);
   if (r >= 0) k_wake(&receiver->changed);
   if (r == -K_EAGAIN) *full = receiver;
   return r;
 }
 
 k_ret sock_send_message(k_process *p, k_socket *s, const void *buf, size_t len, const k_sockaddr *to,
-                        k_socket **full) {
+                        k_parcel **parcel, k_socket **full) {
   if (s->no_writing) return -K_EPIPE;
   if (s->error != 0) return sock_take_error(s);
-  return sock_is_inet(s) ? send_udp(s, buf, len, to) : send_local(p, s, buf, len, to, full);
+  return sock_is_inet(s) ? send_udp(s, buf, len, to) : send_local(p, s, buf, len, to, parcel, full);
 }
 
 /* ---- connect(2) ---- */
@@ -103,6 +105,7 @@ static k_ret connect_udp(k_socket *s, const k_sockaddr *addr) {
 
 static k_ret connect_local(k_process *p, k_socket *s, const k_sockaddr *addr) {
   k_socket *to = NULL;
+  K_TRY(sock_local_autobind(p, s));
   K_TRY(sock_local_find(p, addr, s->type, &to));
   if (to->peer != NULL && to->peer != s) return -K_EPERM;
   s->peer = to;

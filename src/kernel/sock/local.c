@@ -99,6 +99,11 @@ k_ret sock_local_bind(k_process *p, k_socket *s, const k_sockaddr *addr) {
   return 0;
 }
 
+k_ret sock_local_autobind(k_process *p, k_socket *s) {
+  if (!s->options.pass_cred || s->local.path_len != 0 || p == NULL) return 0;
+  return sock_local_bind(p, s, &(k_sockaddr){ .family = K_AF_UNIX });
+}
+
 void sock_unname(k_socket *s) {
   list_remove(&s->named);
   if (s->inode == NULL) return;

@@ -17,17 +17,46 @@ static k_ret wait_for_room(k_process *p, k_file *f, k_socket *full, int64_t dead
   return r;
 }
 
+static void no_reader(k_process *p, uint32_t flags) {
+  if (p != NULL && (flags & K_MSG_NOSIGNAL) == 0)
+    k_signal_send(p, &(k_siginfo){ .signo = K_SIGPIPE, .code = K_SI_USER, .pid = p->pid });
+}
+
 static k_ret send_message(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
-                          const k_sockaddr *to) {
+                          const k_sockaddr *to, k_parcel **parcel) {
   k_socket *full = NULL;
   int64_t deadline = k_file_deadline(f, true);
   for (;;) {
-    k_ret r = sock_send_message(p, sock_of(f), buf, len, to, &full);
-    if (r == -K_EPIPE && p != NULL && (flags & K_MSG_NOSIGNAL) == 0)
-      k_signal_send(p, &(k_siginfo){ .signo = K_SIGPIPE, .code = K_SI_USER, .pid = p->pid });
+    sock_of(f)->writer = sock_cred_of(p);
+    k_ret r = sock_send_message(p, sock_of(f), buf, len, to, parcel, &full);
+    if (r == -K_EPIPE) no_reader(p, flags);
     if (r != -K_EAGAIN || full == NULL || !may_sleep(p, f, flags)) return r;
     K_TRY(wait_for_room(p, f, full, deadline));
   }
+}
+
+/* What is connected, without descriptors: as write(2). */
+static k_ret send_bytes(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags) {
+  uint32_t how = (flags & K_MSG_DONTWAIT) != 0 ? K_TRANSFER_NOW : 0;
+  if ((flags & K_MSG_NOSIGNAL) != 0) how |= K_TRANSFER_NO_SIGNAL;
+  return k_transfer_write(p, f, buf, len, -1, how);
+}
+
+/* The first piece, which descriptors go with, and then the rest. */
+static k_ret send_with(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                       k_parcel **parcel) {
+  int64_t deadline = k_file_deadline(f, true);
+  k_ret first, rest = 0;
+  for (;;) {
+    sock_of(f)->writer = sock_cred_of(p);
+    first = sock_write_once(sock_of(f), buf, len, parcel);
+    if (first == -K_EPIPE) no_reader(p, flags);
+    if (first != -K_EAGAIN || !may_sleep(p, f, flags)) break;
+    K_TRY(k_file_sleep(p, f, deadline));
+  }
+  if (first > 0 && (size_t)first < len)
+    rest = send_bytes(p, f, (const char *)buf + first, len - (size_t)first, flags);
+  return rest > 0 ? first + rest : first;
 }
 
 /* With an address a connected stream of AF_UNIX refuses; TCP does not look at it. */
@@ -36,14 +65,24 @@ static k_ret check_address(const k_socket *s, const k_sockaddr *to) {
   return s->state == SOCK_CONNECTED ? -K_EISCONN : -K_EOPNOTSUPP;
 }
 
+static k_ret send_any(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                      const k_sockaddr *to, k_parcel **parcel) {
+  if (!sock_is_connected_kind(sock_of(f))) return send_message(p, f, buf, len, flags, to, parcel);
+  if (sock_of(f)->type == K_SOCK_STREAM) K_TRY(check_address(sock_of(f), to));
+  return *parcel != NULL ? send_with(p, f, buf, len, flags, parcel) : send_bytes(p, f, buf, len, flags);
+}
+
+k_ret k_socket_send_parcel(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                           const k_sockaddr *to, k_parcel *parcel) {
+  k_ret r = -K_ENOTSOCK;
+  if (k_is_socket(f)) r = send_any(p, f, buf, len, flags, to, &parcel);
+  k_parcel_free(parcel);
+  return r;
+}
+
 k_ret k_socket_send(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
                     const k_sockaddr *to) {
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
-  if (!sock_is_connected_kind(sock_of(f))) return send_message(p, f, buf, len, flags, to);
-  if (sock_of(f)->type == K_SOCK_STREAM) K_TRY(check_address(sock_of(f), to));
-  uint32_t how = (flags & K_MSG_DONTWAIT) != 0 ? K_TRANSFER_NOW : 0;
-  if ((flags & K_MSG_NOSIGNAL) != 0) how |= K_TRANSFER_NO_SIGNAL;
-  return k_transfer_write(p, f, buf, len, -1, how);
+  return k_socket_send_parcel(p, f, buf, len, flags, to, NULL);
 }
 
 /* ---- receiving ---- */
@@ -51,7 +90,7 @@ k_ret k_socket_send(k_process *p, k_file *f, const void *buf, size_t len, uint32
 static k_ret receive_once(k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
   k_socket *s = sock_of(f);
   bool peek = (flags & K_MSG_PEEK) != 0;
-  k_ret whole = sock_take(s, buf, len, peek, &what->from);
+  k_ret whole = sock_take(s, buf, len, peek, what);
   if (sock_is_stream(s) || whole <= (k_ret)len) return whole;
   what->truncated = true;
   return (flags & K_MSG_TRUNC) != 0 ? whole : (k_ret)len;
@@ -73,7 +112,7 @@ static k_ret receive(k_process *p, k_file *f, void *buf, size_t len, uint32_t fl
   for (;;) {
     k_ret r = receive_once(f, (char *)buf + done, len - done, flags, what);
     if (r > 0) done += (size_t)r;
-    if (r > 0 && all && done < len) continue;
+    if (r > 0 && all && done < len && what->parcel == NULL) continue;
     if (r != -K_EAGAIN || !may_sleep(p, f, flags)) return done > 0 ? (k_ret)done : r;
     r = k_file_sleep(p, f, deadline);
     if (r < 0) return done > 0 ? (k_ret)done : r;
@@ -82,10 +121,11 @@ static k_ret receive(k_process *p, k_file *f, void *buf, size_t len, uint32_t fl
 
 k_ret k_socket_recv(k_process *p, k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
   k_received unused;
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
   if (what == NULL) what = &unused;
   *what = (k_received){ .from = { .family = K_AF_UNSPEC } };
+  if (!k_is_socket(f)) return -K_ENOTSOCK;
   k_ret r = receive(p, f, buf, len, flags, what);
   name_sender(sock_of(f), r, what);
+  if (what == &unused) k_parcel_free(unused.parcel);
   return r;
 }

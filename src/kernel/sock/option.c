@@ -36,7 +36,6 @@ static const kept KEPT[] = {
   { K_SOL_SOCKET, K_SO_DONTROUTE, ALL, true, 0 },
   { K_SOL_SOCKET, K_SO_OOBINLINE, ALL, true, 0 },
   { K_SOL_SOCKET, K_SO_PRIORITY, ALL, false, 0 },
-  { K_SOL_SOCKET, K_SO_PASSCRED, ALL, true, 0 },
   { K_SOL_TCP, 1 /* TCP_NODELAY */, TCP, true, 0 },
   { K_SOL_TCP, 3 /* TCP_CORK */, TCP, true, 0 },
   { K_SOL_TCP, 4 /* TCP_KEEPIDLE */, TCP, false, 7200 },
@@ -76,6 +75,7 @@ static k_ret set_socket(k_socket *s, int name, const int32_t *value, size_t coun
   switch (name) {
   case K_SO_REUSEADDR: o->reuse_addr = value[0] != 0; return 0;
   case K_SO_REUSEPORT: o->reuse_port = value[0] != 0; return 0;
+  case K_SO_PASSCRED: o->pass_cred = value[0] != 0; return 0;
   case K_SO_SNDBUF: o->sndbuf = doubled(value[0], LEAST_SEND); break;
   case K_SO_RCVBUF: o->rcvbuf = doubled(value[0], LEAST_RECEIVE); break;
   case K_SO_RCVTIMEO: return set_timeout(&o->receive_ns, value, count);
@@ -134,8 +134,8 @@ static k_ret two(int32_t *value, int32_t a, int32_t b) {
 }
 
 static k_ret peer_cred(const k_socket *s, int32_t *value) {
-  sock_cred c = s->peer_cred;
-  if (s->family != K_AF_UNIX || !s->has_peer) c = (sock_cred){ .uid = UINT32_MAX, .gid = UINT32_MAX };
+  k_cred c = s->peer_cred;
+  if (s->family != K_AF_UNIX || !s->has_peer) c = (k_cred){ .uid = UINT32_MAX, .gid = UINT32_MAX };
   value[0] = c.pid;
   value[1] = (int32_t)c.uid;
   value[2] = (int32_t)c.gid;
@@ -152,6 +152,7 @@ static k_ret get_socket(k_socket *s, int name, int32_t *value) {
   case K_SO_ACCEPTCONN: return one(value, s->state == SOCK_LISTENING);
   case K_SO_REUSEADDR: return one(value, o->reuse_addr);
   case K_SO_REUSEPORT: return one(value, o->reuse_port);
+  case K_SO_PASSCRED: return one(value, o->pass_cred);
   case K_SO_SNDBUF: return one(value, o->sndbuf);
   case K_SO_RCVBUF: return one(value, o->rcvbuf);
   case K_SO_SNDLOWAT: return one(value, 1);

@@ -14,6 +14,7 @@ k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) 
   s->local.family = s->remote.family = s->family;
   s->ino = ++k->anonymous_ino;
   k_ring_init(&s->ring, 0);
+  list_init(&s->spans);
   list_init(&s->messages);
   list_init(&s->named);
   list_init(&s->accepts);
@@ -37,11 +38,14 @@ void sock_free(k_socket *s) {
 
 static void sock_release(k_file *f) {
   k_socket *s = sock_of(f);
+  k_kernel *k = s->kernel;
   if (sock_is_connected_kind(s))
     sock_stream_close(s);
   else
     sock_dgram_close(s);
   sock_free(s);
+  sock_collect(k);
+  sock_bury(k);
 }
 
 /* ---- the operations of its file ---- */
@@ -51,38 +55,21 @@ static k_ret sock_read(k_file *f, void *buf, size_t len, int64_t pos) {
   k_socket *s = sock_of(f);
   if (len == 0 && sock_is_stream(s)) return 0;
   k_ret r = sock_take(s, buf, len, false, NULL);
+  sock_bury(s->kernel);
   return r > (k_ret)len ? (k_ret)len : r;
-}
-
-/* What may be written to a stream now; the errors of one that cannot be written at all. */
-static k_ret may_write_stream(k_socket *s) {
-  if (sock_is_inet(s) && s->error != 0) return sock_take_error(s);
-  if (s->no_writing || s->broken) return -K_EPIPE;
-  if (s->state == SOCK_CONNECTING) return -K_EAGAIN;
-  if (s->state != SOCK_CONNECTED && s->state != SOCK_DECIDED) return sock_is_inet(s) ? -K_EPIPE : -K_ENOTCONN;
-  return 0;
-}
-
-static k_ret write_stream(k_socket *s, const void *buf, size_t len) {
-  K_TRY(may_write_stream(s));
-  if (s->peer == NULL) {
-    if (!sock_is_inet(s)) return -K_EPIPE;
-    s->broken = true; /* the answer to these bytes is a reset: the next write hears of it */
-    k_wake(&s->changed);
-    return (k_ret)len;
-  }
-  if (s->peer->no_more && !s->peer->deaf) return -K_EPIPE;
-  k_ret r =
-      sock_is_stream(s) ? sock_put_bytes(s->peer, s, buf, len) : sock_put_message(s->peer, buf, len, NULL);
-  if (r >= 0) k_wake(&s->peer->changed);
-  return r;
 }
 
 static k_ret sock_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
   k_socket *s = sock_of(f), *full = NULL;
-  if (sock_is_connected_kind(s)) return write_stream(s, buf, len);
-  return sock_send_message(NULL, s, buf, len, NULL, &full);
+  k_parcel *none = NULL;
+  if (sock_is_connected_kind(s)) return sock_write_once(s, buf, len, &none);
+  return sock_send_message(NULL, s, buf, len, NULL, &none, &full);
+}
+
+static k_ret sock_admit_writer(k_process *p, k_file *f) {
+  sock_of(f)->writer = sock_cred_of(p);
+  return 0;
 }
 
 static bool has_room(const k_socket *s) {
@@ -147,6 +134,7 @@ static const k_file_ops socket_ops = {
   .write = sock_write,
   .stat = sock_stat,
   .ioctl = sock_ioctl,
+  .admit_writer = sock_admit_writer,
   .ready = sock_ready,
   .queue = sock_queue,
   .timeout_ns = sock_timeout,
@@ -162,7 +150,9 @@ int k_socket_family(const k_file *f) { return sock_of(f)->family; }
 /* ---- socket(2) ---- */
 
 k_ret sock_open(k_socket *s, uint32_t flags, k_file **out) {
-  return k_file_new(s->kernel, &socket_ops, (flags & K_O_NONBLOCK) | K_O_RDWR, NULL, s, out);
+  K_TRY(k_file_new(s->kernel, &socket_ops, (flags & K_O_NONBLOCK) | K_O_RDWR, NULL, s, out));
+  s->file = *out;
+  return 0;
 }
 
 static k_ret check_local(int type, int protocol) {

@@ -4,6 +4,7 @@
  *   queue.c    what waits to be read from it
  *   stream.c   listen, accept, connect, pairs, ends: SOCK_STREAM and SOCK_SEQPACKET
  *   dgram.c    SOCK_DGRAM
+ *   parcel.c   descriptors that go through them
  *   local.c    names of AF_UNIX
  *   inet.c     addresses and ports of the loopback
  *   move.c     send(2) and recv(2), with sleeping
@@ -36,36 +37,35 @@ typedef struct sock_follower {
   k_socket *socket;
 } sock_follower;
 
-typedef struct sock_cred {
-  int32_t pid;
-  uint32_t uid, gid;
-} sock_cred;
-
 typedef struct sock_options {
   int64_t receive_ns, send_ns; /* 0: for ever */
   uint32_t sndbuf, rcvbuf;
   bool linger;
   int32_t linger_s;
-  bool reuse_addr, reuse_port, v6_only;
-  uint32_t stored[16]; /* kept and without effect: option.c says which */
+  bool reuse_addr, reuse_port, v6_only, pass_cred;
+  uint32_t stored[15]; /* kept and without effect: option.c says which */
 } sock_options;
 
 struct k_socket {
   k_kernel *kernel;
+  k_file *file; /* which owns it; NULL: nobody has accepted it yet */
   uint16_t family;
   int type, protocol;
   enum sock_state state;
   k_socket *peer; /* the other end; of a datagram socket of AF_UNIX, whom it sends to. NULL: none, or gone */
   bool has_peer;  /* a datagram socket is connected, or a stream was: `remote` is valid */
   k_sockaddr local, remote;
-  sock_cred cred, peer_cred;
+  k_cred cred, peer_cred;
+  k_cred writer;  /* whoever wrote to it last */
   k_inode *inode; /* a reference: the name in the file tree */
   list named;     /* kernel.sockets, when `local` is an address */
   bool bound;     /* bind(2) gave it; else it goes when a connection ends or fails */
 
-  k_ring ring;   /* of a stream */
-  list messages; /* of the others, */
-  size_t queued; /* and what they cost */
+  k_ring ring;    /* of a stream, */
+  uint64_t taken; /* the bytes read from it, ever, */
+  list spans;     /* and of some of those in it, whose they are and what came with them */
+  list messages;  /* of the others, */
+  size_t queued;  /* and what they cost */
   k_waitq changed;
 
   bool no_more;    /* nothing comes any more: shut down or closed on either side */
@@ -84,6 +84,9 @@ struct k_socket {
   list followers;       /* of sock_follower */
   sock_follower follow; /* the peer of a datagram socket of AF_UNIX */
 
+  uint32_t in_flight; /* references to `file` that are in parcels */
+  bool reached;       /* for sock_collect */
+
   sock_options options;
   uint64_t ino;
 };
@@ -91,6 +94,7 @@ struct k_socket {
 static inline k_socket *sock_of(const k_file *f) { return f->object; }
 static inline bool sock_is_inet(const k_socket *s) { return s->family != K_AF_UNIX; }
 static inline bool sock_is_stream(const k_socket *s) { return s->type == K_SOCK_STREAM; }
+k_cred sock_cred_of(const k_process *p); /* NULL: the one user, without a process */
 static inline bool sock_is_connected_kind(const k_socket *s) { return s->type != K_SOCK_DGRAM; }
 
 /* ---- sock.c ---- */
@@ -106,19 +110,37 @@ static inline k_ret sock_take_error(k_socket *s) {                  /* 0 or -K_E
 
 /* ---- queue.c: what waits to be read. They wake nobody. ---- */
 
-/* Bytes, -K_EAGAIN, -K_ENOMEM. `by` writes. */
-k_ret sock_put_bytes(k_socket *to, const k_socket *by, const void *buf, size_t len) CHECKED;
+/* Bytes, -K_EAGAIN, -K_ENOMEM, -K_ENOBUFS. `by` writes. A parcel that is put in becomes NULL. */
+k_ret sock_put_bytes(k_socket *to, const k_socket *by, const void *buf, size_t len,
+                     k_parcel **parcel) CHECKED;
 size_t sock_room(const k_socket *to, const k_socket *by);
 /* A message from that address; -K_EMSGSIZE, -K_EAGAIN, -K_ENOBUFS. */
-k_ret sock_put_message(k_socket *to, const void *buf, size_t len, const k_sockaddr *from) CHECKED;
+k_ret sock_put_message(k_socket *to, const k_socket *by, const void *buf, size_t len, const k_sockaddr *from,
+                       k_parcel **parcel) CHECKED;
 bool sock_has_message_room(const k_socket *to);
-/* Up to `len` bytes; 0 at the end, -K_EAGAIN. A message gives its whole length: what is beyond is lost. */
-k_ret sock_take(k_socket *s, void *buf, size_t len, bool peek, k_sockaddr *from /* or NULL */) CHECKED;
+/* Up to `len` bytes; 0 at the end, -K_EAGAIN. A message gives its whole length: what is beyond is lost. To
+ * *what are added who sent it and what came with it; without `what` that is put to the dead parcels. */
+k_ret sock_take(k_socket *s, void *buf, size_t len, bool peek, k_received *what /* or NULL */) CHECKED;
 size_t sock_next_len(const k_socket *s); /* FIONREAD */
 bool sock_is_empty(const k_socket *s);
-void sock_drop_queue(k_socket *s);
+void sock_drop_queue(k_socket *s); /* and parcels to the dead ones */
+
+/* ---- parcel.c ---- */
+
+/* Who waits with it: the place in a queue that holds it. */
+void sock_parcel_enter(k_parcel *parcel, k_socket *queue, k_parcel **place);
+k_parcel *sock_parcel_leave(k_parcel **place); /* out of there again; NULL: there was none */
+k_ret sock_parcel_copy(const k_parcel *parcel, k_parcel **out) CHECKED;
+void sock_parcel_drop(k_parcel *parcel); /* to the dead ones, which sock_bury lets go */
+/* Lets go of files, which may close sockets, which have parcels: one after the other, never one inside
+ * another. May release and retake kernel.mu: for the end of a call. */
+void sock_bury(k_kernel *k);
+void sock_collect(k_kernel *k); /* what only parcels hold: to the dead ones */
 
 /* ---- stream.c ---- */
+
+/* write(2) of one that is connected, once. */
+k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parcel) CHECKED;
 
 void sock_join(k_socket *a, k_socket *b);
 void sock_stream_close(k_socket *s);
@@ -128,7 +150,7 @@ void sock_stream_forsake(k_socket *s); /* nobody will accept what waits here */
 
 /* One message on its way: `to` NULL is the peer. -K_EAGAIN: *full is whose queue is. */
 k_ret sock_send_message(k_process *p, k_socket *s, const void *buf, size_t len, const k_sockaddr *to,
-                        k_socket **full) CHECKED;
+                        k_parcel **parcel, k_socket **full) CHECKED;
 k_ret sock_dgram_connect(k_process *p, k_socket *s, const k_sockaddr *addr) CHECKED;
 void sock_dgram_close(k_socket *s);
 void sock_follow(sock_follower *who, k_socket *socket, k_socket *whom);
@@ -139,6 +161,7 @@ void sock_wake_followers(k_socket *s);
 /* Who listens at, or receives at, this address; -K_ECONNREFUSED and the errors of a path. */
 k_ret sock_local_find(k_process *p, const k_sockaddr *addr, int type, k_socket **out) CHECKED;
 k_ret sock_local_bind(k_process *p, k_socket *s, const k_sockaddr *addr) CHECKED;
+k_ret sock_local_autobind(k_process *p, k_socket *s) CHECKED; /* with SO_PASSCRED, before it is connected */
 
 k_ret sock_inet_bind(k_socket *s, const k_sockaddr *addr) CHECKED;
 /* Gives a local port to one that has none, and `local` an address from which `to` is reached when `fix`. */

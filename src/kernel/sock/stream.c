@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-static sock_cred cred_of(const k_process *p) {
-  if (p == NULL) return (sock_cred){ .uid = K_UID, .gid = K_GID };
-  return (sock_cred){ .pid = p->pid, .uid = p->view.uid, .gid = p->view.gid };
+k_cred sock_cred_of(const k_process *p) {
+  if (p == NULL) return (k_cred){ .uid = K_UID, .gid = K_GID };
+  return (k_cred){ .pid = p->pid, .uid = p->view.uid, .gid = p->view.gid };
 }
 
 /* ---- two ends ---- */
@@ -33,7 +33,7 @@ k_ret k_socketpair(k_process *p, k_kernel *k, int type, uint32_t flags, k_file *
     return r;
   }
   k_socket *x = sock_of(one), *y = sock_of(two);
-  x->cred = y->cred = cred_of(p);
+  x->cred = y->cred = sock_cred_of(p);
   sock_join(x, y);
   if (type == K_SOCK_DGRAM) {
     sock_follow(&x->follow, x, y);
@@ -115,7 +115,7 @@ k_ret k_socket_listen(k_process *p, k_file *f, int32_t backlog) {
   }
   uint32_t most = (uint32_t)backlog < K_SOMAXCONN ? (uint32_t)backlog : K_SOMAXCONN;
   s->backlog = most;
-  s->cred = cred_of(p);
+  s->cred = sock_cred_of(p);
   s->state = SOCK_LISTENING;
   s->no_more = false;
   k_wake(&s->changed);
@@ -205,7 +205,7 @@ static k_ret connect_inet(k_process *p, k_file *f, const k_sockaddr *addr) {
   K_TRY(sock_inet_autobind(s, &to, true));
   k_socket *l = sock_inet_listener(s->kernel, &to);
   s->remote = to;
-  s->cred = cred_of(p);
+  s->cred = sock_cred_of(p);
   s->no_more = s->no_writing = s->broken = false;
   bool waits = l != NULL && is_full(l);
   if (waits) wait_in(s, l);
@@ -236,6 +236,7 @@ static k_ret wait_for_listener(k_process *p, k_socket *s, k_socket *l, int64_t d
 static k_ret connect_local(k_process *p, k_file *f, const k_sockaddr *addr) {
   k_socket *s = sock_of(f), *l = NULL;
   int64_t deadline = sock_deadline(clock_mono_ns(), s->options.send_ns);
+  K_TRY(sock_local_autobind(p, s));
   for (;;) {
     K_TRY(sock_local_find(p, addr, s->type, &l));
     if (s->state == SOCK_LISTENING) return -K_EINVAL;
@@ -245,7 +246,7 @@ static k_ret connect_local(k_process *p, k_file *f, const k_sockaddr *addr) {
     if (p == NULL || (f->flags & K_O_NONBLOCK) != 0) return -K_EAGAIN;
     K_TRY(wait_for_listener(p, s, l, deadline));
   }
-  s->cred = cred_of(p);
+  s->cred = sock_cred_of(p);
   return enter_queue(s, l);
 }
 
@@ -310,6 +311,32 @@ k_ret k_socket_accept(k_process *p, k_file *f, uint32_t flags, k_file **out) {
   }
 }
 
+/* ---- writing ---- */
+
+/* What may be written to a stream now; the errors of one that cannot be written at all. */
+static k_ret may_write(k_socket *s) {
+  if (sock_is_inet(s) && s->error != 0) return sock_take_error(s);
+  if (s->no_writing || s->broken) return -K_EPIPE;
+  if (s->state == SOCK_CONNECTING) return -K_EAGAIN;
+  if (s->state != SOCK_CONNECTED && s->state != SOCK_DECIDED) return sock_is_inet(s) ? -K_EPIPE : -K_ENOTCONN;
+  return 0;
+}
+
+k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parcel) {
+  K_TRY(may_write(s));
+  if (s->peer == NULL) {
+    if (!sock_is_inet(s)) return -K_EPIPE;
+    s->broken = true; /* the answer to these bytes is a reset: the next write hears of it */
+    k_wake(&s->changed);
+    return (k_ret)len;
+  }
+  if (s->peer->no_more && !s->peer->deaf) return -K_EPIPE;
+  k_ret r = sock_is_stream(s) ? sock_put_bytes(s->peer, s, buf, len, parcel)
+                              : sock_put_message(s->peer, s, buf, len, NULL, parcel);
+  if (r >= 0) k_wake(&s->peer->changed);
+  return r;
+}
+
 /* ---- shutdown(2) ---- */
 
 static void shut(k_socket *s, int how) {
@@ -334,7 +361,7 @@ k_ret k_socket_shutdown(k_file *f, int how) {
   k_socket *s = sock_of(f);
   if (s->state == SOCK_LISTENING && sock_is_inet(s)) {
     if (how == K_SHUT_WR) return 0;
-    sock_stream_forsake(s);
+    sock_stream_forsake(s); /* of inet: no parcels wait there */
     s->state = SOCK_NEW;
     k_wake(&s->changed);
     return 0;

@@ -93,25 +93,45 @@ static k_ret new_socket(k_process *p, dice *d) {
   return r;
 }
 
+static k_ret give(k_process *p, dice *d, k_file *f) {
+  int32_t fds[3] = { any_fd(d), any_fd(d), any_fd(d) };
+  k_parcel *parcel = NULL;
+  K_TRY(k_parcel_new(p, fds, roll(d, 4), &parcel));
+  return k_socket_send_parcel(p, f, "parcel", roll(d, 7), 0, NULL, parcel);
+}
+
+static k_ret receive(k_process *p, dice *d, k_file *f) {
+  char in[3000];
+  k_received what;
+  k_ret r = k_socket_recv(p, f, in, roll(d, sizeof in), roll(d, 4) == 0 ? K_MSG_PEEK : 0, &what);
+  for (size_t i = 0; r >= 0 && i < k_parcel_count(what.parcel); i++)
+    (void)!k_parcel_open(p, what.parcel, i, false);
+  k_parcel_free(what.parcel);
+  return r;
+}
+
 static k_ret use_sockets(k_process *p, dice *d) {
   static const char out[3000];
-  char in[3000];
+  static const int options[] = { K_SO_RCVTIMEO, K_SO_RCVBUF, K_SO_PASSCRED };
   k_file *f, *made = NULL;
-  k_received what;
   k_sockaddr a = any_address(d);
   if (roll(d, 4) == 0) return new_socket(p, d);
   if (roll(d, 20) == 0) return vfs_unlink(&p->view, NULL, "/tmp/s");
   K_TRY(k_fd_get(&p->fds, any_fd(d), &f));
   int32_t value[K_OPTION_MAX] = { (int32_t)roll(d, 200000), 0 };
-  switch (roll(d, 9)) {
+  switch (roll(d, 10)) {
   case 0: return k_socket_bind(p, f, &a);
   case 1: return k_socket_listen(p, f, (int32_t)roll(d, 2));
-  case 2: return keep(p, k_socket_accept(p, f, 0, &made), made);
+  case 2: {
+    k_ret r = k_socket_accept(p, f, 0, &made);
+    return keep(p, r, made);
+  }
   case 3:
   case 4: return k_socket_connect(p, f, &a);
   case 5: return k_socket_send(p, f, out, roll(d, sizeof out), 0, roll(d, 2) == 0 ? &a : NULL);
-  case 6: return k_socket_recv(p, f, in, roll(d, sizeof in), 0, &what);
-  case 7: return k_socket_set(f, K_SOL_SOCKET, roll(d, 2) == 0 ? K_SO_RCVTIMEO : K_SO_RCVBUF, value, 2);
+  case 6: return receive(p, d, f);
+  case 7: return k_socket_set(f, K_SOL_SOCKET, options[roll(d, 3)], value, 2);
+  case 8: return give(p, d, f);
   default: a.family = K_AF_UNSPEC; return k_socket_connect(p, f, &a);
   }
 }
@@ -218,7 +238,9 @@ static void one_storm(uint64_t seed) {
   EXPECT_EQ(k_job_set_deadline(job, clock_mono_ns() + NS_PER_SEC), 0); /* some sleep for ever */
   k_lock(k);
   wait_for_all(k, job);
+  k_parcels_collect(k);
   EXPECT_EQ(k->used.processes, 0);
+  EXPECT_EQ(k->files_in_flight, 0);
   EXPECT_EQ(k->used.memory, 0);
   EXPECT_EQ(k->lock_count, 0);
   EXPECT_EQ(k->interest_count, 0);

@@ -2,11 +2,14 @@
 import asyncio
 import errno
 import multiprocessing
+import os
 import socket
 import socketserver
+import struct
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from multiprocessing import reduction
 
 import each
 
@@ -136,6 +139,67 @@ def test_multiprocessing_pipe():
     child = multiprocessing.get_context("spawn").Process(target=tells, args=(there,))
     child.start()
     assert here.recv() == {"from": "child"}
+    child.join()
+    assert child.exitcode == 0
+
+
+def test_descriptors_in_a_message():
+    one, two = socket.socketpair()
+    read, write = os.pipe()
+    with one, two:
+        assert socket.send_fds(one, [b"two of them"], [read, write]) == 11
+        data, fds, flags, _ = socket.recv_fds(two, 100, 5)
+        assert data == b"two of them" and len(fds) == 2 and flags & socket.MSG_CTRUNC == 0
+        os.close(read), os.close(write)
+        os.write(fds[1], b"through them")
+        assert os.read(fds[0], 100) == b"through them"
+        socket.send_fds(one, [b"x"], fds)
+        assert socket.recv_fds(two, 100, 1)[2] & socket.MSG_CTRUNC
+        for fd in fds:
+            os.close(fd)
+
+
+def test_a_listening_socket_is_handed_on():
+    """What a supervisor does: a child accepts on a socket that it was sent."""
+    code = ("import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+            "_, fds, _, _ = socket.recv_fds(s, 9, 1); l = socket.socket(fileno=fds[0]); c, _ = l.accept(); c.sendall(b'from the child')")
+    with socket.socket(socket.AF_UNIX) as meeting, socket.create_server(("127.0.0.1", 0)) as server:
+        meeting.bind("/tmp/meeting")
+        meeting.listen()
+        other = client(code, "/tmp/meeting")
+        with meeting.accept()[0] as to_it:
+            socket.send_fds(to_it, [b"x"], [server.fileno()])
+        address = server.getsockname()
+        server.close()
+        with socket.create_connection(address) as connection:
+            assert connection.recv(100) == b"from the child"
+        assert other.wait() == 0
+
+
+def test_credentials():
+    one, two = socket.socketpair()
+    with one, two:
+        two.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        one.sendall(b"x")
+        _, told, _, _ = two.recvmsg(9, socket.CMSG_SPACE(12))
+        assert told[0][:2] == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS)
+        assert struct.unpack("3i", told[0][2]) == (os.getpid(), os.getuid(), os.getgid())
+
+
+def receives(end):
+    fd = reduction.recv_handle(end)
+    os.write(fd, b"by the child")
+    end.close()
+
+
+def test_multiprocessing_handles():
+    here, there = multiprocessing.Pipe()
+    child = multiprocessing.get_context("spawn").Process(target=receives, args=(there,))
+    child.start()
+    read, write = os.pipe()
+    reduction.send_handle(here, write, child.pid)
+    os.close(write)
+    assert os.read(read, 100) == b"by the child" and os.read(read, 100) == b""
     child.join()
     assert child.exitcode == 0
 
