@@ -79,14 +79,14 @@ struct k_kernel {
   uint32_t threads;     /* of the runner, between k_process_start and the end of k_process_exit; and holds */
   list locked;          /* of k_lock_set (lock.c): files that somebody holds a lock on */
   uint32_t lock_count;  /* records in all of them */
-  uint64_t anonymous_ino; /* the last number given to a pipe or socket */
-  list sockets;           /* those that have a name or an address (sock/) */
-  list parcels;           /* descriptors in flight between sockets (sock/parcel.c) */
-  list dead_parcels;      /* those whose files are still to be let go, */
-  bool emptying_parcels;  /* which somebody does */
+  uint64_t anonymous_ino;                      /* the last number given to a pipe or socket */
+  list sockets;                                /* those that have a name or an address (sock/) */
+  list parcels;                                /* descriptors in flight between sockets (sock/parcel.c) */
+  list dead_parcels;                           /* those whose files are still to be let go, */
+  bool emptying_parcels;                       /* which somebody does */
   uint32_t files_in_flight, sockets_in_flight; /* in all parcels; of AF_UNIX */
-  k_waitq arrivals;       /* woken when any signal becomes pending anywhere: signalfd(2) */
-  list interests;         /* of every epoll set (epoll.c) */
+  k_waitq arrivals; /* woken when any signal becomes pending anywhere: signalfd(2) */
+  list interests;   /* of every epoll set (epoll.c) */
   uint32_t interest_count;
   k_waitq positions;    /* woken when a file's position is free again (file.c) */
   const k_asker *asker; /* ask.h; NULL: guests have nobody to ask. Borrowed, set once */
