@@ -164,7 +164,8 @@ CAY_CHECK CAY_API cay_status cay_session_freeze(cay_session *session, cay_image 
                                                 cay_error *err); /* CAY_BUSY */
 CAY_API void cay_image_free(cay_image *image);
 
-/* The session becomes what the image is. CAY_INVALID: it is one of another program. CAY_BUSY. */
+/* The session becomes what the image is; what it has open stays open. CAY_INVALID: it is one of another
+ * program. CAY_BUSY. */
 CAY_CHECK CAY_API cay_status cay_session_restore(cay_session *session, const cay_image *image,
                                                  cay_error *err);
 

@@ -79,6 +79,7 @@ typedef struct k_file_ops {
 struct k_file {
   const k_file_ops *ops;
   k_kernel *kernel;
+  uint64_t id; /* no other of this kernel has or had it */
   uint32_t refs;
   uint32_t flags; /* access mode and status flags; never O_CREAT, O_EXCL, O_TRUNC, O_CLOEXEC */
   int64_t pos;

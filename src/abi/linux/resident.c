@@ -14,8 +14,8 @@ struct before {
   k_sigset mask;
   k_inode *cwd; /* a reference */
   uint32_t umask;
-  uint8_t *open; /* one bit for each descriptor that was open */
-  uint32_t open_count;
+  uint64_t *files; /* by descriptor, the id of what it was; 0: free */
+  uint32_t count;
 };
 
 struct abi_resident {
@@ -69,7 +69,7 @@ cay_status abi_resident_new(abi_runner *runner, k_process *p, eng_image *from, a
 
 static void forget_before(abi_resident *r) {
   k_inode_unref(r->before.cwd);
-  mem_free(r->before.open);
+  mem_free(r->before.files);
   r->before = (struct before){ 0 };
 }
 
@@ -227,23 +227,22 @@ cay_status abi_resident_call(abi_resident *r, uint32_t op, cay_slice request, ca
 
 /* ---- undo ---- */
 
-static bool was_open(const struct before *b, uint32_t fd) {
-  return fd < b->open_count && (b->open[fd / 8] >> fd % 8 & 1) != 0;
+static uint64_t file_at(const k_process *p, uint32_t fd) {
+  const k_file *f = fd < p->fds.cap ? p->fds.slots[fd].file : NULL;
+  return f != NULL ? f->id : 0;
 }
 
 static k_ret remember(abi_resident *r) {
   k_process *p = r->m->p;
   uint32_t count = p->fds.cap;
   struct before *b = &r->before;
-  if (count > b->open_count) {
-    uint8_t *open = mem_realloc_array(b->open, (count + 7) / 8, 1);
-    if (open == NULL) return -K_ENOMEM;
-    b->open = open;
-    b->open_count = count;
+  if (count > b->count) {
+    uint64_t *files = mem_realloc_array(b->files, count, sizeof *files);
+    if (files == NULL) return -K_ENOMEM;
+    b->files = files;
+    b->count = count;
   }
-  if (b->open_count != 0) memset(b->open, 0, (b->open_count + 7) / 8);
-  for (uint32_t fd = 0; fd < count; fd++)
-    if (p->fds.slots[fd].file != NULL) b->open[fd / 8] |= (uint8_t)(1 << fd % 8);
+  for (uint32_t fd = 0; fd < b->count; fd++) b->files[fd] = file_at(p, fd);
   memcpy(b->actions, p->signals.actions, sizeof b->actions);
   b->mask = p->signals.mask;
   b->umask = p->view.umask;
@@ -272,11 +271,15 @@ cay_status abi_resident_settle(abi_resident *r, cay_error *err) {
   return eng_instance_settle(r->m->instance, err);
 }
 
-/* May release kernel.mu: the table is looked at anew after each close. */
+/* What was opened since, also under the number of one that was closed since: the memory that comes back
+ * knows another file by it. May release kernel.mu: the table is looked at anew after each close. */
 static void close_new(abi_resident *r) {
   k_process *p = r->m->p;
-  for (uint32_t fd = 3; fd < p->fds.cap; fd++)
-    if (p->fds.slots[fd].file != NULL && !was_open(&r->before, fd)) (void)!k_fd_close(&p->fds, (int32_t)fd);
+  const struct before *b = &r->before;
+  for (uint32_t fd = 3; fd < p->fds.cap; fd++) {
+    uint64_t now = file_at(p, fd);
+    if (now != 0 && (fd >= b->count || b->files[fd] != now)) (void)!k_fd_close(&p->fds, (int32_t)fd);
+  }
 }
 
 static void restore_process(abi_resident *r) {

@@ -3,11 +3,11 @@
  * the older calls of netdevice(7) is the same.
  */
 #define _GNU_SOURCE
-#include "../netlink.h"
-
 #include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "../netlink.h" /* needs what the others define */
 
 enum { LO_INDEX = 1, ARP_LOOPBACK = 772, SCOPE_HOST = 254 };
 
