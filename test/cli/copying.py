@@ -1,5 +1,6 @@
 """--in, --out and --mount."""
 import os
+import socket
 import stat
 
 
@@ -133,3 +134,40 @@ def test_nothing_leads_out_of_a_mount(t):
 def test_a_mount_of_nothing_is_named(t):
     r = t.run("--mount", "nothing:/m", "true")
     assert r.code == 125 and "nothing" in r.errors, r
+
+
+def test_no_socket_of_this_machine_is_made_or_reached_through_a_mount(t):
+    t.path("ro/f", "")
+    t.path("rw/f", "")
+    os.chmod(t.dir / "rw", 0o777)
+    server = socket.socket(socket.AF_UNIX)
+    at = os.getcwd()
+    os.chdir(t.dir / "rw")  # the whole path may be too long for an address
+    try:
+        server.bind("host")
+    finally:
+        os.chdir(at)
+    server.listen()
+    os.chmod(t.dir / "rw/host", 0o777)
+    code = """
+import errno, os, socket
+def error(call, *words):
+    try: call(*words)
+    except OSError as problem: return errno.errorcode[problem.errno]
+    return "done"
+for folder in "/ro", "/rw", "/tmp":
+    print(folder, error(socket.socket(socket.AF_UNIX).bind, folder + "/s"), error(os.mknod, folder + "/n", 0o140666))
+for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+    print(error(socket.socket(socket.AF_UNIX, kind).connect, "/rw/host"))
+"""
+    with server:
+        r = t.run("--mount", "ro:/ro", "--mount", "rw:/rw:rw", "--", "python3", "-c", code)
+        assert r.text == "/ro EROFS EROFS\n/rw ENOTSUP EPERM\n/tmp done done\nECONNREFUSED\nECONNREFUSED\n", r
+        server.settimeout(0)
+        try:
+            server.accept()
+        except BlockingIOError:
+            pass
+        else:
+            raise AssertionError("a sandbox has reached a socket of this machine")
+    assert sorted(os.listdir(t.dir / "rw")) == ["f", "host"]
