@@ -17,6 +17,7 @@ MARK = "\x1e@ "
 NO_THREADS = "threads are not available", "can't start new thread"
 C_TESTS = "_testcapi", "_testinternalcapi", "_testlimitedcapi", "_testsinglephase"
 WANT_C_TESTS = {"test_bytes", "test_class", "test_compile", "test_dis", "test_traceback", "test_types"}
+RESOURCES = {"test_socketserver": ("network",)}  # of which it uses the loopback
 # What files ask of these modules while they are imported.
 ANSWERS = {"get_immortalize_deferred": False, "get_config": {"code_debug_ranges": True}}
 
@@ -58,11 +59,14 @@ class Result(unittest.TestResult):
         self.report(f"{verdict[0]} {name_of(test)} {verdict[1]}")
 
     def note(self, test, verdict, why):
-        """The worst verdict counts. What is no test (setUpClass, setUpModule) is reported at once."""
+        """The worst verdict counts, but of a test that was refused its thread: that is why it fails.
+
+        What is no test (setUpClass, setUpModule) is reported at once.
+        """
         why = " ".join(why.split())[:300]
         if not isinstance(test, unittest.TestCase):
             self.report(f"{verdict} {str(test).replace(' ', '_')} {why}")
-        elif self.verdict is None or self.verdict[0] == "skipped" or verdict == "failed":
+        elif self.verdict is None or self.verdict[0] == "skipped" or (verdict == "failed" and self.verdict[0] != "refused"):
             self.verdict = verdict, why
 
     def fault(self, test, error):
@@ -104,7 +108,7 @@ def prepare(module):
     """What `python -m test` sets up; and what cannot be had here, as it is for CPython's own WebAssembly targets."""
     from test import support
     from test.support import threading_helper
-    support.use_resources = ()
+    support.use_resources = RESOURCES.get(module.removeprefix("test."), ())
     support.verbose = False
     support.has_fork_support = False
     support.has_socket_support = True  # CPython's default for WebAssembly is not

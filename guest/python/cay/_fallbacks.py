@@ -151,6 +151,15 @@ def _fix_children(module: types.ModuleType) -> None:
     getattr(module, "ThreadedChildWatcher").add_child_handler = add_child_handler
 
 
+def _fix_servers(module: types.ModuleType) -> None:
+    """A server with a thread for each request answers one after the other (ThreadingHTTPServer, so `-m http.server`)."""
+
+    def process_request(self: Any, request: Any, client_address: Any) -> None:
+        self.process_request_thread(request, client_address)
+
+    getattr(module, "ThreadingMixIn").process_request = process_request
+
+
 def _fix_processes(module: types.ModuleType) -> None:
     """multiprocessing begins new interpreters unless told otherwise."""
     contexts = getattr(module, "_concrete_contexts")
@@ -218,6 +227,7 @@ _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
     "concurrent.futures.thread": _fix_pool,
     "asyncio.base_events": _fix_events,
     "asyncio.unix_events": _fix_children,
+    "socketserver": _fix_servers,
     "multiprocessing.context": _fix_processes,
     "multiprocessing.synchronize": _fix_locks,
     "hashlib": _fix_hashes,

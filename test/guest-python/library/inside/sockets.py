@@ -34,7 +34,10 @@ def test_a_connection_in_one_process():
 def test_names_of_addresses():
     found = {row[4][0] for row in socket.getaddrinfo("localhost", 80, type=socket.SOCK_STREAM)}
     assert found == {"127.0.0.1", "::1"}
-    assert socket.if_nametoindex("lo") == 1
+    assert socket.if_nametoindex("lo") == 1 and socket.if_indextoname(1) == "lo"
+    assert socket.if_nameindex() == [(1, "lo")]
+    assert socket.gethostbyname("localhost") == socket.gethostbyname(socket.gethostname()) == "127.0.0.1"
+    each.refused(OSError, "not supported", socket.socket, 16, socket.SOCK_RAW)  # AF_NETLINK
 
 
 def test_datagrams():
@@ -83,6 +86,19 @@ def test_http():
                        f"http://localhost:{server.server_port}/page")
         server.handle_request()
         assert other.communicate()[0] == "got /page\n"
+
+
+def test_a_server_with_threads_answers_one_after_the_other():
+    server = subprocess.Popen([sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", "/etc", "8123"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    got = ""
+    for _ in range(500):  # until it listens
+        got = subprocess.run(["wget", "-q", "-O-", "http://127.0.0.1:8123/hosts"], capture_output=True, text=True).stdout
+        if got:
+            break
+    server.kill()
+    server.wait()
+    assert "localhost" in got
 
 
 def test_asyncio():
