@@ -71,7 +71,7 @@ sandboxes, one for each file, and writes this page. The group `python-suite` of 
 
 Counted are test methods, a method with its subtests as one. A method that hangs or ends its process has failed. As CPython itself
 does for WebAssembly, the tests are told that there are no threads and no fork, and skip what asks for them
-first; methods that start a thread without asking are counted apart. Resources that `python -m test` leaves out unless asked for (network, much memory, much
+first; methods that start a thread without asking, and those that would wait for one for ever, are counted apart. Resources that `python -m test` leaves out unless asked for (network, much memory, much
 time) are left out. Modules in C that exist for tests alone (`_testcapi` and its like) are not built.
 
 """
@@ -80,7 +80,7 @@ TOTALS = """| | methods |
 |---|---:|
 | passed | {passed} |
 | failed | {failed} |
-| start a thread | {refused} |
+| need a thread | {refused} |
 | skipped by the tests | {skipped} |
 
 Of the methods that run (passed or failed), {share:.2f} % pass.
@@ -109,7 +109,7 @@ def page(outcomes, known):
     for cause, files in failures(outcomes, known).items():
         tests = ", ".join(f"`{test}`" for names in files.values() for test in names)
         lines.append(f"| {cause.replace('|', chr(92) + '|')} | {tests} |")
-    lines += ["", "## File by file", "", "| file | passed | failed | start a thread | skipped |", "|---|---:|---:|---:|---:|"]
+    lines += ["", "## File by file", "", "| file | passed | failed | need a thread | skipped |", "|---|---:|---:|---:|---:|"]
     for o in outcomes:
         counts = " | ".join(str(o.count(word) or "") for word in ("passed", "failed", "refused", "skipped"))
         lines.append(f"| {o.name} | {counts} |")
