@@ -31,7 +31,8 @@ static void add(answer *a, int type, const void *value, size_t len) {
   attribute->rta_type = type;
   attribute->rta_len = sizeof *attribute + len;
   memcpy(RTA_DATA(attribute), value, len);
-  a->head.nlmsg_len = (char *)attribute + attribute->rta_len - (char *)a;
+  a->head.nlmsg_len =
+      (char *)attribute + NETLINK_ALIGN(attribute->rta_len) - (char *)a; /* or readers run over */
 }
 
 static void tell_of_link(answer *a) {
