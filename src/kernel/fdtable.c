@@ -9,7 +9,7 @@ enum { FIRST_CAP = 8 };
 
 void k_fdtable_init(k_fdtable *t, uint32_t limit) { *t = (k_fdtable){ .limit = limit }; }
 
-static k_ret reserve(k_fdtable *t, uint32_t count) {
+k_ret k_fdtable_reserve(k_fdtable *t, uint32_t count) {
   if (count <= t->cap) return 0;
   uint32_t cap = t->cap == 0 ? FIRST_CAP : t->cap;
   while (cap < count) cap *= 2;
@@ -47,7 +47,7 @@ k_ret k_fdtable_copy(k_fdtable *to, const k_fdtable *from) {
   assert(to->cap == 0);
   uint32_t used = from->cap;
   while (used > 0 && from->slots[used - 1].file == NULL) used--;
-  K_TRY(reserve(to, used));
+  K_TRY(k_fdtable_reserve(to, used));
   for (uint32_t fd = 0; fd < used; fd++) {
     to->slots[fd] = from->slots[fd];
     if (to->slots[fd].file != NULL) k_file_ref(to->slots[fd].file);
@@ -78,7 +78,7 @@ k_ret k_fd_add(k_fdtable *t, k_file *f, int32_t from, bool cloexec) {
   if (from < 0 || (uint32_t)from >= t->limit) return from < 0 ? -K_EINVAL : -K_EMFILE;
   uint32_t fd = lowest_free(t, (uint32_t)from);
   if (fd >= t->limit) return -K_EMFILE;
-  K_TRY(reserve(t, fd + 1));
+  K_TRY(k_fdtable_reserve(t, fd + 1));
   t->slots[fd] = (k_fd){ .file = f, .cloexec = cloexec };
   if ((uint32_t)from <= t->lowest) t->lowest = fd + 1; /* everything from there on was seen to be taken */
   return fd;
@@ -88,7 +88,7 @@ k_ret k_fd_room(const k_fdtable *t) { return lowest_free(t, 0) < t->limit ? 0 : 
 
 k_ret k_fd_put(k_fdtable *t, k_file *f, int32_t fd, bool cloexec) {
   if (fd < 0 || (uint32_t)fd >= t->limit) return -K_EBADF;
-  K_TRY(reserve(t, (uint32_t)fd + 1));
+  K_TRY(k_fdtable_reserve(t, (uint32_t)fd + 1));
   k_file *old = t->slots[fd].file;
   t->slots[fd] = (k_fd){ .file = f, .cloexec = cloexec };
   if (old != NULL) drop(t, old);

@@ -14,11 +14,11 @@ k_ret k_file_new(k_kernel *k, const k_file_ops *ops, uint32_t flags, k_inode *in
   *f = (k_file){
     .ops = ops,
     .kernel = k,
-    .id = ++k->last_file,
     .refs = 1,
     .flags = flags & ~(uint32_t)(K_O_CREAT | K_O_EXCL | K_O_TRUNC | K_O_CLOEXEC | K_O_NOCTTY),
     .inode = inode,
     .object = object,
+    .serial = ++k->files_opened,
   };
   *out = f;
   return 0;

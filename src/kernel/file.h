@@ -79,13 +79,13 @@ typedef struct k_file_ops {
 struct k_file {
   const k_file_ops *ops;
   k_kernel *kernel;
-  uint64_t id; /* no other of this kernel has or had it */
   uint32_t refs;
   uint32_t flags; /* access mode and status flags; never O_CREAT, O_EXCL, O_TRUNC, O_CLOEXEC */
   int64_t pos;
   k_inode *inode;       /* a reference, or NULL (pipe, socket, embedder's stream) */
   void *object;         /* of the operations */
   uint64_t append_hint; /* of the operations */
+  uint64_t serial;      /* no other of its kernel has it; never 0 */
   bool busy;            /* its position is in use by a call that has released kernel.mu */
 };
 
@@ -132,7 +132,9 @@ typedef struct k_fdtable {
 } k_fdtable;
 
 void k_fdtable_init(k_fdtable *t, uint32_t limit);
-void k_fdtable_clear(k_fdtable *t);                                 /* closes all; may release kernel.mu */
+void k_fdtable_clear(k_fdtable *t); /* closes all; may release kernel.mu */
+k_ret k_fdtable_reserve(k_fdtable *t, uint32_t count)
+    CHECKED; /* memory for numbers below `count`: k_fd_put of those cannot fail. -K_ENOMEM */
 k_ret k_fdtable_copy(k_fdtable *to, const k_fdtable *from) CHECKED; /* fork(2) */
 void k_fdtable_close_on_exec(k_fdtable *t);
 k_ret k_fd_get(const k_fdtable *t, int32_t fd, k_file **out) CHECKED; /* borrowed; -K_EBADF */

@@ -79,8 +79,8 @@ struct k_kernel {
   uint32_t threads;     /* of the runner, between k_process_start and the end of k_process_exit; and holds */
   list locked;          /* of k_lock_set (lock.c): files that somebody holds a lock on */
   uint32_t lock_count;  /* records in all of them */
-  uint64_t last_file;   /* the id last given to a file */
   uint64_t anonymous_ino;                      /* the last number given to a pipe or socket */
+  uint64_t files_opened;                       /* ever: the serial of the last */
   list sockets;                                /* those that have a name or an address (sock/) */
   list parcels;                                /* descriptors in flight between sockets (sock/parcel.c) */
   list dead_parcels;                           /* those whose files are still to be let go, */

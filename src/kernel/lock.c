@@ -228,7 +228,8 @@ static k_ret may_lock(const k_file *f, int16_t type) {
 k_ret k_fcntl_lock(k_process *p, int32_t fd, uint32_t cmd, k_flock *lock) {
   k_file *f;
   K_TRY(k_fd_get(&p->fds, fd, &f));
-  if (f->inode == NULL || (f->flags & K_O_PATH) != 0) return f->inode == NULL ? -K_EINVAL : -K_EBADF;
+  if ((f->flags & K_O_PATH) != 0) return -K_EBADF;
+  if (f->inode == NULL) return -K_EINVAL;
   if (lock->type < K_F_RDLCK || lock->type > K_F_UNLCK) return -K_EINVAL;
   bool ofd = cmd >= K_F_OFD_GETLK;
   if (ofd && lock->pid != 0) return -K_EINVAL;

@@ -18,8 +18,6 @@ struct k_fifo {
 };
 typedef struct k_fifo pipe_state;
 
-enum { MAX_CAP = 1 << 20 };
-
 static pipe_state *of(const k_file *f) { return f->object; }
 
 static bool reads(uint32_t flags) { return (flags & K_O_ACCMODE) != K_O_WRONLY; }
@@ -176,13 +174,23 @@ k_ret k_pipe_capacity(k_file *f) { return is_pipe(f) ? (k_ret)of(f)->ring.cap : 
 
 k_ret k_pipe_resize(k_file *f, uint64_t cap) {
   if (!is_pipe(f)) return -K_EBADF;
-  if (cap > MAX_CAP) return -K_EPERM;
+  if (cap > K_PIPE_CAP_MAX) return -K_EPERM;
   size_t rounded = K_PAGE;
   while (rounded < cap) rounded *= 2;
   pipe_state *s = of(f);
   K_TRY(k_ring_resize(&s->ring, s->kernel, rounded));
   k_wake(&s->changed);
   return (k_ret)rounded;
+}
+
+/* ---- looking ---- */
+
+const void *k_pipe_of(const k_file *f) { return f->ops == &pipe_ops ? of(f) : NULL; }
+uint32_t k_pipe_ends(const k_file *f) { return of(f)->readers + of(f)->writers; }
+
+size_t k_pipe_peek(const k_file *f, void *out, size_t len) {
+  const k_ring *ring = &of(f)->ring;
+  return out != NULL ? k_ring_peek(ring, out, len) : ring->len;
 }
 
 /* ---- fifo(7) ---- */

@@ -10,7 +10,7 @@
 
 #include "kernel/file.h"
 
-enum { K_PIPE_ATOMIC = 4096, K_PIPE_CAP = 65536 };
+enum { K_PIPE_ATOMIC = 4096, K_PIPE_CAP = 65536, K_PIPE_CAP_MAX = 1 << 20 };
 
 /* Both ends, referenced. flags: K_O_NONBLOCK. -K_ENOMEM. */
 k_ret k_pipe_new(k_kernel *k, uint32_t flags, k_file **read_end, k_file **write_end) CHECKED;
@@ -24,3 +24,9 @@ k_ret k_fifo_open(k_process *p, k_inode *inode, k_fifo **slot, uint32_t flags, k
  * that is queued, -K_EPERM beyond 1 MiB. */
 k_ret k_pipe_capacity(k_file *f) CHECKED;
 k_ret k_pipe_resize(k_file *f, uint64_t cap) CHECKED;
+
+/* For whoever keeps one (kept.h): which pipe `f` is an end of, NULL for everything else, also for FIFOs; how
+ * many open files its ends are; and what is queued, copied without taking it (out NULL: only its length). */
+const void *k_pipe_of(const k_file *f);
+uint32_t k_pipe_ends(const k_file *f);
+size_t k_pipe_peek(const k_file *f, void *out, size_t len);

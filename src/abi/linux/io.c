@@ -191,6 +191,7 @@ k_ret sys_copy_file_range(abi_machine *m, const uint32_t a[static 6]) {
 static k_ret fsync_locked(abi_machine *m, uint32_t fd) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
+  if ((f->flags & K_O_PATH) != 0) return -K_EBADF;
   if (f->inode == NULL) return -K_EINVAL;
   return f->ops->fsync != NULL ? f->ops->fsync(f) : 0;
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "engine/checkpoint.h"
 #include "engine/stop.h"
+#include "kernel/kept.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,8 +15,7 @@ struct before {
   k_sigset mask;
   k_inode *cwd; /* a reference */
   uint32_t umask;
-  uint64_t *files; /* by descriptor, the id of what it was; 0: free */
-  uint32_t count;
+  k_kept open;
 };
 
 struct abi_resident {
@@ -69,7 +69,7 @@ cay_status abi_resident_new(abi_runner *runner, k_process *p, eng_image *from, a
 
 static void forget_before(abi_resident *r) {
   k_inode_unref(r->before.cwd);
-  mem_free(r->before.files);
+  k_kept_clear(&r->before.open);
   r->before = (struct before){ 0 };
 }
 
@@ -227,22 +227,13 @@ cay_status abi_resident_call(abi_resident *r, uint32_t op, cay_slice request, ca
 
 /* ---- undo ---- */
 
-static uint64_t file_at(const k_process *p, uint32_t fd) {
-  const k_file *f = fd < p->fds.cap ? p->fds.slots[fd].file : NULL;
-  return f != NULL ? f->id : 0;
-}
-
 static k_ret remember(abi_resident *r) {
   k_process *p = r->m->p;
-  uint32_t count = p->fds.cap;
   struct before *b = &r->before;
-  if (count > b->count) {
-    uint64_t *files = mem_realloc_array(b->files, count, sizeof *files);
-    if (files == NULL) return -K_ENOMEM;
-    b->files = files;
-    b->count = count;
-  }
-  for (uint32_t fd = 0; fd < b->count; fd++) b->files[fd] = file_at(p, fd);
+  k_kept open;
+  K_TRY(k_kept_take(p, &open));
+  k_kept_clear(&b->open);
+  b->open = open;
   memcpy(b->actions, p->signals.actions, sizeof b->actions);
   b->mask = p->signals.mask;
   b->umask = p->view.umask;
@@ -271,26 +262,23 @@ cay_status abi_resident_settle(abi_resident *r, cay_error *err) {
   return eng_instance_settle(r->m->instance, err);
 }
 
-/* What was opened since, also under the number of one that was closed since: the memory that comes back
- * knows another file by it. May release kernel.mu: the table is looked at anew after each close. */
-static void close_new(abi_resident *r) {
-  k_process *p = r->m->p;
-  const struct before *b = &r->before;
-  for (uint32_t fd = 3; fd < p->fds.cap; fd++) {
-    uint64_t now = file_at(p, fd);
-    if (now != 0 && (fd >= b->count || b->files[fd] != now)) (void)!k_fd_close(&p->fds, (int32_t)fd);
-  }
+/* Whoever was open at the checkpoint is open again, and nobody else. */
+static k_ret restore_files(k_process *p, const k_kept *open) {
+  k_file **files;
+  K_TRY(k_kept_open(p, open, &files));
+  k_kept_put(p, open, files);
+  return 0;
 }
 
-static void restore_process(abi_resident *r) {
+static k_ret restore_process(abi_resident *r) {
   k_process *p = r->m->p;
   const struct before *b = &r->before;
-  close_new(r);
   memcpy(p->signals.actions, b->actions, sizeof p->signals.actions);
   p->signals.mask = b->mask;
   p->signals.has_saved_mask = false;
   p->view.umask = b->umask;
   if (b->cwd != NULL && b->cwd != p->view.cwd) (void)!vfs_chdir(&p->view, b->cwd);
+  return restore_files(p, &b->open);
 }
 
 cay_status abi_resident_undo(abi_resident *r, cay_error *err) {
@@ -300,9 +288,10 @@ cay_status abi_resident_undo(abi_resident *r, cay_error *err) {
   m->handler_waits = false;
   k_lock(m->kernel);
   k_process_revive(m->p);
-  restore_process(r);
+  k_ret put_back = restore_process(r);
   k_unlock(m->kernel);
   eng_kick_clear(m->instance);
+  if (put_back < 0) return err_no_memory(err);
   return eng_rollback(m->instance, err);
 }
 

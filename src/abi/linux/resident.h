@@ -63,8 +63,9 @@ cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) CHECKED;
  * copy. */
 cay_status abi_resident_settle(abi_resident *r, cay_error *err) CHECKED;
 
-/* Memory as at the last checkpoint; descriptors that were opened since are closed, the working directory and
- * signal actions are as they were. Children live on: they are the job's. */
+/* Memory as at the last checkpoint; descriptors, too (kept.h): those opened since are closed, those closed
+ * since are open again where they can be, positions are put back. The working directory and signal actions
+ * are as they were. Children live on: they are the job's. */
 cay_status abi_resident_undo(abi_resident *r, cay_error *err) CHECKED;
 
 /* For the embedder's own image of it; at rest. */
