@@ -399,6 +399,13 @@ static cay_status choose_image(cay_session *s, const sb_language *language, cons
   return eng_image_for(image, counting, out, err);
 }
 
+static cay_status take_files(cay_session *s, const cay_image *image, cay_error *err) {
+  sb_files files;
+  S_TRY(sb_files_open(s, image, &files, err));
+  sb_files_put(s, &files);
+  return CAY_OK;
+}
+
 static cay_status start(cay_session *s, const cay_session_options *o, cay_error *err) {
   const sb_language *language = sb_language_find(o->language);
   s->fresh = true;
@@ -413,6 +420,7 @@ static cay_status start(cay_session *s, const cay_session_options *o, cay_error 
     discard(s->box, p);
     return status;
   }
+  if (o->image != NULL) S_TRY(take_files(s, o->image, err));
   return abi_resident_begin(s->resident, err);
 }
 

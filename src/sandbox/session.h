@@ -8,6 +8,7 @@
 
 #include "abi/linux/resident.h"
 #include "guest/talk.h"
+#include "kernel/kept.h"
 #include "sandbox/grant.h"
 #include "sandbox/sandbox.h"
 
@@ -46,7 +47,21 @@ struct cay_session {
 
 struct cay_image {
   eng_image *memory;
+  buf files; /* the descriptors (kernel/kept.h); nothing when none are open */
 };
+
+/* The files of the image are those of the session's process, which is at rest, from now on. Before and after
+ * its memory becomes that of the image: only the first can fail, and changes nothing. */
+typedef struct sb_files {
+  k_kept kept;
+  k_file **open;
+} sb_files;
+cay_status sb_files_open(cay_session *session, const cay_image *image, sb_files *out, cay_error *err) CHECKED;
+void sb_files_put(cay_session *session, sb_files *files);
+void sb_files_drop(cay_session *session, sb_files *files); /* instead */
+
+/* The other way: appended. */
+cay_status sb_files_write(k_process *p, buf *out, cay_error *err) CHECKED;
 
 /* One request to the interpreter, on a thread of the engine. */
 typedef struct sb_request {
