@@ -140,8 +140,8 @@ k_ret k_epoll_ctl(k_process *p, k_file *epoll, int op, int32_t fd, const k_epoll
   k_file *file;
   K_TRY(k_fd_get(&p->fds, fd, &file));
   /* Sets inside sets would have to pass on wakes; nobody needs them here. */
-  if (epoll->ops != &epoll_ops || file->ops == &epoll_ops) return -K_EINVAL;
-  if (file->ops->ready == NULL) return -K_EPERM; /* ordinary files, as Linux */
+  if (epoll->ops != &epoll_ops || file->ops == &epoll_ops) return k_file_wrong(epoll, -K_EINVAL);
+  if (file->ops->ready == NULL) return k_file_wrong(file, -K_EPERM); /* ordinary files, as Linux */
   epoll_set *s = of(epoll);
   interest *i = find(s, file, fd);
   k_ret r = 0;
@@ -192,7 +192,7 @@ static k_ret sleep_on_all(k_process *p, epoll_set *s, int64_t deadline_ns) {
 
 k_ret k_epoll_wait(k_process *p, k_file *epoll, k_epoll_event *events, size_t count, int64_t deadline_ns,
                    const k_sigset *mask) {
-  if (epoll->ops != &epoll_ops || count == 0) return -K_EINVAL;
+  if (epoll->ops != &epoll_ops || count == 0) return k_file_wrong(epoll, -K_EINVAL);
   epoll_set *s = of(epoll);
   k_signal_mask_for_call(p, mask);
   k_ret r;

@@ -98,6 +98,12 @@ static inline k_file *k_file_ref(k_file *f) {
 }
 void k_file_unref(k_file *f); /* NULL is fine; may release and retake kernel.mu */
 
+/* What a call answers that wants another kind of file: `error`, or -K_EBADF for a place in the tree (O_PATH
+ * of open(2)) and for dead files (kept.h). */
+static inline k_ret k_file_wrong(const k_file *f, k_ret error) {
+  return (f->flags & K_O_PATH) != 0 ? -K_EBADF : error;
+}
+
 /* read(2), write(2), pread(2), pwrite(2) with everything they promise: position, O_APPEND, blocking, SIGPIPE
  * to `p`. `p` may be NULL for the embedder (then it never blocks: -K_EAGAIN). buf is ordinary host memory. */
 k_ret k_file_read(k_process *p, k_file *f, void *buf, size_t len) CHECKED;

@@ -79,7 +79,7 @@ static const k_file_ops signals_ops = {
 };
 
 k_ret k_signalfd_set(k_file *f, k_sigset set) {
-  if (f->ops != &signals_ops) return -K_EINVAL;
+  if (f->ops != &signals_ops) return k_file_wrong(f, -K_EINVAL);
   of(f)->set = set & ~(k_sigbit(K_SIGKILL) | k_sigbit(K_SIGSTOP));
   k_wake(&f->kernel->arrivals);
   return 0;

@@ -118,7 +118,7 @@ static int64_t due_of(const timer *t, bool absolute, int64_t first_ns) {
 }
 
 k_ret k_timerfd_get(k_file *f, int64_t *left_ns, int64_t *interval_ns) {
-  if (f->ops != &timer_ops) return -K_EINVAL;
+  if (f->ops != &timer_ops) return k_file_wrong(f, -K_EINVAL);
   timer *t = of(f);
   catch_up(t);
   *left_ns = t->due_ns == 0 ? 0 : t->due_ns - clock_mono_ns();

@@ -127,7 +127,7 @@ k_ret sys_sendfile(abi_machine *m, const uint32_t a[static 6]) {
 }
 
 static k_ret must_be_plain_file(const k_file *f) {
-  if (f->inode == NULL) return -K_EINVAL;
+  if (f->inode == NULL) return k_file_wrong(f, -K_EINVAL);
   return k_is_reg(f->inode) ? 0 : k_is_dir(f->inode) ? -K_EISDIR : -K_EINVAL;
 }
 

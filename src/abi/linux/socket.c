@@ -85,7 +85,7 @@ k_ret sys_socketpair(abi_machine *m, const uint32_t a[static 6]) {
 static k_ret socket_of(abi_machine *m, uint32_t fd, k_file **out) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   *out = f;
   return 0;
 }

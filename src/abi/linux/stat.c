@@ -103,7 +103,7 @@ static k_ret fstatfs_locked(abi_machine *m, uint32_t fd, k_statfs *out) {
   K_TRY(abi_file(m, fd, &f));
   if (f->inode != NULL) return vfs_statfs(&m->p->view, f->inode, out);
   *out = (k_statfs){ .type = PIPEFS_MAGIC, .block_size = K_PAGE, .name_max = K_NAME_MAX };
-  return 0;
+  return k_file_wrong(f, 0);
 }
 
 k_ret sys_fstatfs(abi_machine *m, const uint32_t a[static 6]) {

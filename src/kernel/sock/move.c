@@ -74,7 +74,7 @@ static k_ret send_any(k_process *p, k_file *f, const void *buf, size_t len, uint
 
 k_ret k_socket_send_parcel(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
                            const k_sockaddr *to, k_parcel *parcel) {
-  k_ret r = -K_ENOTSOCK;
+  k_ret r = k_file_wrong(f, -K_ENOTSOCK);
   if (k_is_socket(f)) r = send_any(p, f, buf, len, flags, to, &parcel);
   k_parcel_free(parcel);
   return r;
@@ -123,7 +123,7 @@ k_ret k_socket_recv(k_process *p, k_file *f, void *buf, size_t len, uint32_t fla
   k_received unused;
   if (what == NULL) what = &unused;
   *what = (k_received){ .from = { .family = K_AF_UNSPEC } };
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_ret r = receive(p, f, buf, len, flags, what);
   name_sender(sock_of(f), r, what);
   if (what == &unused) k_parcel_free(unused.parcel);

@@ -104,7 +104,7 @@ static k_ret set_ipv6(k_socket *s, int name, int32_t value) {
 }
 
 k_ret k_socket_set(k_file *f, int level, int name, const int32_t value[static K_OPTION_MAX], size_t count) {
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_socket *s = sock_of(f);
   if (count == 0) return -K_EINVAL;
   int at = kept_at(s, level, name);
@@ -166,7 +166,7 @@ static k_ret get_socket(k_socket *s, int name, int32_t *value) {
 
 k_ret k_socket_get(k_file *f, int level, int name, int32_t value[static K_OPTION_MAX]) {
   enum { TCP_MAXSEG = 2, LOOPBACK_SEGMENT = 65483 };
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_socket *s = sock_of(f);
   int at = kept_at(s, level, name);
   if (at >= 0) return one(value, (int32_t)s->options.stored[at] ^ KEPT[at].preset);

@@ -188,19 +188,19 @@ k_ret k_socket_new(k_kernel *k, int family, int type, int protocol, uint32_t fla
 /* ---- names ---- */
 
 k_ret k_socket_bind(k_process *p, k_file *f, const k_sockaddr *addr) {
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_socket *s = sock_of(f);
   return sock_is_inet(s) ? sock_inet_bind(s, addr) : sock_local_bind(p, s, addr);
 }
 
 k_ret k_socket_name(k_file *f, k_sockaddr *out) {
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   *out = sock_seen_by(sock_of(f), sock_of(f)->local);
   return 0;
 }
 
 k_ret k_socket_peer_name(k_file *f, k_sockaddr *out) {
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   const k_socket *s = sock_of(f);
   if (!s->has_peer || (sock_is_inet(s) && sock_is_stream(s) && s->broken)) return -K_ENOTCONN;
   *out = sock_seen_by(s, s->remote);

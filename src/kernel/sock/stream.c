@@ -101,7 +101,7 @@ void sock_stream_close(k_socket *s) {
 }
 
 k_ret k_socket_listen(k_process *p, k_file *f, int32_t backlog) {
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_socket *s = sock_of(f);
   if (!sock_is_connected_kind(s)) return -K_EOPNOTSUPP;
   if (s->state != SOCK_NEW && s->state != SOCK_LISTENING) return -K_EINVAL;
@@ -266,7 +266,7 @@ static k_ret disconnect(k_socket *s) {
 }
 
 k_ret k_socket_connect(k_process *p, k_file *f, const k_sockaddr *addr) {
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_socket *s = sock_of(f);
   if (!sock_is_connected_kind(s)) return sock_dgram_connect(p, s, addr);
   if (!sock_is_inet(s)) return addr->family == K_AF_UNIX ? connect_local(p, f, addr) : -K_EINVAL;
@@ -297,7 +297,7 @@ static k_ret accept_once(k_socket *l, uint32_t flags, k_file **out) {
 }
 
 k_ret k_socket_accept(k_process *p, k_file *f, uint32_t flags, k_file **out) {
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_socket *l = sock_of(f);
   k_waitq *queue = &l->changed;
   if (!sock_is_connected_kind(l)) return -K_EOPNOTSUPP;
@@ -356,7 +356,7 @@ static void shut(k_socket *s, int how) {
 }
 
 k_ret k_socket_shutdown(k_file *f, int how) {
-  if (!k_is_socket(f)) return -K_ENOTSOCK;
+  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   if (how < K_SHUT_RD || how > K_SHUT_RDWR) return -K_EINVAL;
   k_socket *s = sock_of(f);
   if (s->state == SOCK_LISTENING && sock_is_inet(s)) {
