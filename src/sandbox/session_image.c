@@ -220,9 +220,9 @@ cay_status cay_session_restore(cay_session *s, const cay_image *image, cay_error
   if (status == CAY_OK) {
     s->greeted = s->fresh = false;
     s->grants_version = UINT64_MAX;
-    s->unsaved = false;
     s->served = 0;
-    status = abi_resident_begin(s->resident, err);
+    /* It has become the image: what cannot be remembered now has to be before the next request. */
+    s->unsaved = abi_resident_begin(s->resident, NULL) != CAY_OK;
   }
   sb_session_give(s);
   return status;
