@@ -7,8 +7,8 @@
  *   printf("%.*s\n", (int)v->repr.len, (const char *)v->repr.data);    // 21
  *
  * A session is a process of its sandbox that is at rest between two calls: no thread belongs to it, and
- * memory is its whole state, lambdas and generators included. It begins as an image in which the
- * interpreter has already started, so a new one costs the pages it touches.
+ * memory and descriptors are its whole state, lambdas, generators and open files included. It begins as an
+ * image in which the interpreter has already started, so a new one costs the pages it touches.
  *
  * The rules of cay.h hold: errors, ownership, options, threads. What the code does, exceptions included, is a
  * result and not a failure. */
@@ -126,7 +126,8 @@ typedef struct cay_value {
   cay_end end; /* CAY_END_EXIT unless STOPPED; then how */
   int32_t exit_code;
   bool
-      undone; /* the session is what it was before this evaluation, apart from files and what it had closed */
+      undone; /* the session is what it was before this evaluation, and what it had open is open where it was;
+                 files have what was written, and pipes and sockets that were closed stay dead */
   cay_slice out, err; /* what was captured, up to limits.output */
   bool out_cut, err_cut;
   cay_slice repr, json; /* of the value; empty: none */
@@ -156,16 +157,21 @@ CAY_CHECK CAY_API cay_status cay_session_clear_state(cay_session *session, cay_e
 
 /* ---------------------------------------------------------------- image ---- */
 
-/* A session as a value: everything in its memory. Immutable, counted by its holders. Descriptors are not
- * inside, nor are grants, mounts and limits. A file object of the image keeps its number: where nothing is
- * open under it, using it is EBADF, and a file that gets the number later is what it then reads and writes.
- * Close files before freezing, or open them again after. */
+/* A session as a value: everything in its memory, and which files it had open. Immutable, counted by its
+ * holders. Grants, mounts and limits are not inside, nor are the contents of files.
+ *
+ * Whoever becomes the image (cay_session_new, cay_session_restore) has its descriptors, under their numbers,
+ * and no others but 0, 1 and 2. Files, directories and the likes of /dev/null are opened again by path, in the
+ * sandbox's own tree with the permissions of open(2), at their positions; nothing is created or truncated.
+ * Pipes with all their ends in the session are made anew with what was in them. What cannot be had (a file
+ * that is gone, not permitted or of another kind, one without a name, a socket, a terminal, a pipe to another
+ * process) is a dead descriptor: every use is EBADF, and closing it works. Locks are not kept. */
 CAY_CHECK CAY_API cay_status cay_session_freeze(cay_session *session, cay_image **out,
                                                 cay_error *err); /* CAY_BUSY */
 CAY_API void cay_image_free(cay_image *image);
 
-/* The session becomes what the image is; what it has open stays open. CAY_INVALID: it is one of another
- * program. CAY_BUSY. */
+/* The session becomes what the image is: descriptors that it has and the image has not are closed. On failure
+ * it is what it was. CAY_INVALID: it is one of another program. CAY_BUSY. */
 CAY_CHECK CAY_API cay_status cay_session_restore(cay_session *session, const cay_image *image,
                                                  cay_error *err);
 
@@ -191,7 +197,7 @@ CAY_CHECK CAY_API cay_status cay_image_build(cay_engine *engine, const cay_image
                                              cay_image **out, cay_error *err);
 
 /* For whoever installs guests: as a file that engines map and believe, like compiled code. It belongs beside
- * the program, under the name that the list of guests has for it. */
+ * the program, under the name that the list of guests has for it. CAY_UNSUPPORTED: files are open in it. */
 CAY_CHECK CAY_API cay_status cay_image_install(const cay_image *image, const char *path, cay_error *err);
 
 #ifdef __cplusplus

@@ -196,7 +196,7 @@ export class Session {
     await this.link.call("python.clearState", this.named({}));
   }
 
-  /** A copy with everything that is in memory: lambdas, generators too; what files it had open are not open in it. */
+  /** A copy with everything that is in memory: lambdas, generators too. Open files go on where they are; sockets and pipes to other processes do not. */
   async fork(name: string): Promise<Session> {
     await this.link.call("python.fork", this.named({ to: name }));
     return new Session(this.link, name);

@@ -143,6 +143,18 @@ describe("python", () => {
     await assert.rejects(copy.loadState(state.subarray(0, 20)), SandboxError);
     await copy.close();
   });
+
+  test("a copy goes on where open files were", async () => {
+    await sandbox.files.write("/tmp/f", "one\ntwo\nthree\n");
+    await python.run("import socket; f = open('/tmp/f'); f.readline(); a, b = socket.socketpair()");
+    const copy = await python.fork("files");
+    assert.equal((await copy.run("f.read()")).value, "two\nthree\n");
+    assert.equal((await python.run("f.readline()")).value, "two\n");
+    const lost = await copy.run("a.send(b'x')");
+    assert.equal(lost.error.type, "OSError");
+    assert.equal((await copy.run("a.close(), f.close(), 1")).ok, true);
+    await copy.close();
+  });
 });
 
 test("a callback with a bad schema is refused", async () => {

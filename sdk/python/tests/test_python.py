@@ -138,6 +138,21 @@ def test_fork_keeps_everything(sandbox):
     copy.close()
 
 
+def test_fork_keeps_what_is_open(sandbox):
+    sandbox.files.write("/tmp/f", "one\ntwo\nthree\n")
+    sandbox.python.run("import os, socket; f = open('/tmp/f'); f.readline(); r, w = os.pipe(); os.write(w, b'queued')")
+    sandbox.python.run("a, b = socket.socketpair(); log = open('/tmp/log', 'a'); log.write('kept ')")
+    copy = sandbox.python.fork("files")
+    assert copy.run("[f.readline(), os.read(r, 10).decode()]").value == ["two\n", "queued"]
+    assert sandbox.python.run("[f.readline(), os.read(r, 10).decode()]").value == ["two\n", "queued"]
+    lost = copy.run("a.send(b'x')")
+    assert (lost.error.type, lost.error.message) == ("OSError", "[Errno 9] Bad file descriptor")
+    copy.run("log.write('by the copy'); log.close(); a.close(); f.close()")
+    assert sandbox.files.read("/tmp/log") == b"kept by the copy"
+    assert sandbox.python.run("f.read()").value == "three\n"
+    copy.close()
+
+
 def test_callbacks():
     def add(a: int, b: int = 10) -> int:
         "Adds."

@@ -204,7 +204,8 @@ class Session:
         self._link.call("python.clearState", self._named())
 
     def fork(self, name: str) -> "Session":
-        """A copy with everything that is in memory: lambdas and generators too. Files have to be opened again."""
+        """A copy with everything that is in memory: lambdas and generators too. Open files go on where they are; sockets
+        and pipes to other processes do not."""
         self._link.call("python.fork", self._named(to=name))
         return Session(self._link, name)
 
