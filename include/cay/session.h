@@ -125,9 +125,8 @@ typedef struct cay_value {
   cay_outcome outcome;
   cay_end end; /* CAY_END_EXIT unless STOPPED; then how */
   int32_t exit_code;
-  bool
-      undone; /* the session is what it was before this evaluation, and what it had open is open where it was;
-                 files have what was written, and pipes and sockets that were closed stay dead */
+  bool undone; /* the session is what it was before this evaluation, and what it had open is open where it
+                  was; files have what was written, and pipes and sockets that were closed stay dead */
   cay_slice out, err; /* what was captured, up to limits.output */
   bool out_cut, err_cut;
   cay_slice repr, json; /* of the value; empty: none */
@@ -161,11 +160,11 @@ CAY_CHECK CAY_API cay_status cay_session_clear_state(cay_session *session, cay_e
  * holders. Grants, mounts and limits are not inside, nor are the contents of files.
  *
  * Whoever becomes the image (cay_session_new, cay_session_restore) has its descriptors, under their numbers,
- * and no others but 0, 1 and 2. Files, directories and the likes of /dev/null are opened again by path, in the
- * sandbox's own tree with the permissions of open(2), at their positions; nothing is created or truncated.
- * Pipes with all their ends in the session are made anew with what was in them. What cannot be had (a file
- * that is gone, not permitted or of another kind, one without a name, a socket, a terminal, a pipe to another
- * process) is a dead descriptor: every use is EBADF, and closing it works. Locks are not kept. */
+ * and no others but 0, 1 and 2. Files, directories and the likes of /dev/null are opened again by path, in
+ * the sandbox's own tree with the permissions of open(2), at their positions; nothing is created or
+ * truncated. Pipes with all their ends in the session are made anew with what was in them. What cannot be had
+ * (a file that is gone, not permitted or of another kind, one without a name, a socket, a terminal, a pipe to
+ * another process) is a dead descriptor: every use is EBADF, and closing it works. Locks are not kept. */
 CAY_CHECK CAY_API cay_status cay_session_freeze(cay_session *session, cay_image **out,
                                                 cay_error *err); /* CAY_BUSY */
 CAY_API void cay_image_free(cay_image *image);
