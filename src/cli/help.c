@@ -80,9 +80,9 @@ static const char image_help[] =
     "       cay image info FILE\n"
     "\n"
     "build   starts an interpreter, runs CODE in it (imports, usually), and writes all of its memory to FILE. Sessions that\n"
-    "        begin as this image have the imports done. --wheel lets CODE import a package of pure Python, and may be\n"
-    "        given again. --install writes it in the form in which it stands beside the\n"
-    "        guests, as the build of cay needs it.\n"
+    "        begin as this image have the imports done, and open what CODE left open: by path, in their own files. --wheel\n"
+    "        lets CODE import a package of pure Python, and may be given again. --install writes it in the form in which\n"
+    "        it stands beside the guests, as the build of cay needs it; then nothing may be open.\n"
     "info    says how large an image is, and whether it fits this cay.\n";
 
 static const char tool_help[] =

@@ -82,6 +82,19 @@ def test_an_image_is_built_and_described(t):
     assert "usage: cay image" in t.cay("image", "--help").text
 
 
+def test_an_image_keeps_what_is_open(t):
+    code = "import builtins; builtins.f = open('/etc/passwd'); f.readline(); builtins.t = __import__('tempfile').TemporaryFile()"
+    r = t.cay("image", "build", "-c", code, "open.image")
+    assert r.code == 0 and t.cay("image", "info", "open.image").code == 0, r
+    data = (t.dir / "open.image").read_bytes()
+    assert data.count(b"/etc/passwd\0", 0, 400) == 1, data[:400]
+    t.path("bad.image", data.replace(b"/etc/passwd\0", b"/etc/shadow\0", 1))
+    r = t.cay("image", "info", "bad.image")
+    assert r.code == 1 and "damaged" in r.errors, r
+    r = t.cay("image", "build", "--install", "-c", code, "installed.image")
+    assert r.code == 1 and "files are open" in r.errors and not (t.dir / "installed.image").exists(), r
+
+
 def wheel(t, name="thing-1.0-py3-none-any.whl", extra=()):
     import zipfile
     path = t.path(name, "")
