@@ -18,10 +18,11 @@ from .tools import Tool, ToolEvent, ToolFailed, Tools
 
 if TYPE_CHECKING:
     from .aio import AsyncSandbox
+    from .aio_terminal import AsyncTerminal
     from .aio_tools import AsyncTools
 
-__all__ = ["AsyncSandbox", "AsyncTools", "BinaryNotFound", "Callback", "CommandFailed", "CommandResult", "FileInfo", "PythonError",
-           "PythonFailed", "PythonResult", "Sandbox", "SandboxDied", "SandboxError", "SandboxTimeout", "Session",
+__all__ = ["AsyncSandbox", "AsyncTerminal", "AsyncTools", "BinaryNotFound", "Callback", "CommandFailed", "CommandResult", "FileInfo",
+           "PythonError", "PythonFailed", "PythonResult", "Sandbox", "SandboxDied", "SandboxError", "SandboxTimeout", "Session",
            "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools", "TraceEvent", "Usage", "__version__"]
 
 
@@ -29,6 +30,9 @@ def __getattr__(name: str) -> object:
     if name == "AsyncSandbox":  # asyncio takes longer to import than a sandbox to start
         from .aio import AsyncSandbox
         return AsyncSandbox
+    if name == "AsyncTerminal":
+        from .aio_terminal import AsyncTerminal
+        return AsyncTerminal
     if name == "AsyncTools":
         from .aio_tools import AsyncTools
         return AsyncTools

@@ -67,6 +67,12 @@ def run_params(command: str, stdin: Optional[Data], cwd: Optional[str], env: Opt
     return params
 
 
+def terminal_params(command: str, rows: int, cols: int, cwd: Optional[str], env: Optional[Mapping[str, str]],
+                    timeout_ms: Optional[int]) -> Dict[str, Any]:
+    params = run_params(command, None, cwd, env, timeout_ms, True)
+    return {**params, "encoding": "base64", "inputOpen": True, "tty": {"rows": rows, "cols": cols}}
+
+
 class Collected:
     """Streamed output, put together for the result."""
 

@@ -14,9 +14,11 @@ from typing import Any, Awaitable, Callable, Dict, Generator, List, Mapping, Opt
 
 from ._binary import command
 from ._errors import SandboxDied, SandboxError, SandboxTimeout
-from ._options import START_PATIENCE, Collected, Data, as_bytes, command_result, create_params, decode, encode, run_params
+from ._options import (START_PATIENCE, Collected, Data, as_bytes, command_result, create_params, decode, encode, run_params,
+                       terminal_params)
 from ._rpc import Item, Link
 from ._types import CommandResult, FileInfo, Usage, file_info, usage
+from .aio_terminal import AsyncTerminal
 from .callbacks import Callback, Callbacks, Function
 from .files import PIECE, Files, Local, _pieces
 from .python import Pieces, PythonResult, TraceEvent, eval_params, python_result, trace_event
@@ -75,6 +77,11 @@ class AsyncCommands:
         params = run_params(command, stdin, cwd, env, timeout_ms, stream)
         result = await self._run(params, {"stdout": on_stdout, "stderr": on_stderr})
         return result.check() if check else result
+
+    def terminal(self, command: str = "exec bash", *, rows: int = 24, cols: int = 80, cwd: Optional[str] = None,
+                 env: Optional[Mapping[str, str]] = None, timeout_ms: Optional[int] = None) -> AsyncTerminal:
+        """As Commands.terminal, to be used with `async with`, or to be awaited."""
+        return AsyncTerminal(self._calls, terminal_params(command, rows, cols, cwd, env, timeout_ms))
 
     async def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[AsyncOutput]]) -> CommandResult:
         items: "asyncio.Queue[Item]" = asyncio.Queue()

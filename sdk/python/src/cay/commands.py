@@ -2,7 +2,7 @@
 from queue import SimpleQueue
 from typing import Any, Callable, Dict, Mapping, Optional
 
-from ._options import Collected, Data, command_result, run_params
+from ._options import Collected, Data, command_result, run_params, terminal_params
 from ._rpc import Item, Link
 from ._types import CommandResult
 from .terminal import Terminal
@@ -32,8 +32,7 @@ class Commands:
     def terminal(self, command: str = "exec bash", *, rows: int = 24, cols: int = 80, cwd: Optional[str] = None,
                  env: Optional[Mapping[str, str]] = None, timeout_ms: Optional[int] = None) -> Terminal:
         """Runs a line for bash on a terminal of its own, and does not wait for it."""
-        params = run_params(command, None, cwd, env, timeout_ms, True)
-        return Terminal(self._link, {**params, "encoding": "base64", "inputOpen": True, "tty": {"rows": rows, "cols": cols}})
+        return Terminal(self._link, terminal_params(command, rows, cols, cwd, env, timeout_ms))
 
     def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[Output]]) -> CommandResult:
         items: "SimpleQueue[Item]" = SimpleQueue()
