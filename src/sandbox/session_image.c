@@ -178,6 +178,7 @@ void sb_files_put(cay_session *s, sb_files *files) {
   k_kept_put(abi_resident_process(s->resident), &files->kept, files->open);
   k_kept_clear(&files->kept);
   k_unlock(s->box->kernel);
+  abi_resident_revive(s->resident);
 }
 
 void sb_files_drop(cay_session *s, sb_files *files) {

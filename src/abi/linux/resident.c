@@ -281,16 +281,24 @@ static k_ret restore_process(abi_resident *r) {
   return restore_files(p, &b->open);
 }
 
+void abi_resident_revive(abi_resident *r) {
+  abi_machine *m = r->m;
+  k_lock(m->kernel);
+  k_process_revive(m->p);
+  k_unlock(m->kernel);
+  eng_kick_clear(m->instance);
+}
+
 cay_status abi_resident_undo(abi_resident *r, cay_error *err) {
   abi_machine *m = r->m;
   m->nested = 0;
   m->next = ABI_NEXT_NONE;
   m->handler_waits = false;
   k_lock(m->kernel);
-  k_process_revive(m->p);
+  k_process_revive(m->p); /* or it could not sleep while files are opened */
   k_ret put_back = restore_process(r);
   k_unlock(m->kernel);
-  eng_kick_clear(m->instance);
+  abi_resident_revive(r);
   if (put_back < 0) return err_no_memory(err);
   return eng_rollback(m->instance, err);
 }

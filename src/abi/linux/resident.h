@@ -68,6 +68,10 @@ cay_status abi_resident_settle(abi_resident *r, cay_error *err) CHECKED;
  * are as they were. Children live on: they are the job's. */
 cay_status abi_resident_undo(abi_resident *r, cay_error *err) CHECKED;
 
+/* Signals that it was sent and its end are forgotten: after descriptors were closed for it, since closing the
+ * master of its terminal sends it SIGHUP. At rest; without kernel.mu. */
+void abi_resident_revive(abi_resident *r);
+
 /* For the embedder's own image of it; at rest. */
 cay_status abi_resident_freeze(abi_resident *r, eng_image **out, cay_error *err) CHECKED;
 

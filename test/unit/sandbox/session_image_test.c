@@ -302,3 +302,51 @@ TEST(a_session_is_frozen_and_restored_with_its_files_or_stays_as_it_is) {
   cay_image_free(image);
   cay_sandbox_free(box);
 }
+
+/* ---- terminals ---- */
+
+TEST(a_terminal_stays_with_the_session_that_opened_it) {
+  cay_sandbox *box = box_new();
+  cay_session *s = session(box);
+  expect_repr(
+      s, "import os, pty, subprocess; m, t = pty.openpty(); name = os.ttyname(t); os.write(t, b'shown\\n')",
+      "6");
+  expect_repr(s, "p = subprocess.Popen(['cat'], stdin=t, stdout=t); os.read(m, 100)", "b'shown\\r\\n'");
+  cay_session *copy = fork_into(box, s);
+  expect_repr(copy,
+              FAILS "fails(os.read, m, 1), fails(os.write, t, b'x'), fails(os.ttyname, m), os.isatty(t)",
+              "(9, 9, 9, False)");
+  expect_repr(copy, "os.close(m), os.close(t); n, u = pty.openpty(); os.ttyname(u) != name", "True");
+  cay_session_free(copy);
+  expect_repr(
+      s, "os.write(m, b'typed\\n'); out = b''\nwhile out.count(b'typed') < 2: out += os.read(m, 100)\nout",
+      "b'typed\\r\\ntyped\\r\\n'");
+  expect_repr(s, "os.write(m, b'\\x04'); p.wait()", "0");
+  cay_sandbox_free(box);
+}
+
+/* Closing the master hangs the terminal up, which would end whoever it controls. */
+TEST(going_back_closes_a_terminal_and_the_session_lives_on) {
+  static const char open[] =
+      "import os, pty; m, t = pty.openpty(); c = os.open(os.ttyname(t), os.O_RDWR); os.getsid(0)\n"
+      "os.tcgetpgrp(c) == os.getpgrp()";
+  cay_sandbox *box = box_new();
+  cay_session *s = session(box);
+  expect_repr(s, "x = 1", "");
+  cay_image *image = frozen(s);
+  expect_repr(s, open, "True");
+  EXPECT_EQ(cay_session_restore(s, image, NULL), CAY_OK);
+  expect_repr(s, "import os; x, len(os.listdir('/proc/self/fd'))", "(1, 4)");
+  undo(s, open);
+  expect_repr(s, "x, len(os.listdir('/proc/self/fd'))", "(1, 4)");
+  expect_repr(s, open, "True");
+  undo(s, "os.close(m)"); /* ends it by SIGHUP */
+  expect_repr(s, FAILS "x, fails(os.read, m, 1), os.close(m), os.close(t), os.close(c)",
+              "(1, 9, None, None, None)");
+  expect_repr(s, open, "True");
+  cay_session *copy = fork_into(box, s);
+  expect_repr(copy, "[os.close(f) for f in (m, t, c)]", "[None, None, None]");
+  expect_repr(s, "os.write(t, b'x'); os.read(m, 1)", "b'x'");
+  cay_image_free(image);
+  cay_sandbox_free(box);
+}
