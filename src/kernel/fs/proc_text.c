@@ -175,7 +175,9 @@ k_ret proc_inode_name(k_process *p, k_inode *inode, char *text, size_t cap) {
 k_ret proc_file_name(k_process *p, k_file *f, char *text, size_t cap) {
   if (f->inode != NULL) return proc_inode_name(p, f->inode, text, cap);
   k_stat st = { 0 };
-  K_TRY(k_file_stat(f, &st));
+  k_ret r = k_file_stat(f, &st);
+  if (r == -K_EBADF) return snprintf(text, cap, "anon_inode:[dead]"); /* kept.h */
+  if (r < 0) return r;
   return snprintf(text, cap, "%s:[%" PRIu64 "]", object_name(st.mode), st.ino);
 }
 

@@ -129,6 +129,7 @@ TEST(pipes_go_along_and_what_leads_outside_is_dead) {
       "(e.register, r), (select.epoll().register, a.fileno()), (os.write, out, b'x'), "
       "(os.read, p.stdout.fileno(), 1))]",
       "[9, 9, 9, 9, 9, 9, 9, 9, 9]");
+  expect_repr(copy, "os.readlink(f'/proc/self/fd/{a.fileno()}')", "'anon_inode:[dead]'");
   expect_repr(copy, "a.close(), e.close(), p.stdout.close()", "(None, None, None)");
   expect_repr(s, "b.send(b'x'), a.recv(1), os.read(r, 100)", "(1, b'x', b'queued')");
   expect_repr(s, "p.kill(); p.wait()", "-9");
