@@ -156,8 +156,9 @@ CAY_CHECK CAY_API cay_status cay_session_clear_state(cay_session *session, cay_e
 
 /* ---------------------------------------------------------------- image ---- */
 
-/* A session as a value: everything in its memory, and which files it had open. Immutable, counted by its
- * holders. Grants, mounts and limits are not inside, nor are the contents of files.
+/* A session as a value: everything in its memory, which files it had open, what it does about signals, and
+ * its umask. Immutable, counted by its holders. Grants, mounts, limits, timers and the working directory are
+ * not inside, nor are the contents of files.
  *
  * Whoever becomes the image (cay_session_new, cay_session_restore) has its descriptors, under their numbers,
  * and no others but 0, 1 and 2. Files, directories and the likes of /dev/null are opened again by path, in

@@ -3,7 +3,6 @@
 #include "abi/linux/resident.h"
 #include "base/buf.h"
 #include "sandbox/guests.h"
-#include "sandbox/session.h"
 #include "sandbox/status.h"
 
 #include <stdio.h>
@@ -57,7 +56,7 @@ typedef struct build {
   abi_resident *resident;
   buf said; /* what it writes, for the message */
   eng_image *image;
-  buf *files;
+  sb_believed *process;
   cay_status status;
   cay_error err;
   pthread_mutex_t mu;
@@ -100,7 +99,7 @@ static cay_status boot(build *b, cay_error *err) {
   if (status == CAY_OK && !returned)
     return err_set(err, CAY_INVALID, "the interpreter did not start: %.100s %.100s", gone.why, last_line(b));
   if (status != CAY_OK) return err_prefix(err, status, "starting the interpreter: %.100s", last_line(b));
-  S_TRY(sb_files_write(p, b->files, err));
+  S_TRY(sb_believed_take(b->resident, b->process, err));
   return abi_resident_freeze(b->resident, &b->image, err);
 }
 
@@ -124,9 +123,9 @@ static cay_status run_and_wait(build *b, cay_error *err) {
 }
 
 cay_status sb_language_build(cay_sandbox *box, const sb_language *language, const char *code, eng_image **out,
-                             buf *files, cay_error *err) {
+                             sb_believed *process, cay_error *err) {
   build b = { .box = box,
-              .files = files,
+              .process = process,
               .said = BUF_INIT(4096),
               .mu = PTHREAD_MUTEX_INITIALIZER,
               .changed = PTHREAD_COND_INITIALIZER };
@@ -157,8 +156,9 @@ static cay_status build_now(cay_engine *engine, const sb_language *language, eng
                             cay_error *err) {
   cay_sandbox *box = NULL;
   S_TRY(cay_sandbox_new(engine, NULL, &box, err));
-  OWNED(buf_free) buf files = BUF_INIT(K_KEPT_LEN_MAX); /* there are none */
-  cay_status status = sb_language_build(box, language, NULL, out, &files, err);
+  sb_believed process = SB_BELIEVED_INIT;
+  cay_status status = sb_language_build(box, language, NULL, out, &process, err);
+  buf_free(&process.files); /* it has left none open */
   cay_sandbox_free(box);
   return status;
 }

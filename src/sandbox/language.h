@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "engine/image.h"
-#include "sandbox/sandbox.h"
+#include "sandbox/session.h"
 
 typedef struct sb_language {
   const char *name;    /* "python" */
@@ -22,7 +22,7 @@ k_ret sb_language_process(const sb_language *language, k_kernel *k, const char *
 cay_status sb_language_boot(cay_engine *engine, const sb_language *language, eng_image **out,
                             cay_error *err) CHECKED;
 
-/* A new image: an interpreter in `box` that has run `code` (NULL: none), and the files that it left open (see
- * cay_image), appended. Takes as long as it takes to start one. */
+/* A new image: an interpreter in `box` that has run `code` (NULL: none), and what it believes of its process.
+ * Takes as long as it takes to start one. */
 cay_status sb_language_build(cay_sandbox *box, const sb_language *language, const char *code, eng_image **out,
-                             buf *files, cay_error *err) CHECKED;
+                             sb_believed *process, cay_error *err) CHECKED;

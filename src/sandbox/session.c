@@ -402,7 +402,7 @@ static cay_status choose_image(cay_session *s, const sb_language *language, cons
 static cay_status take_files(cay_session *s, const cay_image *image, cay_error *err) {
   sb_files files;
   S_TRY(sb_files_open(s, image, &files, err));
-  sb_files_put(s, &files);
+  sb_files_put(s, image, &files);
   return CAY_OK;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "abi/linux/resident.h"
+#include "engine/image_file.h"
 #include "guest/talk.h"
 #include "kernel/kept.h"
 #include "sandbox/grant.h"
@@ -45,9 +46,17 @@ struct cay_session {
   alarm_entry stop_alarm;
 };
 
+/* What a program believes of its process. */
+typedef struct sb_believed {
+  abi_signals signals;
+  buf files; /* the descriptors (kernel/kept.h); nothing when none are open */
+} sb_believed;
+
+#define SB_BELIEVED_INIT ((sb_believed){ .files = BUF_INIT(K_KEPT_LEN_MAX) })
+
 struct cay_image {
   eng_image *memory;
-  buf files; /* the descriptors (kernel/kept.h); nothing when none are open */
+  sb_believed process;
 };
 
 /* The files of the image are those of the session's process, which is at rest, from now on. Before and after
@@ -57,11 +66,18 @@ typedef struct sb_files {
   k_file **open;
 } sb_files;
 cay_status sb_files_open(cay_session *session, const cay_image *image, sb_files *out, cay_error *err) CHECKED;
-void sb_files_put(cay_session *session, sb_files *files);
-void sb_files_drop(cay_session *session, sb_files *files); /* instead */
+void sb_files_put(cay_session *session, const cay_image *image, sb_files *files); /* and signals */
+void sb_files_drop(cay_session *session, sb_files *files);                        /* instead */
 
-/* The other way: appended. */
-cay_status sb_files_write(k_process *p, buf *out, cay_error *err) CHECKED;
+/* The other way: a process at rest. `out->files` is empty. */
+cay_status sb_believed_take(const abi_resident *r, sb_believed *out, cay_error *err) CHECKED;
+
+/* As bytes, and back: any bytes, or CAY_CORRUPT, CAY_UNSUPPORTED. `files` is the caller's, also on failure.
+ */
+cay_status sb_believed_write(const sb_believed *process, eng_image_sink *sink, void *ctx,
+                             cay_error *err) CHECKED;
+cay_status sb_believed_read(sb_believed *process, eng_image_source *source, void *ctx,
+                            cay_error *err) CHECKED;
 
 /* One request to the interpreter, on a thread of the engine. */
 typedef struct sb_request {

@@ -281,6 +281,26 @@ static k_ret restore_process(abi_resident *r) {
   return restore_files(p, &b->open);
 }
 
+void abi_resident_signals(const abi_resident *r, abi_signals *out) {
+  const k_process *p = r->m->p;
+  *out = (abi_signals){ 0 };
+  k_lock(r->m->kernel);
+  memcpy(&out->actions[1], &p->signals.actions[1], K_NSIG * sizeof out->actions[1]);
+  out->mask = p->signals.mask;
+  out->umask = p->view.umask;
+  k_unlock(r->m->kernel);
+}
+
+void abi_resident_set_signals(abi_resident *r, const abi_signals *signals) {
+  k_process *p = r->m->p;
+  k_lock(r->m->kernel);
+  for (int sig = 1; sig <= K_NSIG; sig++)
+    (void)!k_sigaction_set(p, sig, &signals->actions[sig], NULL); /* refused for SIGKILL and SIGSTOP */
+  k_signal_return(p, signals->mask);
+  p->view.umask = signals->umask & 0777;
+  k_unlock(r->m->kernel);
+}
+
 void abi_resident_revive(abi_resident *r) {
   abi_machine *m = r->m;
   k_lock(m->kernel);

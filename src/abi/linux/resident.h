@@ -72,6 +72,17 @@ cay_status abi_resident_undo(abi_resident *r, cay_error *err) CHECKED;
  * master of its terminal sends it SIGHUP. At rest; without kernel.mu. */
 void abi_resident_revive(abi_resident *r);
 
+/* What the program has decided about signals, and its umask: the rest of what an image must have, since its
+ * memory believes in it. Any values can be given: what no process may decide is left out. At rest; without
+ * kernel.mu. */
+typedef struct abi_signals {
+  k_sigaction actions[K_NSIG + 1]; /* by number; the first means nothing */
+  k_sigset mask;
+  uint32_t umask, zero;
+} abi_signals;
+void abi_resident_signals(const abi_resident *r, abi_signals *out);
+void abi_resident_set_signals(abi_resident *r, const abi_signals *signals);
+
 /* For the embedder's own image of it; at rest. */
 cay_status abi_resident_freeze(abi_resident *r, eng_image **out, cay_error *err) CHECKED;
 

@@ -245,7 +245,7 @@ TEST(an_image_in_a_file_has_its_descriptors_and_they_are_checked) {
   expect_repr(copy, "f.read(), os.read(r, 10)", "(b'two three', b'queued')");
   cay_image_free(loaded);
   loaded = NULL;
-  for (long at = 0; at < 160; at += 7) {
+  for (long at = 0; at < 1200; at += at < 64 ? 3 : 61) {
     damage(path, at);
     cay_status status = cay_image_load(box_engine(), NULL, path, &loaded, &err);
     EXPECT(status == CAY_CORRUPT || (status == CAY_UNSUPPORTED && at >= 8 && at < 12));
@@ -300,6 +300,39 @@ TEST(a_session_is_frozen_and_restored_with_its_files_or_stays_as_it_is) {
     if (status == CAY_OK && failed) expect_repr(s, "f.read(); f.close(); x = 1", "");
   }
   expect_repr(s, "f.read()", "b'two three'");
+  cay_image_free(image);
+  cay_sandbox_free(box);
+}
+
+/* ---- signals ---- */
+
+TEST(what_a_session_does_about_signals_goes_along) {
+  cay_sandbox *box = box_new();
+  cay_session *s = session(box);
+  expect_repr(
+      s,
+      "import os, signal; got = []; signal.signal(signal.SIGUSR1, lambda number, frame: got.append(number))\n"
+      "def hit(number=signal.SIGUSR1):\n  os.kill(os.getpid(), number); return got",
+      "");
+  expect_repr(
+      s,
+      "signal.signal(signal.SIGUSR2, signal.SIG_IGN); signal.pthread_sigmask(signal.SIG_BLOCK, [10, 15]); os.umask(0o27)",
+      "18");
+  cay_image *image = frozen(s);
+  cay_session *copy = session_of(box, image);
+  expect_repr(copy, "hit(signal.SIGUSR2), hit()", "([], [])");
+  expect_repr(copy, "sorted(map(int, signal.pthread_sigmask(signal.SIG_UNBLOCK, [10]))), got, os.umask(0o27)",
+              "([10, 15], [10], 23)");
+  expect_repr(
+      s,
+      "signal.signal(signal.SIGUSR1, signal.SIG_DFL); signal.pthread_sigmask(signal.SIG_SETMASK, []); os.umask(0)",
+      "23");
+  EXPECT_EQ(cay_session_restore(s, image, NULL), CAY_OK);
+  expect_repr(
+      s,
+      "hit(); len(signal.sigpending()), signal.pthread_sigmask(signal.SIG_SETMASK, []) and got, os.umask(0)",
+      "(1, [10], 23)");
+  expect_repr(session(box), "import os; os.umask(0)", "18"); /* nobody else's */
   cay_image_free(image);
   cay_sandbox_free(box);
 }
