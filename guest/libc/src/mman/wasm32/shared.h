@@ -5,7 +5,7 @@
  * hash of each page to tell which of them were written. Pages that were go into the file at msync, munmap,
  * exec, fork and exit, and before this process itself reads or writes that file; after it has written, the
  * mapping follows. Between processes changes are seen at those moments only, and a process that is killed
- * loses what it had not written.
+ * loses what it had not written. A mapping through a descriptor that can only read stays as the file was.
  */
 #ifndef CAY_SHARED_H
 #define CAY_SHARED_H

@@ -57,23 +57,15 @@ static long read_file(char *at, unsigned long len, int fd, uint64_t off) {
   return 0;
 }
 
-/* What is there to be shared between processes; that cannot be, and it is better said. */
-static int is_shared_memory(int fd) {
-  static const char where[] = "/dev/shm/";
-  char name[] = "/proc/self/fd/\0\0\0\0\0\0\0\0\0\0", path[sizeof where] = "", *end = name + 14;
-  for (int n = fd; n; n /= 10) end++;
-  for (int n = fd; n || end == name + 14; n /= 10) *--end = (char)('0' + n % 10);
-  __cay_host_syscall(SYS_readlinkat, AT_FDCWD, (long)name, (long)path, sizeof path, 0, 0);
-  return memcmp(path, where, sizeof where - 1) == 0;
-}
-
+/* 0, or 1 when the mapping has to be kept in step with its file: with a descriptor that can write. One that
+ * only reads is not worth a descriptor of its own (libc maps the time zone so), and stays as the file was. */
 static long file_mappable(int prot, int flags, int fd) {
   long mode = __cay_host_syscall(SYS_fcntl64, fd, F_GETFL, 0, 0, 0, 0);
   if (mode < 0) return mode;
   if ((mode & O_ACCMODE) == O_WRONLY) return -EACCES;
-  if ((flags & MAP_TYPE) == MAP_PRIVATE || !(prot & PROT_WRITE)) return 0;
-  if ((mode & O_ACCMODE) != O_RDWR) return -EACCES;
-  return is_shared_memory(fd) ? -ENODEV : 0;
+  if ((flags & MAP_TYPE) == MAP_PRIVATE) return 0;
+  if ((mode & O_ACCMODE) != O_RDWR) return prot & PROT_WRITE ? -EACCES : 0;
+  return 1;
 }
 
 /* Where a mapping goes: a page number, or -errno. A fixed place is emptied first. */
@@ -94,29 +86,32 @@ static long place(unsigned long a, unsigned long len, long flags) {
   return (long)page;
 }
 
+/* Fills pages that are there, and keeps them in step if they have to be. */
+static long map_file(unsigned page, unsigned count, int fd, uint64_t off, int shared, int writable) {
+  long r = read_file(address(page), count * PAGE, fd, off);
+  if (r == 0 && shared) r = __cay_shared_add(page, count, fd, off, writable);
+  if (r < 0) __cay_pages_release(page, count);
+  return r;
+}
+
 long __cay_mmap(unsigned long a, unsigned long len, long prot, long flags, long fd,
                 unsigned long page_offset) {
-  long type = flags & MAP_TYPE;
+  long type = flags & MAP_TYPE, shared = 0;
   if (!len || (type != MAP_PRIVATE && type != MAP_SHARED && type != MAP_SHARED_VALIDATE)) return -EINVAL;
   if (len > (unsigned long)PAGES_END * PAGE) return -ENOMEM;
   brk_reserve();
   if (!(flags & MAP_ANONYMOUS)) {
-    long r = file_mappable(prot, flags, (int)fd);
-    if (r < 0) return r;
+    shared = file_mappable(prot, flags, (int)fd);
+    if (shared < 0) return shared;
   }
   long page = place(a, len, flags);
   if (page < 0) return page;
   unsigned count = count_of(len);
   if (__cay_pages_claim((unsigned)page, count, 1) < 0) return -ENOMEM;
   if (!(flags & MAP_ANONYMOUS)) {
-    uint64_t off = (uint64_t)page_offset * PAGE;
-    long r = read_file(address((unsigned)page), count * PAGE, (int)fd, off);
-    if (r == 0 && type != MAP_PRIVATE)
-      r = __cay_shared_add((unsigned)page, count, (int)fd, off, prot & PROT_WRITE);
-    if (r < 0) {
-      __cay_pages_release((unsigned)page, count);
-      return r;
-    }
+    long r =
+        map_file((unsigned)page, count, (int)fd, (uint64_t)page_offset * PAGE, shared, prot & PROT_WRITE);
+    if (r < 0) return r;
   }
   return (long)address((unsigned)page);
 }
@@ -134,7 +129,7 @@ static long move(unsigned long a, unsigned long old, unsigned long len, long fla
   long page = place(to, len, (long)fixed);
   if (page < 0) return page;
   if (__cay_pages_claim((unsigned)page, count_of(len), 1) < 0) return -ENOMEM;
-  memcpy(address((unsigned)page), (void *)a, old < len ? old : len);
+  memcpy(address((unsigned)page), (void *)a, PAGE * (old < len ? count_of(old) : count_of(len)));
   if (__cay_shared_any && __cay_shared_move((unsigned)(a / PAGE), (unsigned)page, count_of(len)) < 0) {
     __cay_pages_release((unsigned)page, count_of(len));
     return -ENOMEM;
