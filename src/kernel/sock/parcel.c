@@ -9,6 +9,7 @@
 
 struct k_parcel {
   list in_kernel; /* kernel.parcels, or kernel.dead_parcels */
+  list in_queue;  /* k_socket.parcels */
   k_kernel *kernel;
   k_socket *queue;  /* where it waits; NULL: in the hands of who sends or receives it */
   k_parcel **place; /* there */
@@ -55,6 +56,7 @@ static k_ret parcel_new(k_kernel *k, size_t count, k_parcel **out) {
     return -K_ENOMEM;
   }
   x->kernel = k;
+  list_init(&x->in_queue);
   list_push(&k->parcels, &x->in_kernel);
   *out = x;
   return 0;
@@ -123,12 +125,16 @@ void sock_parcel_enter(k_parcel *x, k_socket *queue, k_parcel **place) {
   x->queue = queue;
   x->place = place;
   *place = x;
+  list_push(&queue->parcels, &x->in_queue);
 }
 
 k_parcel *sock_parcel_leave(k_parcel **place) {
   k_parcel *x = *place;
   *place = NULL;
-  if (x != NULL) x->queue = NULL, x->place = NULL;
+  if (x == NULL) return NULL;
+  x->queue = NULL;
+  x->place = NULL;
+  list_remove(&x->in_queue);
   return x;
 }
 
@@ -145,34 +151,57 @@ k_ret k_parcel_open(k_process *p, const k_parcel *x, size_t at, bool cloexec) {
 
 /* ---- what only parcels hold ---- */
 
-/* Can anybody receive from this socket? One that nobody has accepted yet can be when its listener can. */
-static bool is_reached(const k_socket *s) {
-  if (s->file == NULL) return s->listener == NULL || is_reached(s->listener);
-  return s->reached || s->file->refs > s->in_flight;
+/* Has anybody this socket as a descriptor? One that nobody has accepted yet can be had with its listener. */
+static bool is_held(const k_socket *s) {
+  if (s->file == NULL) return s->listener == NULL || is_held(s->listener);
+  return s->file->refs > s->in_flight;
 }
 
-static void reach_sockets(k_parcel *x, bool reached) {
-  x->reached = reached;
+static void forget_reached(k_parcel *x) {
+  x->reached = false;
   for (uint32_t i = 0; i < x->count; i++) {
     k_socket *s = local_socket(x->files[i]);
-    if (s != NULL) s->reached = reached;
+    if (s != NULL) s->reached = false;
   }
 }
 
+static void reach(k_parcel *x, list *reached) {
+  if (x->reached) return;
+  x->reached = true;
+  list_remove(&x->in_kernel);
+  list_push(reached, &x->in_kernel);
+}
+
+/* Whoever has this socket can receive what waits in it, and in the connections that it can accept. */
+static void reach_from(k_socket *s, list *reached) {
+  if (s->reached) return;
+  s->reached = true;
+  LIST_EACH (x, &s->parcels, k_parcel, in_queue) reach(x, reached);
+  LIST_EACH (made, &s->accepts, k_socket, in_listener) {
+    LIST_EACH (x, &made->parcels, k_parcel, in_queue) reach(x, reached);
+  }
+}
+
+/* From those that somebody holds to those that they lead to: each parcel and each file is looked at a few
+ * times, however they hang together. */
 void sock_collect(k_kernel *k) {
-  bool again = k->sockets_in_flight > 0;
-  if (!again) return;
-  LIST_EACH (x, &k->parcels, k_parcel, in_kernel) reach_sockets(x, false);
-  while (again) {
-    again = false;
-    LIST_EACH (x, &k->parcels, k_parcel, in_kernel) {
-      if (x->reached || (x->queue != NULL && !is_reached(x->queue))) continue;
-      reach_sockets(x, true);
-      again = true;
+  list reached;
+  if (k->sockets_in_flight == 0) return;
+  list_init(&reached);
+  LIST_EACH (x, &k->parcels, k_parcel, in_kernel) forget_reached(x);
+  LIST_EACH_SAFE (x, &k->parcels, k_parcel, in_kernel) {
+    if (x->queue == NULL || is_held(x->queue)) reach(x, &reached);
+  }
+  LIST_EACH (x, &reached, k_parcel, in_kernel) { /* which grows meanwhile */
+    for (uint32_t i = 0; i < x->count; i++) {
+      k_socket *s = local_socket(x->files[i]);
+      if (s != NULL) reach_from(s, &reached);
     }
   }
-  LIST_EACH_SAFE (x, &k->parcels, k_parcel, in_kernel) {
-    if (!x->reached) sock_parcel_drop(sock_parcel_leave(x->place));
+  LIST_EACH_SAFE (x, &k->parcels, k_parcel, in_kernel) sock_parcel_drop(sock_parcel_leave(x->place));
+  LIST_EACH_SAFE (x, &reached, k_parcel, in_kernel) {
+    list_remove(&x->in_kernel);
+    list_push(&k->parcels, &x->in_kernel);
   }
 }
 

@@ -16,6 +16,7 @@ k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) 
   k_ring_init(&s->ring, 0);
   list_init(&s->spans);
   list_init(&s->messages);
+  list_init(&s->parcels);
   list_init(&s->named);
   list_init(&s->accepts);
   list_init(&s->waiting);

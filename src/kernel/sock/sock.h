@@ -85,6 +85,7 @@ struct k_socket {
   sock_follower follow; /* the peer of a datagram socket of AF_UNIX */
 
   uint32_t in_flight; /* references to `file` that are in parcels */
+  list parcels;       /* those that wait in its queue */
   bool reached;       /* for sock_collect */
 
   sock_options options;

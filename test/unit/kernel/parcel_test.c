@@ -180,6 +180,31 @@ static int never_accepted(k_process *p, void *arg) {
 
 TEST(a_listener_in_its_own_queue_is_let_go) { EXPECT_EQ(native_run(never_accepted, NULL), 0); }
 
+/* A listener is on its way, and in a connection that it has not accepted waits something. */
+static int accepted_elsewhere(k_process *p, void *arg) {
+  (void)arg;
+  int32_t s[2], other[2], got = -1, l = (int32_t)SYS(listening(p)), c = (int32_t)SYS(connected(p));
+  int ends[2];
+  k_file *made = NULL;
+  NEED_EQ(native_pipe(p, ends, 0), 0);
+  NEED_EQ(SYS(pair_fds(p, K_SOCK_STREAM, s)), 0);
+  NEED_EQ(SYS(pair_fds(p, K_SOCK_STREAM, other)), 0);
+  NEED_EQ(SYS(give(p, c, &ends[1], 1)), 1);
+  NEED_EQ(SYS(give(p, s[0], &l, 1)), 1);
+  NEED_EQ(native_close(p, ends[1]), 0);
+  NEED_EQ(native_close(p, l), 0);
+  NEED_EQ(native_close(p, other[0]), 0);
+  NEED_EQ(SYS(in_flight(p)), 2);
+  NEED_EQ(SYS(take(p, s[1], 0, &got)), 1);
+  NEED_EQ(SYS(k_socket_accept(p, p->fds.slots[got].file, 0, &made)), 0);
+  int32_t fd = (int32_t)SYS(k_fd_add(&p->fds, made, 0, false));
+  NEED_EQ(SYS(take(p, fd, 0, &got)), 1);
+  NEED_EQ(native_write(p, got, "x", 1), 1);
+  return 0;
+}
+
+TEST(what_waits_for_a_listener_on_its_way_stays) { EXPECT_EQ(native_run(accepted_elsewhere, NULL), 0); }
+
 /* Each holds the next: closing the first closes all, without one call inside another for each. */
 static int a_long_chain(k_process *p, void *arg) {
   (void)arg;
