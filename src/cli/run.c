@@ -221,7 +221,9 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, termin
   cay_process *process = NULL;
   cay_result *result = NULL;
   cay_error err = { 0 };
+  stop_expect(stopper); /* what it prints may be answered with a signal before it is known here */
   cay_status s = spawn(box, r, tty, out, &process, &err);
+  if (s != CAY_OK) stop_aim(stopper, NULL, NULL);
   if (s != CAY_OK) return err.status == CAY_OK ? EXIT_CAY : failed_to_start(box, r, &err);
 
   stop_aim(stopper, box, process);

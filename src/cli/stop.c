@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 1000, AGAIN_MS = 1000 };
+enum { GRACE_MS = 1000, AGAIN_MS = 1000, START_MS = 100 };
 
 struct stop {
-  int signals, end; /* a signalfd; an eventfd that ends the thread */
+  int signals, end, wake; /* a signalfd; eventfds: one ends the thread, one lets it look at the times again */
   pthread_t thread;
   pthread_mutex_t mu; /* for all below */
   cay_sandbox *box;
@@ -23,6 +23,9 @@ struct stop {
   int64_t last_ms;  /* when it came */
   int64_t force_ms; /* when everything is ended; < 0: not planned */
   bool forced;
+  bool starting;    /* a process may run already that nothing is aimed at yet */
+  int early;        /* a signal that came in that time */
+  int64_t early_ms; /* when it ends cay, if no process is there by then */
 };
 
 static int64_t now_ms(void) {
@@ -78,8 +81,13 @@ static void on_signal(stop *s) {
   if (read(s->signals, &info, sizeof info) != sizeof info) return;
   int signal_number = (int)info.ssi_signo;
   (void)pthread_mutex_lock(&s->mu);
-  bool aimed = s->process != NULL || (s->call != NULL && s->last == 0);
+  bool early = s->starting && s->early == 0;
+  bool aimed = early || s->process != NULL || (s->call != NULL && s->last == 0);
   if (s->process != NULL) take(s, signal_number);
+  if (early) {
+    s->early = signal_number;
+    s->early_ms = now_ms() + START_MS;
+  }
   if (s->call != NULL) {
     cay_tool_cancel_raise(s->call);
     s->last = signal_number;
@@ -91,6 +99,13 @@ static void on_signal(stop *s) {
 /* Ends what is overdue. How long poll may sleep. */
 static int until_force(stop *s) {
   (void)pthread_mutex_lock(&s->mu);
+  if (s->early != 0) {
+    int64_t left = s->early_ms - now_ms();
+    int early = s->early;
+    (void)pthread_mutex_unlock(&s->mu);
+    if (left <= 0) stop_die(early);
+    return (int)left;
+  }
   int64_t left = s->force_ms < 0 ? -1 : s->force_ms - now_ms();
   if (s->force_ms >= 0 && left <= 0) {
     if (s->process != NULL) force(s);
@@ -103,33 +118,48 @@ static int until_force(stop *s) {
 static void *watch(void *ctx) {
   stop *s = ctx;
   for (;;) {
-    struct pollfd fds[] = { { .fd = s->signals, .events = POLLIN }, { .fd = s->end, .events = POLLIN } };
-    if (poll(fds, 2, until_force(s)) < 0 && errno != EINTR) return NULL;
+    struct pollfd fds[] = { { .fd = s->signals, .events = POLLIN },
+                            { .fd = s->end, .events = POLLIN },
+                            { .fd = s->wake, .events = POLLIN } };
+    eventfd_t count;
+    if (poll(fds, 3, until_force(s)) < 0 && errno != EINTR) return NULL;
     if (fds[1].revents != 0) return NULL;
+    if (fds[2].revents != 0) (void)eventfd_read(s->wake, &count);
     if (fds[0].revents != 0) on_signal(s);
   }
 }
 
-static void close_both(stop *s) {
+static void close_all(stop *s) {
   if (s->signals >= 0) (void)close(s->signals);
   if (s->end >= 0) (void)close(s->end);
+  if (s->wake >= 0) (void)close(s->wake);
 }
 
 stop *stop_new(void) {
   stop *s = calloc(1, sizeof *s);
   if (s == NULL) return NULL;
   sigset_t set = wanted();
-  *s = (stop){ .signals = signalfd(-1, &set, SFD_CLOEXEC), .end = eventfd(0, EFD_CLOEXEC), .force_ms = -1 };
+  *s = (stop){ .signals = signalfd(-1, &set, SFD_CLOEXEC),
+               .end = eventfd(0, EFD_CLOEXEC),
+               .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+               .force_ms = -1 };
   (void)pthread_mutex_init(&s->mu, NULL);
   (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 
-  int error = s->signals < 0 || s->end < 0 ? errno : pthread_create(&s->thread, NULL, watch, s);
+  int error =
+      s->signals < 0 || s->end < 0 || s->wake < 0 ? errno : pthread_create(&s->thread, NULL, watch, s);
   if (error == 0) return s;
-  close_both(s);
+  close_all(s);
   free(s);
   (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
   errno = error;
   return NULL;
+}
+
+void stop_expect(stop *s) {
+  (void)pthread_mutex_lock(&s->mu);
+  s->starting = true;
+  (void)pthread_mutex_unlock(&s->mu);
 }
 
 void stop_aim(stop *s, cay_sandbox *box, cay_process *process) {
@@ -137,7 +167,13 @@ void stop_aim(stop *s, cay_sandbox *box, cay_process *process) {
   s->box = box;
   s->process = process;
   s->force_ms = -1;
+  int early = s->early;
+  s->starting = false;
+  s->early = 0;
+  if (early != 0 && process != NULL) take(s, early);
   (void)pthread_mutex_unlock(&s->mu);
+  if (early != 0 && process == NULL) stop_die(early);
+  if (early != 0) (void)eventfd_write(s->wake, 1); /* its thread may have a second to count */
 }
 
 void stop_aim_tool(stop *s, cay_tool_cancel *call) {
@@ -165,6 +201,6 @@ void stop_free(stop *s) {
   (void)eventfd_write(s->end, 1);
   (void)pthread_join(s->thread, NULL);
   (void)pthread_mutex_destroy(&s->mu);
-  close_both(s);
+  close_all(s);
   free(s);
 }
