@@ -58,6 +58,7 @@ int boot_interpreter(void) {
 }
 
 static int load_helpers(void) {
+  if (!helper("fallbacks") || !helper("late")) return -1; /* before anything imports asyncio */
   for (const struct embedded *e = embedded_modules; e->name; e++)
     if (!helper(e->name)) return -1;
   return 0;
@@ -98,6 +99,7 @@ int EXPORT(cay_boot)(void) {
     return -1;
   }
   streams_flush();
+  start_clear_unmapped();
   start_clear_stack();
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 __attribute__((import_module("linux"), import_name("init"))) long host_init(void *block);
 
@@ -36,4 +37,14 @@ __attribute__((noinline)) void start_clear_stack(void) {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)15, low = (uintptr_t)&__stack_low;
   if (low < 16) low = 16;
   if (here > low + 1024) clear(low, here - 1024);
+}
+
+extern char __heap_base; /* from the linker: where mappings begin */
+
+/* What is not mapped any more keeps what it held until it is mapped again. */
+void start_clear_unmapped(void) {
+  enum { PAGE = 4096, WASM_PAGE = 65536 };
+  uintptr_t end = (uintptr_t)__builtin_wasm_memory_size(0) * WASM_PAGE;
+  for (uintptr_t page = ((uintptr_t)&__heap_base + PAGE - 1) / PAGE * PAGE; page < end; page += PAGE)
+    if (madvise((void *)page, PAGE, MADV_NORMAL) < 0) clear(page, page + PAGE);
 }

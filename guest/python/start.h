@@ -7,5 +7,6 @@
  * its image. */
 char **start_process(void);
 
-/* Clears the part of the stack that nobody uses. */
+/* Clear the part of the stack that nobody uses, and what was mapped and is no more. */
 void start_clear_stack(void);
+void start_clear_unmapped(void);

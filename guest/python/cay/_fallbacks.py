@@ -173,53 +173,6 @@ def _fix_locks(module: types.ModuleType) -> None:
     getattr(module, "SemLock").__init__ = refuse
 
 
-def _fix_hashes(module: types.ModuleType) -> None:
-    """What only OpenSSL has, where it is affordable without."""
-    if hasattr(module, "pbkdf2_hmac"):
-        return
-
-    def pbkdf2_hmac(
-        hash_name: str, password: bytes, salt: bytes, iterations: int, dklen: int | None = None
-    ) -> bytes:
-        """Password based key derivation function 2 (PKCS #5 v2.0) with HMAC as pseudorandom function."""
-        if not isinstance(hash_name, str):
-            raise TypeError("hash_name must be a string")
-        if iterations < 1:
-            raise ValueError("iteration value must be greater than 0.")
-        new: Any = getattr(module, "new")
-        inner, outer = new(hash_name), new(hash_name)
-        if dklen is None:
-            dklen = inner.digest_size
-        if dklen < 1:
-            raise ValueError("key length must be greater than 0.")
-        key = bytes(memoryview(password))
-        if len(key) > inner.block_size:
-            key = new(hash_name, key).digest()
-        key = key.ljust(inner.block_size, b"\0")
-        inner.update(bytes(byte ^ 0x36 for byte in key))
-        outer.update(bytes(byte ^ 0x5C for byte in key))
-
-        def one(message: bytes) -> bytes:
-            first, second = inner.copy(), outer.copy()
-            first.update(message)
-            second.update(first.digest())
-            return bytes(second.digest())
-
-        made, block = b"", 1
-        while len(made) < dklen:
-            word = one(bytes(memoryview(salt)) + block.to_bytes(4))
-            sum_of = int.from_bytes(word)
-            for _ in range(iterations - 1):
-                word = one(word)
-                sum_of ^= int.from_bytes(word)
-            made += sum_of.to_bytes(inner.digest_size)
-            block += 1
-        return made[:dklen]
-
-    setattr(module, "pbkdf2_hmac", pbkdf2_hmac)
-    setattr(module, "__all__", (*getattr(module, "__all__"), "pbkdf2_hmac"))
-
-
 _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
     "os": _fix_os,
     "_thread": _fix_thread,
@@ -230,7 +183,6 @@ _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
     "socketserver": _fix_servers,
     "multiprocessing.context": _fix_processes,
     "multiprocessing.synchronize": _fix_locks,
-    "hashlib": _fix_hashes,
 }
 
 
@@ -269,6 +221,17 @@ class _Finder:
         return None
 
 
+def after_import(name: str, change: Callable[[types.ModuleType], None]) -> None:
+    """Changes a module that is not there yet."""
+    _WAITING[name] = change
+    _watch()
+
+
+def _watch() -> None:
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
 def install() -> None:
     """Changes what is there, and what will come."""
     for name, change in list(_WAITING.items()):
@@ -277,7 +240,7 @@ def install() -> None:
             del _WAITING[name]
             change(module)
     if _WAITING:
-        sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]
+        _watch()
 
 
 install()

@@ -15,7 +15,6 @@ import datetime
 import enum
 import functools
 import glob
-import hashlib
 import heapq
 import inspect
 import io

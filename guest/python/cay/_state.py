@@ -5,12 +5,12 @@ dictionary of variables. The digest tells damage, not malice: whoever can write 
 """
 
 import copyreg
-import hashlib
 import json
 import pickle
 import struct
 import sys
 import types
+from _sha2 import sha256  # type: ignore[import-not-found]
 from collections.abc import Iterator
 from typing import Any
 
@@ -106,7 +106,7 @@ def snapshot(names: Names) -> bytes:
         raise
     except Exception as error:
         raise _explain(variables, error) from None
-    return HEAD.pack(MAGIC, VERSION, PYTHON, len(data), hashlib.sha256(data).digest()) + data
+    return HEAD.pack(MAGIC, VERSION, PYTHON, len(data), sha256(data).digest()) + data
 
 
 def _payload(state: bytes) -> memoryview:
@@ -123,7 +123,7 @@ def _payload(state: bytes) -> memoryview:
     data = memoryview(state)[HEAD.size :]
     if len(data) != length:
         raise StateError(f"the state is truncated or damaged: {len(data)} bytes of {length}")
-    if hashlib.sha256(data).digest() != digest:
+    if sha256(data).digest() != digest:
         raise StateError("the state is damaged: its digest differs")
     return data
 

@@ -45,6 +45,8 @@ char **start_process(void) {
 }
 void start_clear_stack(void) {}
 
+void start_clear_unmapped(void) {}
+
 static _Noreturn void die(const char *what) {
   perror(what);
   _exit(99);
