@@ -43,7 +43,15 @@ static int reseed_names(void) {
   return module ? PyObject_SetAttr(module, known.name_sequence, Py_None) : PyErr_Occurred() ? -1 : 0;
 }
 
+/* OpenSSL draws from generators of its own, and seeds them anew when this number has changed since they last
+ * were used: elsewhere it is the process, which changes by fork. */
+static int generation;
+
+int __wrap_openssl_get_fork_id(void);
+int __wrap_openssl_get_fork_id(void) { return generation; }
+
 int greet_reseed(const char *seed, size_t len) {
+  generation++;
   PyObject *number = number_of(seed, len);
   PyObject *done = number ? PyObject_CallFunctionObjArgs(known.seed, known.generator, number, NULL) : NULL;
   Py_XDECREF(number);

@@ -549,6 +549,32 @@ TEST(copies_of_an_image_are_different_by_chance) {
   cay_sandbox_free(b);
 }
 
+/* OpenSSL has generators of its own, which are seeded when they are first used: here before an image is made,
+ * of an interpreter and of a session. */
+TEST(copies_of_an_image_that_has_drawn_from_openssl_are_different_too) {
+  const char *draw = "import ssl\nssl.RAND_bytes(8)";
+  cay_image *image = NULL;
+  EXPECT_EQ(cay_image_build(box_engine(), &CAY_INIT(cay_image_options, .code = draw), &image, NULL), CAY_OK);
+  cay_sandbox *a = box_new(), *b = box_new();
+  cay_session *s = NULL, *t = NULL;
+  EXPECT_EQ(cay_session_new(a, &CAY_INIT(cay_session_options, .image = image), &s, NULL), CAY_OK);
+  EXPECT_EQ(cay_session_new(b, &CAY_INIT(cay_session_options, .image = image), &t, NULL), CAY_OK);
+  cay_image_free(image);
+  for (int round = 0; round < 2; round++) {
+    cay_value *v = eval_ms(s, draw, 0), *w = eval_ms(t, draw, 0);
+    EXPECT(strcmp((const char *)v->repr.data, (const char *)w->repr.data) != 0);
+    cay_value_free(v);
+    cay_value_free(w);
+    image = NULL;
+    EXPECT_EQ(cay_session_freeze(s, &image, NULL), CAY_OK);
+    EXPECT_EQ(cay_session_restore(s, image, NULL), CAY_OK);
+    EXPECT_EQ(cay_session_restore(t, image, NULL), CAY_OK);
+    cay_image_free(image);
+  }
+  cay_sandbox_free(a);
+  cay_sandbox_free(b);
+}
+
 TEST(an_image_is_built_with_what_it_has_imported) {
   cay_image *image = NULL;
   cay_error err;
