@@ -16,7 +16,6 @@ static cay_status make_env(sb_command *c, cay_sandbox *box, const cay_run_option
   pthread_mutex_unlock(&box->env_mu);
   if (status != CAY_OK) return status;
   if (options->tty) S_TRY(sb_env_put(&c->env, "TERM=xterm", err));
-  if (options->tty) S_TRY(sb_env_put(&c->env, "PYTHON_BASIC_REPL=1", err)); /* the other one needs curses */
   return sb_env_put_all(&c->env, options->env, err);
 }
 

@@ -161,24 +161,80 @@ def test_an_editor_works(t):
     assert (t.dir / "file").read_text() == "hello\n"
 
 
+READY = r">>> \x1b\[0m\x1b\[4D(\x1b\[\?\d+[hl])*\x1b\[4C$"
+
+
 def test_python_alone_is_to_be_talked_to(t):
     w = Window(t, "python")
-    w.until(">>> $")
-    w.line("6 * 7", "\n42\r\n")
+    w.until(READY)
+    w.line("6 * 7", "42\r\n")
+    w.until(READY)
+    w.line("\x1bOA", "42\r\n")
+    w.until(READY)
     w.type("import time; print('slee' + 'ping'); time.sleep(1000)\n")
     w.until("sleeping")
     time.sleep(0.3)
     w.type("\x03")
     w.until("KeyboardInterrupt")
-    w.until(">>> $")
+    w.until(READY)
     w.type("while True: pass\n\n")
     time.sleep(0.5)
     w.type("\x03")
-    w.until("KeyboardInterrupt.*>>> $")
-    w.line("'go on'", "'\r\n>>> ")
+    w.until("KeyboardInterrupt.*" + READY)
+    w.type("input('name? ')\n")
+    w.until(r"name\? .*")
+    w.line("it", "'it'\r\n")
+    w.until(READY)
     w.type("\x04")
     code = w.end()
     assert code == 0, (code, w.shown)
+
+
+def test_python_on_a_terminal_that_nobody_knows(t):
+    for words, env in (((), {"TERM": "strange"}), (("--env", "PYTHON_BASIC_REPL=1"), {})):
+        w = Window(t, "python", *words, env=env)
+        w.until(">>> $")
+        w.type("while True: pass\n\n")
+        time.sleep(0.5)
+        w.type("\x03")
+        w.until("KeyboardInterrupt.*>>> $")
+        w.line("'go' + ' on'", "'go on'\r\n")
+        w.until(">>> $")
+        time.sleep(0.3)
+        w.type("\x04")
+        code = w.end()
+        assert code == 0, (code, w.shown)
+
+
+def test_python_edits_lines(t):
+    w = Window(t, "run", "--tty", "--", "python3", "-c", "import readline; readline.add_history('older')\n"
+               "print(readline.backend, [input('? ') for _ in range(2)])")
+    w.until(r"\? $")
+    w.type("bc\x01a\x05d\n")
+    w.until(r"bcd\r\n\? ")
+    w.type("\x1b[A\x1b[A!\n")
+    w.until(r"editline \['abcd', 'older!'\]\r\n")
+    assert w.end() == 0
+
+
+def test_python_has_curses(t):
+    t.path("screen.py", """import curses, curses.panel
+def main(screen):
+    window = curses.newwin(3, 20, 2, 4)
+    panel = curses.panel.new_panel(window)
+    window.border()
+    window.addstr(1, 1, 'gr\\u00fc\\u00dfe', curses.A_BOLD)
+    curses.panel.update_panels()
+    curses.doupdate()
+    return screen.getmaxyx(), curses.COLORS, screen.getkey(), screen.getkey()
+print(curses.wrapper(main))
+""")
+    for term, colours, up in (("xterm", 8, "OA"), ("xterm-256color", 256, "OA"), ("tmux", 8, "OA"), ("linux", 8, "[A"), ("vt100", 0, "OA")):
+        w = Window(t, "run", "--tty", "--in", "screen.py", "--", "python3", "screen.py", size=(30, 100), env={"TERM": term})
+        w.until("gr\u00fc\u00dfe")
+        w.type("q\x1b" + up)
+        w.until(re.escape(f"((30, 100), {colours}, 'q', 'KEY_UP')") + "\r\n")
+        assert w.end() == 0
 
 
 def test_it_is_put_back_whatever_ends_the_run(t):
