@@ -116,7 +116,6 @@ def test_hashes():
     known = {"md5", "sha1", "sha256", "sha512", "sha3_256", "shake_128", "blake2b", "blake2s"}
     assert known <= hashlib.algorithms_available and hashlib.sha256(b"").hexdigest().startswith("e3b0c44298fc1c14")
     assert hmac.new(b"key", b"text", "sha256").hexdigest().startswith("6afa9046a9579cad")
-    assert not hasattr(hashlib, "scrypt")
 
 
 def test_pbkdf2():  # RFC 6070
@@ -127,7 +126,7 @@ def test_pbkdf2():  # RFC 6070
     assert long.hex() == "3d2eec4fe41c849b80c8d83662c0e44a8b291a964cf2f07038"
     refused(ValueError, "iteration", derive, "sha1", b"", b"", 0)
     refused(ValueError, "key length", derive, "sha1", b"", b"", 1, 0)
-    refused(ValueError, "unsupported hash", derive, "nothing", b"", b"", 1)
+    refused(ValueError, "unsupported", derive, "nothing", b"", b"", 1)
 
 
 def test_compression():

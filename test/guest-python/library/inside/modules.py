@@ -6,16 +6,15 @@ import each
 
 # doc/reference/python.md says why.
 ABSENT = {
-    "_ctypes", "ctypes", "_curses", "_curses_panel", "curses", "_dbm", "_gdbm", "_hashlib", "_ssl", "ssl", "_tkinter", "_uuid",
-    "ensurepip", "idlelib", "readline", "tkinter", "turtle", "turtledemo",
+    "_ctypes", "ctypes", "_dbm", "_gdbm", "_tkinter", "_uuid", "ensurepip", "idlelib", "tkinter", "turtle", "turtledemo",
 }
 OF_OTHER_SYSTEMS = {
     "_aix_support", "_android_support", "_apple_support", "_ios_support", "_osx_support", "_overlapped", "_scproxy", "_winapi",
     "_wmi", "msvcrt", "nt", "winreg", "winsound",
 }
 WITH_EFFECTS = {"antigravity", "this"}
-OF_C = """_bz2 _csv _datetime _decimal _elementtree _json _lzma _pickle _posixsubprocess _random _socket _sqlite3 _struct _zoneinfo
-array binascii fcntl grp math mmap pyexpat resource select syslog termios unicodedata zlib""".split()
+OF_C = """_bz2 _csv _curses _curses_panel _datetime _decimal _elementtree _hashlib _json _lzma _pickle _posixsubprocess _random _socket
+_sqlite3 _ssl _struct _zoneinfo array binascii fcntl grp math mmap pyexpat readline resource select syslog termios unicodedata zlib""".split()
 
 
 def test_all_but_the_list():
@@ -29,7 +28,7 @@ def test_all_but_the_list():
 
 
 def test_inner_modules():
-    for name in ("concurrent.futures.thread", "email.mime.multipart", "html.parser", "http.server", "importlib.metadata",
+    for name in ("concurrent.futures.thread", "curses.ascii", "curses.panel", "curses.textpad", "email.mime.multipart", "html.parser", "http.server", "importlib.metadata",
                  "importlib.resources", "json.tool", "logging.handlers", "multiprocessing.connection", "os.path", "sqlite3.dbapi2",
                  "unittest.mock", "urllib.request", "urllib.robotparser", "wsgiref.simple_server", "xml.etree.ElementTree",
                  "xml.dom.minidom", "xml.sax.expatreader", "xmlrpc.client", "zipfile", "zoneinfo"):
