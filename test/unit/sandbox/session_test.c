@@ -597,6 +597,15 @@ TEST(an_image_is_built_with_what_it_has_imported) {
   cay_sandbox_free(box);
 }
 
+TEST(what_an_interpreter_has_imported_from_the_start_costs_little) {
+  cay_image *image = NULL;
+  EXPECT_EQ(cay_image_build(box_engine(), NULL, &image, NULL), CAY_OK);
+  uint64_t stored = 0;
+  EXPECT(cay_image_memory(image, &stored) < 32 << 20);
+  EXPECT(stored > 1 << 20 && stored < 10 << 20);
+  cay_image_free(image);
+}
+
 /* ---- several at once ---- */
 
 static void *many(void *ctx) {
