@@ -41,10 +41,21 @@ int main(int argc, char **argv) {
 
 static int same(const wchar_t *a, const wchar_t *b) { return a == b || (a && b && !wcscmp(a, b)); }
 
+/* What is read once, before the interpreter and even its allocator begin, and so was read at boot. */
+static bool asks_for_another_beginning(const PyConfig *asked) {
+  static const char *const names[] = { "PYTHONDEVMODE", "PYTHONMALLOC", "PYTHONUTF8" };
+  for (size_t i = 0; asked->use_environment && i < sizeof names / sizeof *names; i++) {
+    const char *value = getenv(names[i]);
+    if (value && *value) return true;
+  }
+  return false;
+}
+
 /* Whether the running interpreter can do what these options ask for. */
 static bool can_honour(const PyConfig *asked, const PyConfig *booted) {
-  return asked->isolated == booted->isolated && asked->use_environment == booted->use_environment &&
-         asked->dev_mode == booted->dev_mode && asked->use_hash_seed == booted->use_hash_seed &&
+  return !asks_for_another_beginning(asked) && asked->isolated == booted->isolated &&
+         asked->use_environment == booted->use_environment && asked->dev_mode == booted->dev_mode &&
+         asked->use_hash_seed == booted->use_hash_seed &&
          asked->optimization_level == booted->optimization_level &&
          asked->site_import == booted->site_import && asked->faulthandler == booted->faulthandler &&
          asked->tracemalloc == booted->tracemalloc && asked->import_time == booted->import_time &&
