@@ -6,6 +6,7 @@ descriptors of its own until somebody asks for a signal, so a session at rest is
 
 import asyncio
 import math
+import os
 import select
 import selectors
 import sys
@@ -54,6 +55,25 @@ class Selector(selectors.PollSelector):
         return ready
 
 
+class _End:
+    """An end of a pipe, for asyncio, which expects a socket. A copy of a session has its pipes, and no sockets."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    def fileno(self) -> int:
+        return self.fd
+
+    def recv(self, size: int) -> bytes:
+        return os.read(self.fd, size)
+
+    def send(self, data: bytes) -> int:
+        return os.write(self.fd, data)
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
 _SelectorEventLoop: Any = unix_events.SelectorEventLoop  # whose inner methods the stubs leave out
 
 
@@ -74,7 +94,9 @@ class Loop(_SelectorEventLoop):  # type: ignore[misc]
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:
         if self._ssock is None:
-            super()._make_self_pipe()
+            self._ssock, self._csock = map(_End, os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC))
+            self._internal_fds += 1
+            self._add_reader(self._ssock.fileno(), self._read_from_self)
         super().add_signal_handler(sig, callback, *args)
 
     def start(self, coroutine: Coroutine[Any, Any, Any], context: Context) -> "asyncio.Task[Any]":
