@@ -66,3 +66,11 @@ k_ret k_eventfd(k_kernel *k, uint64_t initial, bool semaphore, uint32_t flags, k
   if (r < 0) mem_free(c);
   return r;
 }
+
+bool k_eventfd_look(const k_file *f, uint64_t *count, bool *semaphore) {
+  if (f->ops != &counter_ops) return false;
+  const counter *c = of(f);
+  *count = c->value;
+  *semaphore = c->semaphore;
+  return true;
+}

@@ -8,6 +8,8 @@
 
 /* flags: K_O_NONBLOCK. */
 k_ret k_eventfd(k_kernel *k, uint64_t initial, bool semaphore, uint32_t flags, k_file **out) CHECKED;
+/* What it counts now, without taking it; false: `f` is no eventfd. */
+bool k_eventfd_look(const k_file *f, uint64_t *count, bool *semaphore);
 
 /* realtime: absolute times are of k_real_ns, else of k_mono_ns. */
 k_ret k_timerfd(k_kernel *k, bool realtime, uint32_t flags, k_file **out) CHECKED;

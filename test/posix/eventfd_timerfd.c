@@ -5,6 +5,18 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
+/* What fdinfo says, without taking any; -1: nothing. */
+static long long counted(int fd) {
+  char path[64], line[128];
+  long long value = -1;
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+  FILE *f = fopen(path, "r");
+  while (f != NULL && fgets(line, sizeof line, f) != NULL)
+    if (strncmp(line, "eventfd-count:", 14) == 0) value = strtoll(line + 14, NULL, 16);
+  if (f != NULL) fclose(f);
+  return value;
+}
+
 int main(void) {
   uint64_t n = 0;
   int fd = OK(eventfd(3, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -25,9 +37,17 @@ int main(void) {
   n = UINT64_MAX - 1;
   SAY(write(fd, &n, sizeof n));
   SAY(write(fd, &(uint64_t){ 1 }, sizeof n));
-  int sem = OK(eventfd(2, EFD_SEMAPHORE | EFD_NONBLOCK));
+  SHOW(counted(fd));
+  int sem = OK(eventfd(20, EFD_SEMAPHORE | EFD_NONBLOCK));
+  SHOW(counted(sem));
   SAY(read(sem, &n, sizeof n));
   SHOW(n);
+  SHOW(counted(sem));
+  sem = OK(eventfd(2, EFD_SEMAPHORE | EFD_NONBLOCK));
+  SAY(read(sem, &n, sizeof n));
+  SHOW(n);
+  SHOW(counted(0));
+  SHOW(counted(999));
   SAY(read(sem, &n, sizeof n));
   SAY(read(sem, &n, sizeof n));
 

@@ -1,6 +1,9 @@
 #include "kernel/fs/proc_fd.h"
 
 #include "base/alloc.h"
+#include "kernel/eventfd.h"
+
+#include <inttypes.h>
 
 typedef struct fd_node {
   k_inode base;
@@ -38,4 +41,16 @@ k_ret proc_fd_inode(k_file *f, void *fs, k_inode **out) {
   n->file = k_file_ref(f);
   *out = &n->base;
   return 0;
+}
+
+k_ret proc_fdinfo(const k_process *p, int32_t fd, buf *out) {
+  k_file *f;
+  if (k_fd_get(&p->fds, fd, &f) < 0) return -K_ENOENT;
+  uint32_t flags = f->flags | (p->fds.slots[fd].cloexec ? K_O_CLOEXEC : 0);
+  cay_status s = buf_appendf(out, "pos:\t%" PRId64 "\nflags:\t0%o\nmnt_id:\t0\n", f->pos, flags);
+  uint64_t count;
+  bool semaphore;
+  if (s == CAY_OK && k_eventfd_look(f, &count, &semaphore))
+    s = buf_appendf(out, "eventfd-count: %16" PRIx64 "\neventfd-semaphore: %d\n", count, semaphore);
+  return s == CAY_OK ? 0 : -K_ENOMEM;
 }

@@ -13,7 +13,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { DIR_ROOT, DIR_PID, DIR_FD, DIR_PLAIN, TEXT, LINK_SELF, LINK_TEXT, LINK_PROCESS, LINK_FD };
+enum kind {
+  DIR_ROOT,
+  DIR_PID,
+  DIR_FD,
+  DIR_FDINFO,
+  DIR_PLAIN,
+  TEXT,
+  TEXT_FD,
+  LINK_SELF,
+  LINK_TEXT,
+  LINK_PROCESS,
+  LINK_FD
+};
 
 typedef k_ret find_fn(k_process *p, k_inode **out);
 
@@ -66,6 +78,7 @@ static const struct row PID_ROWS[] = {
   { "environ", TEXT, 0400, proc_environ, NULL, NULL, NULL },
   { "exe", LINK_PROCESS, 0777, NULL, find_exe, NULL, NULL },
   { "fd", DIR_FD, 0500, NULL, NULL, NULL, NULL },
+  { "fdinfo", DIR_FDINFO, 0555, NULL, NULL, NULL, NULL },
   { "limits", TEXT, 0444, proc_limits, NULL, NULL, NULL },
   { "maps", TEXT, 0444, proc_maps, NULL, NULL, NULL },
   { "mounts", TEXT, 0444, proc_mounts, NULL, NULL, NULL },
@@ -110,6 +123,7 @@ static const struct row ROOT_ROWS[] = {
 static const struct row ROOT = { "", DIR_ROOT, 0555, NULL, NULL, ROOT_ROWS, NULL };
 static const struct row PID = { "", DIR_PID, 0555, NULL, NULL, PID_ROWS, NULL };
 static const struct row FD = { "", LINK_FD, 0700, NULL, NULL, NULL, NULL };
+static const struct row FDINFO = { "", TEXT_FD, 0444, NULL, NULL, NULL, NULL };
 
 /* ---- nodes ---- */
 
@@ -133,8 +147,10 @@ static uint32_t type_of(enum kind kind) {
   case DIR_ROOT:
   case DIR_PID:
   case DIR_FD:
+  case DIR_FDINFO:
   case DIR_PLAIN: return K_S_IFDIR;
-  case TEXT: return K_S_IFREG;
+  case TEXT:
+  case TEXT_FD: return K_S_IFREG;
   default: return K_S_IFLNK;
   }
 }
@@ -246,7 +262,7 @@ static k_ret lookup_fd(proc_node *d, k_name name, k_inode **out) {
   k_file *f;
   K_TRY(alive(d, &p));
   if (!number(name, &fd) || k_fd_get(&p->fds, fd, &f) < 0) return -K_ENOENT;
-  return node_new(d->fs, d, &FD, d->pid, fd, out);
+  return node_new(d->fs, d, d->row->kind == DIR_FD ? &FD : &FDINFO, d->pid, fd, out);
 }
 
 static k_ret proc_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
@@ -263,7 +279,8 @@ static k_ret proc_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode *
     if (process_of(d) == NULL) return -K_ENOENT;
     return lookup_row(d, name, viewer, out);
   case DIR_PLAIN: return lookup_row(d, name, viewer, out);
-  case DIR_FD: return lookup_fd(d, name, out);
+  case DIR_FD:
+  case DIR_FDINFO: return lookup_fd(d, name, out);
   default: return -K_ENOTDIR;
   }
 }
@@ -373,9 +390,9 @@ static void list_processes(k_kernel *k, const lister *l) {
   }
 }
 
-static void list_fds(const k_process *p, const lister *l) {
+static void list_fds(const k_process *p, const lister *l, uint32_t mode) {
   for (int64_t fd = l->pos > POS_NUMBERS ? l->pos - POS_NUMBERS : 0; p != NULL && fd < p->fds.cap; fd++)
-    if (p->fds.slots[fd].file != NULL && !list_number(l, (int32_t)fd, K_S_IFLNK)) return;
+    if (p->fds.slots[fd].file != NULL && !list_number(l, (int32_t)fd, mode)) return;
 }
 
 static k_ret dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
@@ -384,7 +401,8 @@ static k_ret dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
   if (n->pid != 0 && process_of(n) == NULL) return -K_ENOENT;
   if (!list_dots(&l) || !list_rows(&l)) return 0;
   if (n->row->kind == DIR_ROOT) list_processes(f->kernel, &l);
-  if (n->row->kind == DIR_FD) list_fds(process_of(n), &l);
+  if (n->row->kind == DIR_FD) list_fds(process_of(n), &l, K_S_IFLNK);
+  if (n->row->kind == DIR_FDINFO) list_fds(process_of(n), &l, K_S_IFREG);
   return 0;
 }
 
@@ -422,7 +440,7 @@ static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
   buf *text = mem_alloc(sizeof *text);
   if (text == NULL) return -K_ENOMEM;
   *text = BUF_INIT(4 << 20);
-  k_ret r = n->row->text(n->base.kernel, p, text);
+  k_ret r = n->row->kind == TEXT ? n->row->text(n->base.kernel, p, text) : proc_fdinfo(p, n->fd, text);
   if (r >= 0) r = k_memory_charge(n->base.kernel, text->cap); /* environ can be long, and open many times */
   if (r >= 0) {
     k_inode_ref(&n->base);
@@ -439,7 +457,7 @@ static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
 
 static k_ret proc_open(k_inode *i, uint32_t flags, k_file **out) {
   proc_node *n = node_of(i);
-  if (n->row->kind == TEXT) return text_open(n, flags, out);
+  if (n->row->kind == TEXT || n->row->kind == TEXT_FD) return text_open(n, flags, out);
   if (!k_is_dir(i)) return -K_ENXIO;
   k_inode_ref(i);
   k_ret r = k_file_new(i->kernel, &dir_ops, flags, i, NULL, out);

@@ -42,6 +42,18 @@ TEST(a_semaphore_is_read_one_by_one) {
   place_free(&at);
 }
 
+TEST(a_look_at_an_eventfd_takes_nothing) {
+  place at = place_new(2, true);
+  uint64_t count = 0;
+  bool semaphore = false;
+  for (int i = 0; i < 2; i++) {
+    EXPECT(k_eventfd_look(at.file, &count, &semaphore));
+    EXPECT(semaphore);
+    EXPECT_EQ(count, 2);
+  }
+  place_free(&at);
+}
+
 TEST(an_eventfd_does_not_overflow) {
   place at = place_new(UINT64_MAX - 2, false);
   uint64_t one = 1, all = UINT64_MAX;

@@ -192,6 +192,20 @@ PROGRAM(a_pipe_has_a_name_and_opens_again) {
   return 0;
 }
 
+PROGRAM(fdinfo_tells_position_and_flags) {
+  (void)arg;
+  char text[64], path[64];
+  k_ret fd = OPEN("/f", K_O_RDWR | K_O_CREAT);
+  NEED(fd >= 0);
+  NEED_EQ(native_write(p, (int)fd, "text", 4), 4);
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", (int)fd);
+  NEED(READ(path, text) > 0);
+  NEED_EQ(strcmp(text, "pos:\t4\nflags:\t02\nmnt_id:\t0\n"), 0);
+  NEED_EQ(OPEN(path, K_O_WRONLY), -K_EACCES);
+  NEED_EQ(READ("/proc/self/fdinfo/99", text), -K_ENOENT);
+  return 0;
+}
+
 struct listed {
   int64_t pos;
   bool self, one;
