@@ -60,7 +60,7 @@ int boot_interpreter(void) {
 static int load_helpers(void) {
   if (!helper("fallbacks") || !helper("late")) return -1; /* before anything imports asyncio */
   for (const struct embedded *e = embedded_modules; e->name; e++)
-    if (!helper(e->name)) return -1;
+    if (!e->late && !helper(e->name)) return -1;
   return 0;
 }
 

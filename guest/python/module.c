@@ -1,5 +1,6 @@
 /* The module `cay`, and its private Python modules, which are compiled when they are first needed. In a
- * booted interpreter all are. They are named <cay.…> in tracebacks, where report.c leaves them out. */
+ * booted interpreter all are but the late ones. They are named <cay.…> in tracebacks, where report.c leaves
+ * them out. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -22,12 +23,24 @@ static int add_exceptions(PyObject *module) {
   return PyModule_AddObjectRef(module, "Stopped", error_stopped);
 }
 
+static PyObject *part(PyObject *module, PyObject *name) {
+  (void)module;
+  const char *text = PyUnicode_AsUTF8(name);
+  return text ? Py_XNewRef(helper(text)) : NULL;
+}
+
+static PyMethodDef functions[] = {
+  { "_part", part, METH_O, "_part(name): the module cay._NAME of this program, compiled if need be." },
+  { 0 },
+};
+
 static PyObject *create(void) {
   static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "cay",
     .m_doc = "What a sandbox adds to Python: callbacks into the program that started it.",
     .m_size = -1,
+    .m_methods = functions,
   };
   PyObject *module = PyModule_Create(&definition), *path = PyList_New(0);
   /* A package without a folder: its modules are in sys.modules once they are loaded. */

@@ -24,7 +24,8 @@ NO_THREADS = (
     "(ThreadPoolExecutor and asyncio.to_thread run their work inline; processes and asyncio work)"
 )
 NO_FORK = "fork is not available to Python in this sandbox: use subprocess, os.posix_spawn or multiprocessing's spawn"
-NO_LOCKS = "locks between processes are not available in this sandbox: use multiprocessing.Pipe"
+NO_POOLS = "threads are not available in this sandbox, and {} needs some: use multiprocessing's Process and Queue"
+NO_SHARING = "processes share no memory in this sandbox: use multiprocessing's Queue or Pipe"
 
 
 def _no_thread(*args: object, **kwargs: object) -> NoReturn:
@@ -161,16 +162,49 @@ def _fix_servers(module: types.ModuleType) -> None:
 
 
 def _fix_processes(module: types.ModuleType) -> None:
-    """multiprocessing begins new interpreters unless told otherwise."""
+    """multiprocessing begins new interpreters unless told otherwise, and what it would share with them is refused."""
+
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
+        raise OSError(errno.ENODEV, NO_SHARING)
+
     contexts = getattr(module, "_concrete_contexts")
     getattr(module, "_default_context")._default_context = contexts["spawn"]
+    for name in ("Value", "Array", "RawValue", "RawArray"):
+        setattr(getattr(module, "BaseContext"), name, refuse)
 
 
-def _fix_locks(module: types.ModuleType) -> None:
+def _parts(*names: str) -> Callable[[types.ModuleType], None]:
+    """A change that is long enough to have modules of its own, compiled when a program needs it: the last makes it."""
+
+    def change(module: types.ModuleType) -> None:
+        load: Any = getattr(importlib.import_module("cay"), "_part")
+        [load(name) for name in names][-1].install(module)
+
+    return change
+
+
+def _fix_pools(module: types.ModuleType) -> None:
+    """They would have begun processes before they found out about threads."""
+
+    def refuse(self: Any, *args: object, **kwargs: object) -> NoReturn:
+        self._state = getattr(module, "INIT")
+        raise RuntimeError(NO_POOLS.format(type(self).__name__))
+
+    getattr(module, "Pool").__init__ = refuse
+
+
+def _fix_executors(module: types.ModuleType) -> None:
     def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
-        raise OSError(errno.ENOSYS, NO_LOCKS)
+        raise RuntimeError(NO_POOLS.format(type(self).__name__))
 
-    getattr(module, "SemLock").__init__ = refuse
+    getattr(module, "ProcessPoolExecutor").__init__ = refuse
+
+
+def _fix_managers(module: types.ModuleType) -> None:
+    def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+        raise RuntimeError(NO_POOLS.format(type(self).__name__))
+
+    getattr(module, "BaseManager").start = refuse
 
 
 _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
@@ -182,7 +216,11 @@ _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
     "asyncio.unix_events": _fix_children,
     "socketserver": _fix_servers,
     "multiprocessing.context": _fix_processes,
-    "multiprocessing.synchronize": _fix_locks,
+    "multiprocessing.synchronize": _parts("semaphores"),
+    "multiprocessing.queues": _parts("semaphores", "queues"),
+    "multiprocessing.pool": _fix_pools,
+    "multiprocessing.managers": _fix_managers,
+    "concurrent.futures.process": _fix_executors,
 }
 
 
