@@ -154,4 +154,5 @@ def main(module, done, never):
     os._exit(0)
 
 
-main(sys.argv[1], *lines_of(sys.argv[2:]))
+if __name__ == "__main__":  # and not in what multiprocessing spawns
+    main(sys.argv[1], *lines_of(sys.argv[2:]))

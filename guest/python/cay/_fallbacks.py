@@ -207,6 +207,15 @@ def _fix_managers(module: types.ModuleType) -> None:
     getattr(module, "BaseManager").start = refuse
 
 
+def _fix_heap(module: types.ModuleType) -> None:
+    """Its memory is a file that is mapped, and each process would see its own."""
+
+    def refuse(arena: object) -> NoReturn:
+        raise OSError(errno.ENODEV, NO_SHARING)
+
+    getattr(module, "reduction").register(getattr(module, "Arena"), refuse)
+
+
 _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
     "os": _fix_os,
     "_thread": _fix_thread,
@@ -220,6 +229,7 @@ _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
     "multiprocessing.queues": _parts("semaphores", "queues"),
     "multiprocessing.pool": _fix_pools,
     "multiprocessing.managers": _fix_managers,
+    "multiprocessing.heap": _fix_heap,
     "concurrent.futures.process": _fix_executors,
 }
 

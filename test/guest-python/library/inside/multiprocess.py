@@ -1,6 +1,8 @@
 """multiprocessing: locks and queues between processes, and what is refused."""
 import concurrent.futures
 import multiprocessing
+import multiprocessing.connection
+import multiprocessing.heap
 import os
 import pickle
 import queue
@@ -360,6 +362,9 @@ def test_refusals():
         refused(RuntimeError, "threads are not available", kind)
     for kind in (multiprocessing.Value, multiprocessing.Array):
         refused(OSError, "share no memory", kind, "i", 1)
+    memory = multiprocessing.heap.BufferWrapper(8)
+    child = multiprocessing.Process(target=len, args=(memory,))
+    refused(OSError, "share no memory", child.start)
     assert multiprocessing.active_children() == []
 
 
