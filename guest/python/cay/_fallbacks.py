@@ -216,6 +216,13 @@ def _fix_heap(module: types.ModuleType) -> None:
     getattr(module, "reduction").register(getattr(module, "Arena"), refuse)
 
 
+def _fix_shared_memory(module: types.ModuleType) -> None:
+    def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+        raise OSError(errno.ENODEV, NO_SHARING)
+
+    getattr(module, "SharedMemory").__init__ = refuse
+
+
 _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
     "os": _fix_os,
     "_thread": _fix_thread,
@@ -230,6 +237,7 @@ _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
     "multiprocessing.pool": _fix_pools,
     "multiprocessing.managers": _fix_managers,
     "multiprocessing.heap": _fix_heap,
+    "multiprocessing.shared_memory": _fix_shared_memory,
     "concurrent.futures.process": _fix_executors,
 }
 

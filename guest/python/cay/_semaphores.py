@@ -211,12 +211,12 @@ def _fix_barrier(barrier: Any) -> None:
 def install(module: Any) -> None:
     """`module`: multiprocessing.synchronize."""
 
-    def state_of(self: Any) -> tuple[int, int, int, None]:
-        module.context.assert_spawning(self)
-        lock: SemLock = self._semlock
-        handle = module.context.get_spawning_popen().duplicate_for_child(lock.handle)
-        return handle, lock.kind, lock.maxvalue, None
+    state = module.SemLock.__getstate__
+
+    def state_with_handle(self: Any) -> tuple[Any, ...]:
+        handle, *rest = state(self)
+        return module.context.get_spawning_popen().duplicate_for_child(handle), *rest
 
     module._multiprocessing.SemLock = SemLock
-    module.SemLock.__getstate__ = state_of
+    module.SemLock.__getstate__ = state_with_handle
     _fix_barrier(module.Barrier)

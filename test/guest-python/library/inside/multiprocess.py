@@ -362,14 +362,22 @@ def test_refusals():
         refused(RuntimeError, "threads are not available", kind)
     for kind in (multiprocessing.Value, multiprocessing.Array):
         refused(OSError, "share no memory", kind, "i", 1)
+    lock = multiprocessing.get_context("fork").Lock()
+    refused(RuntimeError, "created in a fork context", multiprocessing.Process(target=len, args=(lock,)).start)
     memory = multiprocessing.heap.BufferWrapper(8)
     child = multiprocessing.Process(target=len, args=(memory,))
     refused(OSError, "share no memory", child.start)
     assert multiprocessing.active_children() == []
 
 
+def test_parts_come_when_they_are_needed():
+    code = "import sys, multiprocessing as m; names = 'cay._semaphores', 'cay._queues'; print([n in sys.modules for n in names])"
+    for more, loaded in ("", [False, False]), ("m.Lock(); ", [True, False]), ("m.Queue(); ", [True, True]):
+        done = subprocess.run(["python3", "-c", code.replace("names =", more + "names =")], capture_output=True, text=True)
+        assert done.stdout == f"{loaded}\n", done
+
+
 def test_program():
-    """The end of a program that has put what nobody reads, and of one whose child reads it."""
     code = """if __name__ == "__main__":
     import multiprocessing as m
     q = m.Queue()
