@@ -4,29 +4,14 @@
  * The input begins with who calls (bit 0: the embedder) and which allocation of each call fails (0: none).
  * Then come the calls: one byte says which, then two paths, each ended by a NUL. */
 #include "base/alloc.h"
+#include "input.h"
 #include "kernel/fs/memfs.h"
 #include "kernel/fs/mount.h"
 #include "kernel/kernel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static void must(bool fact) {
-  if (!fact) abort();
-}
-
-typedef struct input {
-  const uint8_t *data;
-  size_t len;
-} input;
-
-static uint8_t next_byte(input *in) {
-  if (in->len == 0) return 0;
-  in->len--;
-  return *in->data++;
-}
 
 static void next_path(input *in, char *path, size_t cap) {
   size_t n = 0;

@@ -5,6 +5,7 @@
  * The input is what lies in the guest's memory, and then calls: some bytes each, which say where in it their
  * arguments begin and how long they are. */
 #include "../unit/abi/still.h"
+#include "input.h"
 #include "kernel/socket.h"
 
 #include <stdlib.h>
@@ -18,16 +19,7 @@ void test_fail(const char *file, int line, const char *what, long long want, lon
 
 enum { PLACE = 0x3000, HEAD = 0x2000, IOV = 0x2100, OUT = 0x4000, ROOM = 512, SOCKETS = 6 };
 
-typedef struct input {
-  const uint8_t *data;
-  size_t len;
-} input;
-
-static uint32_t next(input *in) {
-  if (in->len == 0) return 0;
-  in->len--;
-  return *in->data++;
-}
+static uint32_t next(input *in) { return next_byte(in); }
 
 /* Somewhere in the bytes, or, now and then, nowhere. */
 static uint32_t place(input *in) {

@@ -4,28 +4,13 @@
  * The input is calls: one byte says which, one how long, then that many bytes for those that take some. */
 #include "kernel/tty.h"
 #include "base/alloc.h"
+#include "input.h"
 #include "kernel/fs/memfs.h"
 #include "kernel/kernel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static void must(bool fact) {
-  if (!fact) abort();
-}
-
-typedef struct input {
-  const uint8_t *data;
-  size_t len;
-} input;
-
-static uint8_t next_byte(input *in) {
-  if (in->len == 0) return 0;
-  in->len--;
-  return *in->data++;
-}
 
 static size_t next_bytes(input *in, const uint8_t **out) {
   size_t n = next_byte(in);
