@@ -32,6 +32,14 @@ def _no_thread(*args: object, **kwargs: object) -> NoReturn:
     raise RuntimeError(NO_THREADS)
 
 
+def _no_pool(self: object, *args: object, **kwargs: object) -> NoReturn:
+    raise RuntimeError(NO_POOLS.format(type(self).__name__))
+
+
+def _no_sharing(*args: object, **kwargs: object) -> NoReturn:
+    raise OSError(errno.ENODEV, NO_SHARING)
+
+
 def fork() -> NoReturn:
     """Refuses: a process cannot be copied while an interpreter runs in it."""
     raise OSError(errno.ENOSYS, NO_FORK)
@@ -163,14 +171,10 @@ def _fix_servers(module: types.ModuleType) -> None:
 
 def _fix_processes(module: types.ModuleType) -> None:
     """multiprocessing begins new interpreters unless told otherwise, and what it would share with them is refused."""
-
-    def refuse(*args: object, **kwargs: object) -> NoReturn:
-        raise OSError(errno.ENODEV, NO_SHARING)
-
     contexts = getattr(module, "_concrete_contexts")
     getattr(module, "_default_context")._default_context = contexts["spawn"]
     for name in ("Value", "Array", "RawValue", "RawArray"):
-        setattr(getattr(module, "BaseContext"), name, refuse)
+        setattr(getattr(module, "BaseContext"), name, _no_sharing)
 
 
 def _parts(*names: str) -> Callable[[types.ModuleType], None]:
@@ -188,39 +192,26 @@ def _fix_pools(module: types.ModuleType) -> None:
 
     def refuse(self: Any, *args: object, **kwargs: object) -> NoReturn:
         self._state = getattr(module, "INIT")
-        raise RuntimeError(NO_POOLS.format(type(self).__name__))
+        _no_pool(self)
 
     getattr(module, "Pool").__init__ = refuse
 
 
 def _fix_executors(module: types.ModuleType) -> None:
-    def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
-        raise RuntimeError(NO_POOLS.format(type(self).__name__))
-
-    getattr(module, "ProcessPoolExecutor").__init__ = refuse
+    getattr(module, "ProcessPoolExecutor").__init__ = _no_pool
 
 
 def _fix_managers(module: types.ModuleType) -> None:
-    def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
-        raise RuntimeError(NO_POOLS.format(type(self).__name__))
-
-    getattr(module, "BaseManager").start = refuse
+    getattr(module, "BaseManager").start = _no_pool
 
 
 def _fix_heap(module: types.ModuleType) -> None:
     """Its memory is a file that is mapped, and each process would see its own."""
-
-    def refuse(arena: object) -> NoReturn:
-        raise OSError(errno.ENODEV, NO_SHARING)
-
-    getattr(module, "reduction").register(getattr(module, "Arena"), refuse)
+    getattr(module, "reduction").register(getattr(module, "Arena"), _no_sharing)
 
 
 def _fix_shared_memory(module: types.ModuleType) -> None:
-    def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
-        raise OSError(errno.ENODEV, NO_SHARING)
-
-    getattr(module, "SharedMemory").__init__ = refuse
+    getattr(module, "SharedMemory").__init__ = _no_sharing
 
 
 _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
