@@ -87,7 +87,10 @@ static int call(const char *function) {
 
 static int settle(void) {
   if (settle_warm_up() < 0 || call("end_boot") < 0 || collect() < 0 || settle_objects() < 0) return -1;
-  return run_source("import gc\ngc.freeze()\n");
+  if (run_source("import gc\ngc.freeze()\n") < 0) return -1;
+  PyGC_Collect(); /* nothing is kept for reuse, either */
+  settle_pools();
+  return 0;
 }
 
 int EXPORT(cay_boot)(void) {

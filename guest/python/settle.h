@@ -11,3 +11,6 @@ int settle_warm_up(void);
 
 /* Every object that there is lives forever: nobody counts references to it any more. */
 int settle_objects(void);
+
+/* The room between what there is, is closed: what a copy makes lies side by side, on few pages. */
+void settle_pools(void);
