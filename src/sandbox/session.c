@@ -18,6 +18,8 @@ enum {
   LONG_RUN_NS = 2000000,
   LINGER_NS = 50000, /* a thread that has answered, and one that waits for an answer, look so long before they
                         sleep: waking up costs about as much as a small evaluation */
+  PAUSE_NS = 5000,   /* who asks one thing after the other is back before that */
+  AGAIN_MS = 1000,   /* a request that took a fraction of this, made again */
 };
 
 #define LINGERING ((sb_request *)1)
@@ -85,9 +87,9 @@ static inline void pause_a_moment(void) {
 }
 
 /* Looks until `what` holds, but not for long, and not where another thread could not run meanwhile. */
-static void look_for(const cay_session *s, bool (*what)(void *ctx), void *ctx) {
+static void look_for(const cay_session *s, bool (*what)(void *ctx), void *ctx, int64_t ns) {
   if (!s->box->engine->several_processors) return;
-  int64_t until = clock_mono_ns() + LINGER_NS;
+  int64_t until = clock_mono_ns() + ns;
   while (!what(ctx) && clock_mono_ns() < until) {
     for (int i = 0; i < 64 && !what(ctx); i++) pause_a_moment();
     if (!what(ctx))
@@ -107,7 +109,7 @@ cay_status sb_session_take(cay_session *s, cay_error *err) {
   pthread_mutex_lock(&s->mu);
   if (s->state == SB_SETTLING) {
     pthread_mutex_unlock(&s->mu);
-    look_for(s, is_settled, s);
+    look_for(s, is_settled, s, LINGER_NS);
     pthread_mutex_lock(&s->mu);
   }
   while (s->state == SB_SETTLING) pthread_cond_wait(&s->changed, &s->mu);
@@ -237,12 +239,37 @@ static void run(sb_request *q) {
   end_job(q);
 }
 
-/* The state before the request, or a checkpoint of the state after it. False: the session is of no use any
- * more. */
+/* ---- before and after ---- */
+
+static cay_status look_away(void *ctx, const talk_reply *reply, cay_error *err) {
+  (void)ctx, (void)reply, (void)err;
+  return CAY_OK;
+}
+
+static bool run_again(cay_session *s, enum talk_op op, cay_slice fields) {
+  sb_request q = { .session = s, .op = op, .fields = BUF_INIT(SB_REPLAY_LEN_MAX), .on_reply = look_away };
+  q.wall_ms = AGAIN_MS;
+  q.start_ns = clock_mono_ns();
+  q.status = buf_append(&q.fields, fields.data, fields.len);
+  if (q.status == CAY_OK) run(&q);
+  buf_free(&q.fields);
+  return q.status == CAY_OK && q.returned && abi_resident_was_alone(s->resident);
+}
+
+static bool undo(cay_session *s) {
+  if (abi_resident_undo(s->resident, NULL) != CAY_OK) return false;
+  if (s->served == 0) s->greeted = false; /* it is the image again, which nobody has greeted */
+  enum talk_op op;
+  cay_slice fields;
+  for (size_t at = 0; sb_replay_next(&s->replay, &at, &op, &fields);)
+    if (!run_again(s, op, fields)) return false;
+  return true;
+}
+
+/* The state before the request. False: the session is of no use any more. */
 static bool put_back(sb_request *q) {
   cay_session *s = q->session;
-  if (s->no_undo) return false;
-  q->undone = abi_resident_undo(s->resident, NULL) == CAY_OK;
+  q->undone = !s->no_undo && undo(s);
   return q->undone;
 }
 
@@ -258,26 +285,48 @@ static void tell(sb_request *q) {
 
 static bool save(cay_session *s) {
   s->unsaved = false;
+  sb_replay_clear(&s->replay);
   return abi_resident_checkpoint(s->resident, NULL) == CAY_OK;
 }
 
-/* The caller has its answer before the checkpoint is made. Many sessions are asked once: the first checkpoint
- * is made when there is a second request. After a long evaluation, too: it may have written much, and who
- * restores an image or frees the session next shall not wait for a copy that nobody needs. */
+/* When the state after a request becomes what the session can be put back to. */
+enum saving {
+  SAVE_NOW,
+  SAVE_LATER, /* before the next request. Many sessions are asked once. And after a long evaluation, which may
+                 have written much: who restores an image or frees the session next shall not wait for a copy
+                 that nobody needs */
+  SAVE_REPLAY /* there is nothing to copy: the request can be made again */
+};
+
+static enum saving choose_saving(const sb_request *q) {
+  cay_session *s = q->session;
+  int64_t run_ns = q->end_ns - q->start_ns;
+  if (s->served == 0 || run_ns > LONG_RUN_NS) return SAVE_LATER;
+  if (q->status != CAY_OK || q->input.len != 0 || !abi_resident_was_alone(s->resident)) return SAVE_NOW;
+  cay_slice fields = { q->fields.data, q->fields.len };
+  return sb_replay_add(&s->replay, q->op, fields, run_ns) ? SAVE_REPLAY : SAVE_NOW;
+}
+
+/* The caller has its answer before a checkpoint is made. */
 static void handle(sb_request *q) {
   cay_session *s = q->session;
+  enum saving saving = SAVE_LATER;
   bool usable = !s->unsaved || save(s);
-  if (usable)
-    run(q);
-  else
+  if (!usable) {
     q->status = err_set(&q->err, CAY_INTERNAL, "the session cannot be saved any more");
-  bool returned = !usable || q->returned;
-  int64_t run_ns = q->end_ns - q->start_ns; /* `q` is gone soon */
-  if (!returned) usable = put_back(q);
+  } else {
+    run(q);
+    if (!q->returned)
+      usable = put_back(q);
+    else if (!s->no_undo)
+      saving = choose_saving(q);
+  }
+  bool is_new = usable && q->returned && !s->no_undo; /* `q` is gone soon */
   tell(q);
-  if (usable && returned && !s->no_undo) {
-    s->unsaved = s->served++ == 0 || run_ns > LONG_RUN_NS;
-    usable = s->unsaved || save(s);
+  if (is_new) {
+    s->served++;
+    s->unsaved = saving == SAVE_LATER;
+    if (saving == SAVE_NOW) usable = save(s);
   }
   set_state(s, usable ? SB_IDLE : SB_BROKEN);
 }
@@ -292,14 +341,26 @@ static void doze(cay_session *s) {
   pthread_mutex_unlock(&s->mu);
 }
 
-/* Nobody has asked for a while: less memory is held, and a copy can be had quickly. */
-static void settle(cay_session *s) {
+static bool begin_settling(cay_session *s) {
   pthread_mutex_lock(&s->mu);
   bool idle = s->state == SB_IDLE && !s->closing && !s->no_undo;
   if (idle) s->state = SB_SETTLING;
   pthread_mutex_unlock(&s->mu);
-  if (!idle) return;
+  return idle;
+}
+
+/* Nobody has asked at once. */
+static void save_replay(cay_session *s) {
+  if (!begin_settling(s)) return;
+  bool usable = s->replay.run_ns == 0 || s->unsaved || save(s);
+  set_state(s, usable ? SB_IDLE : SB_BROKEN);
+}
+
+/* Nobody has asked for a while: less memory is held, and a copy can be had quickly. */
+static void settle(cay_session *s) {
+  if (!begin_settling(s)) return;
   s->unsaved = false;
+  sb_replay_free(&s->replay);
   set_state(s, abi_resident_settle(s->resident, NULL) == CAY_OK ? SB_IDLE : SB_BROKEN);
 }
 
@@ -310,7 +371,9 @@ static void run_requests(void *ctx) {
   for (;;) {
     atomic_store(&s->slot, LINGERING);
     handle(q);
-    look_for(s, is_asked, s);
+    look_for(s, is_asked, s, PAUSE_NS);
+    if (!is_asked(s)) save_replay(s);
+    look_for(s, is_asked, s, LINGER_NS);
     if (!is_asked(s)) doze(s);
     if (!is_asked(s)) settle(s);
     q = LINGERING;
@@ -337,7 +400,7 @@ cay_status sb_session_ask(sb_request *q, cay_error *err) {
       return status;
     }
   }
-  look_for(s, is_done, q);
+  look_for(s, is_done, q, LINGER_NS);
   pthread_mutex_lock(&s->mu);
   while (!q->done) pthread_cond_wait(&s->changed, &s->mu);
   pthread_mutex_unlock(&s->mu);
@@ -431,7 +494,10 @@ cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options,
     return err_set(err, CAY_INVALID, "session options: from a newer version of session.h");
   cay_session *s = mem_zalloc(sizeof *s);
   if (s == NULL) return err_no_memory(err);
-  *s = (cay_session){ .box = box, .no_undo = o.no_undo, .stop_alarm = { .fn = on_stop_alarm, .ctx = s } };
+  *s = (cay_session){ .box = box,
+                      .no_undo = o.no_undo,
+                      .replay = SB_REPLAY_INIT,
+                      .stop_alarm = { .fn = on_stop_alarm, .ctx = s } };
   pthread_mutex_init(&s->mu, NULL);
   clock_cond_init(&s->changed);
   list_init(&s->in_box);
@@ -468,6 +534,7 @@ static void close_session(cay_session *s) {
 static void destroy(cay_session *s) {
   close_session(s);
   abi_resident_free(s->resident);
+  sb_replay_free(&s->replay);
   pthread_mutex_destroy(&s->mu);
   pthread_cond_destroy(&s->changed);
   mem_free(s);

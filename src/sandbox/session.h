@@ -11,6 +11,7 @@
 #include "guest/talk.h"
 #include "kernel/kept.h"
 #include "sandbox/grant.h"
+#include "sandbox/replay.h"
 #include "sandbox/sandbox.h"
 
 #include <stdatomic.h>
@@ -27,7 +28,8 @@ struct cay_session {
   bool fresh;             /* it began as an image: the environment is to be told as well */
   uint32_t cells;         /* evaluations so far, for their names */
   uint32_t served;        /* requests so far */
-  bool unsaved;           /* what it is now is not yet what it would be put back to */
+  bool unsaved;           /* it can be put back to what it was before the last request only */
+  sb_replay replay;       /* what leads from the last checkpoint to what it can be put back to */
   uint64_t grants_version;
 
   pthread_mutex_t mu;

@@ -123,6 +123,7 @@ cay_status cay_session_restore(cay_session *s, const cay_image *image, cay_error
     s->greeted = s->fresh = false;
     s->grants_version = UINT64_MAX;
     s->served = 0;
+    sb_replay_clear(&s->replay);
     /* It has become the image: what cannot be remembered now has to be before the next request. */
     s->unsaved = abi_resident_begin(s->resident, NULL) != CAY_OK;
   }

@@ -49,6 +49,7 @@ static void raise_flag(abi_machine *m) {
 }
 
 enum eng_flow abi_attend(abi_machine *m) {
+  m->attended = true;
   if (m->next != ABI_NEXT_NONE) return ENG_UNWIND;
   k_lock(m->kernel);
   enum k_signal_todo todo = k_signal_poll(m->p);

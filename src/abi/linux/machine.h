@@ -27,6 +27,7 @@ struct abi_machine {
   eng_instance *instance;
   abi_runner *runner;
   uint64_t calls; /* not yet added to kernel.used.syscalls */
+  bool attended;  /* abi_attend was called since somebody cleared this */
   bool odd;       /* abi_is_odd: calls need more than the usual. Kept at hand, it may be set needlessly */
 
   /* of the instance; found once */

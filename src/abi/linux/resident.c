@@ -25,6 +25,7 @@ struct abi_resident {
   bool has_words;
   bool calling; /* kernel.mu: inside eng_call, the words may be written */
   bool poked;   /* kernel.mu: the reason was set in this call */
+  bool alone;   /* the last call */
   struct before before;
 };
 
@@ -100,6 +101,7 @@ static void enter(abi_resident *r) {
   m->next = ABI_NEXT_NONE;
   m->status = 0;
   m->why[0] = '\0';
+  m->attended = false;
   if (eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_FUEL && m->p->job != NULL &&
       m->runner->options.fuel != NULL) {
     m->fuel = m->runner->options.fuel(m->runner->options.fuel_ctx, m->p->job);
@@ -125,6 +127,7 @@ static void leave(abi_resident *r, bool returned) {
   if (m->fuel != NULL) abi_fuel_settle(m);
   k_lock(m->kernel);
   r->calling = false;
+  r->alone = returned && !r->poked && !m->attended && m->calls == 0;
   end_children(m, K_SIGKILL);
   abi_charge_time(m);
   m->kernel->used.syscalls += m->calls;
@@ -224,6 +227,8 @@ cay_status abi_resident_call(abi_resident *r, uint32_t op, cay_slice request, ca
     return err_set(err, CAY_NO_MEMORY, "the interpreter has no room for a request of %zu bytes", request.len);
   return CAY_OK;
 }
+
+bool abi_resident_was_alone(const abi_resident *r) { return r->alone; }
 
 /* ---- undo ---- */
 

@@ -53,6 +53,10 @@ cay_status abi_resident_boot(abi_resident *r, bool *returned, abi_gone *gone, ca
 cay_status abi_resident_call(abi_resident *r, uint32_t op, cay_slice request, cay_slice *reply,
                              bool *returned, abi_gone *gone, cay_error *err) CHECKED;
 
+/* Whether the last call returned and had no dealings with anybody: not one system call, no signal. The same
+ * call then does the same again, when memory is as it was. */
+bool abi_resident_was_alone(const abi_resident *r);
+
 /* Once, before the first call of one that began as an image: that is what abi_resident_undo goes back to. */
 cay_status abi_resident_begin(abi_resident *r, cay_error *err) CHECKED;
 

@@ -187,6 +187,47 @@ TEST(code_that_ignores_it_is_undone) {
   cay_sandbox_free(box);
 }
 
+/* Small evaluations in a row are not saved but made again. */
+TEST(what_small_evaluations_did_is_there_after_an_undo) {
+  enum { ROWS = 40 };
+  const char *stubborn = "while True:\n  try:\n    while True: pass\n  except BaseException: pass";
+  cay_sandbox *box = box_new();
+  cay_session *s = session(box);
+  expect_repr(s, "import random; n, all, numbers = 0, [], iter(range(1000))", "");
+  for (int round = 1; round <= 3; round++) {
+    for (int i = 0; i < ROWS; i++)
+      expect_repr(s, "n += 1; all.append((next(numbers), object(), random.random()))", "");
+    cay_value *before = eval_ms(s, "n, len(all), id(all[-1]), hash(str(all))", 0);
+    expect_stopped(s, stubborn, 20, true);
+    expect_repr(s, "n, len(all), id(all[-1]), hash(str(all))", (const char *)before->repr.data);
+    cay_value_free(before);
+    expect_error(s, "1 / 0", "ZeroDivisionError");
+    expect_stopped(s,
+                   "n = -1; print(n)\n" /* not small: it is saved, or undone */
+                   "while True:\n  try:\n    while True: pass\n  except BaseException: pass",
+                   20, true);
+    char count[32];
+    snprintf(count, sizeof count, "(%d, %d)", round * ROWS, round * ROWS);
+    expect_repr(s, "n, len(all)", count);
+  }
+  expect_repr(s, "next(numbers)", "120");
+  cay_session_free(s);
+  cay_sandbox_free(box);
+}
+
+TEST(a_session_whose_first_evaluation_was_undone_knows_its_environment) {
+  cay_sandbox *box = box_new();
+  cay_session *s = NULL;
+  cay_error err = { 0 };
+  const char *const env[] = { "COLOUR=green", NULL };
+  if (cay_session_new(box, &CAY_INIT(cay_session_options, .env = env), &s, &err) != CAY_OK)
+    EXPECT_TEXT(err.message, "a session");
+  expect_stopped(s, "while True:\n  try:\n    while True: pass\n  except BaseException: pass", 20, true);
+  expect_repr(s, "import os; os.environ['COLOUR']", "'green'");
+  cay_session_free(s);
+  cay_sandbox_free(box);
+}
+
 TEST(an_interpreter_that_ends_itself_is_undone) {
   static const struct {
     const char *code;
