@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "sandbox/json.h"
 #include "sandbox/schema.h"
 
 #include <stdatomic.h>

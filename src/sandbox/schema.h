@@ -30,7 +30,3 @@ enum sb_fit { SB_FIT, SB_MISFIT, SB_FIT_NO_MEMORY };
 /* Whether `json` is a JSON object that the schema (NULL: any) accepts; if not, `why` says where and what,
  * with a NUL within `cap`. From any thread. */
 enum sb_fit sb_schema_fits(const sb_schema *schema, cay_slice json, char *why, size_t cap);
-
-/* A string of JSON, with its quotes. Bytes that are no UTF-8 become question marks. CAY_NO_MEMORY, CAY_LIMIT.
- */
-cay_status sb_json_text(buf *to, const char *text) CHECKED;
