@@ -137,6 +137,11 @@ static void fill(const struct map *m, unsigned from, unsigned to) {
   memset(at, 0, len);
 }
 
+static void reload(struct map *m, unsigned from, unsigned to) {
+  fill(m, from, to);
+  hash_pages(m, from, to);
+}
+
 static long write_at(int fd, const char *at, unsigned len, uint64_t off) {
   while (len) {
     long r = call(SYS_pwrite64, fd, (long)at, (long)len, (long)off, (long)(off >> 32));
@@ -287,10 +292,7 @@ long __cay_shared_move(unsigned page, unsigned to, unsigned count) {
     release(hash, had * 8);
     m->hash = bigger;
   }
-  if (count > had) {
-    fill(m, had, count);
-    hash_pages(m, had, count);
-  }
+  if (count > had) reload(m, had, count);
   return 0;
 }
 
@@ -307,8 +309,7 @@ long __cay_shared_sync(unsigned page, unsigned count) {
 void __cay_shared_reload(unsigned page, unsigned count) {
   for (struct map *m = 0; (m = next_in(m, page, count));) {
     struct part p = part_of(m, page, count);
-    fill(m, p.from, p.to);
-    hash_pages(m, p.from, p.to);
+    reload(m, p.from, p.to);
   }
 }
 
@@ -352,12 +353,10 @@ static void for_file(int fd, struct bytes b, int refill) {
   if (!identify(fd, &st)) return;
   for (struct map *m = 0; (m = next_map(m));) {
     if (m->ino != st.stx_ino || m->dev != device(&st) || !overlaps(m, b, &p)) continue;
-    if (!refill) {
+    if (refill)
+      reload(m, p.from, p.to);
+    else
       write_pages(m, p.from, p.to);
-    } else {
-      fill(m, p.from, p.to);
-      hash_pages(m, p.from, p.to);
-    }
   }
 }
 
