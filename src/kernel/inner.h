@@ -15,6 +15,9 @@ void k_children_to_init(k_process *p);
 void k_parent_notify(k_process *p, int code);
 bool k_parent_reaps_itself(const k_process *parent); /* SIGCHLD ignored or SA_NOCLDWAIT: no zombies */
 
+/* pidfd.c: the process goes; what names it names nobody. */
+void k_pidfds_detach(k_process *p);
+
 /* group.c */
 bool k_group_exists(k_kernel *k, int32_t pgid);
 bool k_group_is_in_session(k_kernel *k, int32_t pgid, int32_t sid);

@@ -37,6 +37,7 @@ static void init_fields(k_process *p, k_kernel *k) {
   list_init(&p->in_kernel);
   list_init(&p->children);
   list_init(&p->sibling);
+  list_init(&p->pidfds);
   k_waitq_init(&p->child_events);
   k_itimers_init(p);
 }
@@ -72,6 +73,7 @@ static void let_go(k_process *p) {
 }
 
 static void release(k_process *p) {
+  k_pidfds_detach(p);
   k_sleeper_destroy(&p->sleeper);
   mem_free(p);
 }

@@ -54,6 +54,7 @@ struct k_process {
   list in_kernel;    /* kernel.processes */
   k_process *parent; /* init for orphans; NULL for init itself */
   list children, sibling;
+  list pidfds; /* that name it (pidfd.h) */
   int32_t pid, pgid, sid;
   vfs_view view; /* working directory, umask, user */
   k_fdtable fds;

@@ -138,26 +138,9 @@ def _fix_events(module: types.ModuleType) -> None:
 
 
 def _fix_children(module: types.ModuleType) -> None:
-    """The end of a process, for which asyncio would wait in a thread: it is looked for, at first often."""
-    soon, late = 0.001, 0.02
-
-    def look(self: Any, loop: Any, pid: int, callback: Any, args: Any, pause: float) -> None:
-        try:
-            ended, status = os.waitpid(pid, os.WNOHANG)
-        except ChildProcessError:
-            ended, code = pid, 255  # somebody else has waited for it
-        else:
-            code = os.waitstatus_to_exitcode(status) if ended else 0
-        if ended:
-            callback(pid, code, *args)
-        elif not loop.is_closed():
-            loop.call_later(pause, look, self, loop, pid, callback, args, min(pause * 1.5, late))
-
-    def add_child_handler(self: Any, pid: int, callback: Any, *args: Any) -> None:
-        loop = importlib.import_module("asyncio").get_running_loop()
-        loop.call_soon(look, self, loop, pid, callback, args, soon)
-
-    getattr(module, "ThreadedChildWatcher").add_child_handler = add_child_handler
+    """asyncio watches descriptors of processes. The watcher with threads, which few ask for, does the same."""
+    threads, descriptors = getattr(module, "ThreadedChildWatcher"), getattr(module, "PidfdChildWatcher")
+    threads.add_child_handler, threads._do_wait = descriptors.add_child_handler, descriptors._do_wait
 
 
 def _fix_servers(module: types.ModuleType) -> None:

@@ -141,16 +141,10 @@ struct g_epoll_event { /* not packed: only on x86-64 it is */
   uint64_t data;
 };
 
-static k_ret give_fd(abi_machine *m, k_file *f, uint32_t flags) {
-  k_ret fd = k_fd_add(&m->p->fds, f, 0, (flags & K_O_CLOEXEC) != 0);
-  if (fd < 0) k_file_unref(f);
-  return fd;
-}
-
 static k_ret epoll_create_locked(abi_machine *m, uint32_t flags) {
   k_file *f = NULL;
   K_TRY(k_epoll_new(m->kernel, &f));
-  return give_fd(m, f, flags);
+  return abi_give_fd(m, f, flags);
 }
 
 k_ret sys_epoll_create1(abi_machine *m, const uint32_t a[static 6]) {
@@ -214,7 +208,7 @@ k_ret sys_epoll_pwait2(abi_machine *m, const uint32_t a[static 6]) {
 static k_ret eventfd_locked(abi_machine *m, uint32_t initial, uint32_t flags) {
   k_file *f = NULL;
   K_TRY(k_eventfd(m->kernel, initial, (flags & 1) != 0, flags & K_O_NONBLOCK, &f));
-  return give_fd(m, f, flags);
+  return abi_give_fd(m, f, flags);
 }
 
 k_ret sys_eventfd2(abi_machine *m, const uint32_t a[static 6]) {
@@ -231,7 +225,7 @@ static k_ret signalfd_locked(abi_machine *m, int32_t fd, k_sigset set, uint32_t 
     return r < 0 ? r : fd;
   }
   K_TRY(k_signalfd(m->p, set, flags & K_O_NONBLOCK, &f));
-  return give_fd(m, f, flags);
+  return abi_give_fd(m, f, flags);
 }
 
 k_ret sys_signalfd4(abi_machine *m, const uint32_t a[static 6]) {

@@ -1,6 +1,7 @@
 /* process.c - birth, end, groups, limits and times of processes. */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
+#include "kernel/pidfd.h"
 
 k_ret sys_getpid(abi_machine *m, const uint32_t a[static 6]) {
   (void)a;
@@ -149,14 +150,32 @@ static k_ret put_child_info(abi_machine *m, uint32_t addr, const k_wait_result *
   return abi_put(m->instance, addr, &info);
 }
 
+/* A descriptor of a process that does not block makes the call not block, and answers EAGAIN for it. */
+static k_ret wait_pidfd(abi_machine *m, uint32_t fd, uint32_t options, k_wait_result *got) {
+  k_file *f = NULL;
+  k_process *child = NULL;
+  K_TRY(abi_file(m, fd, &f));
+  K_TRY(k_pidfd_process(f, &child));
+  if (child == NULL) return -K_ECHILD;
+  bool never = (f->flags & K_O_NONBLOCK) != 0 && (options & K_WNOHANG) == 0;
+  k_ret pid = k_wait(m->p, child->pid, options | (never ? K_WNOHANG : 0), got);
+  return pid == 0 && never ? -K_EAGAIN : pid;
+}
+
+static k_ret wait_child(abi_machine *m, uint32_t type, uint32_t id, uint32_t options, k_wait_result *got) {
+  enum { P_PIDFD = 3 };
+  int32_t which = 0;
+  if (type == P_PIDFD) return ABI_LOCKED(m, wait_pidfd(m, id, options, got));
+  K_TRY(which_child(m, type, id, &which));
+  return ABI_LOCKED(m, k_wait(m->p, which, options, got));
+}
+
 k_ret sys_waitid(abi_machine *m, const uint32_t a[static 6]) {
   const uint32_t known = K_WNOHANG | K_WUNTRACED | K_WEXITED | K_WCONTINUED | K_WNOWAIT;
-  int32_t which = 0;
   k_wait_result got = { 0 };
   if ((a[3] & ~(known | 0xe0000000u)) != 0) return -K_EINVAL;
   if ((a[3] & (K_WUNTRACED | K_WEXITED | K_WCONTINUED)) == 0) return -K_EINVAL;
-  K_TRY(which_child(m, a[0], a[1], &which));
-  k_ret pid = ABI_LOCKED(m, k_wait(m->p, which, a[3] & known, &got));
+  k_ret pid = wait_child(m, a[0], a[1], a[3] & known, &got);
   if (pid < 0) return pid;
   if (pid == 0) got.pid = 0;
   K_TRY(put_child_info(m, a[2], &got));

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "kernel/eventfd.h"
+#include "kernel/pidfd.h"
 
 #include <inttypes.h>
 
@@ -52,5 +53,10 @@ k_ret proc_fdinfo(const k_process *p, int32_t fd, buf *out) {
   bool semaphore;
   if (s == CAY_OK && k_eventfd_look(f, &count, &semaphore))
     s = buf_appendf(out, "eventfd-count: %16" PRIx64 "\neventfd-semaphore: %d\n", count, semaphore);
+  k_process *named = NULL;
+  if (s == CAY_OK && k_pidfd_process(f, &named) == 0) {
+    int32_t pid = named != NULL ? named->pid : -1;
+    s = buf_appendf(out, "Pid:\t%d\nNSpid:\t%d\n", pid, pid);
+  }
   return s == CAY_OK ? 0 : -K_ENOMEM;
 }
