@@ -2,7 +2,7 @@
 
   train.py FILE ...      FILE: Python sources to read, compile and search
 
-Deterministic: the same sources give the same profile, for results are kept by what they were made from. It is not made of the programs
+It does the same each time, for results are kept by what they were made from: no clock, no chance without a seed. It is not made of the programs
 in bench/: what the profile does for them, it must do for others.
 """
 import array
