@@ -220,23 +220,18 @@ static cay_status rebase(eng_instance *i, cay_error *err) {
 
 /* ---- the calls ---- */
 
-/* Memory that was mapped lately is watched from now on: what the guest writes after this is reported. Hot
- * pages stay as they are, and with them what lies between two that are close: a call costs as much as four
- * pages. */
+/* Memory that was mapped lately is watched from now on: what the guest writes after this is reported. What it
+ * has written before is hot, and stays as it is. */
 static void watch(eng_instance *i) {
   const eng_engine *engine = i->module->engine;
-  size_t from = 0, end = eng_memory_len(i) / MEM_PAGE;
   if (i->watched || !eng_pages_watch(engine, i->head.base, ENG_RESERVED)) return;
   i->watched = true;
-  for (size_t page = 0; page < end; page++) {
-    if (!eng_is_hot(i->saved, page)) continue;
-    if (page > from + 4) eng_pages_protect(engine, i->head.base + from * MEM_PAGE, (page - from) * MEM_PAGE);
-    from = page + 1;
-  }
-  if (end > from) eng_pages_protect(engine, i->head.base + from * MEM_PAGE, (end - from) * MEM_PAGE);
+  eng_pages_protect_shared(engine, i->head.base, eng_memory_len(i));
 }
 
-static cay_status save(eng_instance *i, cay_error *err) {
+/* The first checkpoint is in somebody's way more often than later ones: it finds what was written without
+ * watching. */
+static cay_status save(eng_instance *i, bool first, cay_error *err) {
   struct runs runs;
   struct fresh fresh = { .i = i };
   find_runs(i, &runs);
@@ -245,7 +240,7 @@ static cay_status save(eng_instance *i, cay_error *err) {
     S_TRY(rebase(i, err));
   } else {
     (void)walk(&runs, SAVE);
-    if (runs.count > 0) watch(i);
+    if (runs.count > 0 && !first) watch(i);
   }
   eng_globals_read(i, i->saved->globals);
   return CAY_OK;
@@ -264,7 +259,7 @@ cay_status eng_checkpoint(eng_instance *i, cay_error *err) {
   if (i->asleep) eng_wake(i);
   bool first = i->saved == NULL;
   cay_status status = prepare(i, err);
-  if (status == CAY_OK) status = save(i, err);
+  if (status == CAY_OK) status = save(i, first, err);
   if (status != CAY_OK && first) eng_saved_drop(i);
   return status;
 }

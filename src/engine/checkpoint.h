@@ -4,10 +4,10 @@
  *   ... calls, which may trap, be kicked, leave half of their work behind ...
  *   eng_rollback(session, &err);           as it was, memory and exported globals
  *
- * The first of these costs by the pages that were ever changed, later ones by those changed since the last:
- * about 2 us and 0.1 us for each page of 4 KiB, or 1 us for a page that was not written lately. Where the
- * host has no userfaultfd(2) with asynchronous write protection (Linux 6.7), each costs by all pages that are
- * the instance's own, and where it cannot tell these either, by the length of the memory.
+ * The first two of these cost by the pages that were ever changed, later ones by those changed since the
+ * last: about 2 us and 0.1 us for each page of 4 KiB, or 1 us for a page that was not written lately. Where
+ * the host has no userfaultfd(2) with asynchronous write protection (Linux 6.7), each costs by all pages that
+ * are the instance's own, and where it cannot tell these either, by the length of the memory.
  *
  * Each page that differs from the image is held twice, once to work on and once to go back to. An instance
  * that differs in most pages, and in 16 MiB at once or 64 MiB in all, gets an image of its own instead.

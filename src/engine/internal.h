@@ -222,6 +222,8 @@ bool eng_pages_scan_works(int pagemap);
 /* Makes protection possible in a range, until something else is mapped there. */
 bool eng_pages_watch(const eng_engine *engine, uint8_t *base, size_t len);
 void eng_pages_protect(const eng_engine *engine, uint8_t *base, size_t len);
+/* Only those that are still what is mapped there. Takes five times as long, but asks once for many ranges. */
+void eng_pages_protect_shared(const eng_engine *engine, uint8_t *base, size_t len);
 /* Gives them back: they are what is mapped there again. `watcher`: NULL when the range is not watched. */
 void eng_pages_drop(const eng_engine *watcher, uint8_t *base, size_t len);
 

@@ -145,10 +145,17 @@ static bool ignore(void *ctx, size_t offset, size_t len) {
 /* What is not protected in the end is only looked at once more. The list of regions is asked for although
  * nobody reads it: without it the kernel protects all of the range, and leaves a marker where there is no
  * page. */
-void eng_pages_protect(const eng_engine *engine, uint8_t *base, size_t len) {
-  struct scan_args args = written_pages();
+static void protect(const eng_engine *engine, uint8_t *base, size_t len, struct scan_args args) {
   args.flags = SCAN_PROTECT | SCAN_CHECK_ASYNC;
   (void)scan(engine, base, len, args, ignore, NULL);
+}
+
+void eng_pages_protect(const eng_engine *engine, uint8_t *base, size_t len) {
+  protect(engine, base, len, written_pages());
+}
+
+void eng_pages_protect_shared(const eng_engine *engine, uint8_t *base, size_t len) {
+  protect(engine, base, len, pages_that(IS_WRITTEN | IS_FILE, 0));
 }
 
 /* Protection is lifted first: the kernel would keep a marker for each protected page that it drops. */
