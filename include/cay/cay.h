@@ -87,7 +87,13 @@ typedef struct cay_limits {
   uint32_t processes;  /* at once; 0: 64                                    */
   uint32_t files;      /* inodes made or changed; 0: 65536                  */
   uint32_t open_files; /* per process; 0: 1024                              */
+  uint64_t code;       /* bytes of its own modules compiled; 0: 64 MiB      */
 } cay_limits;
+
+/* `code` is about WebAssembly files that guests execute, each counted by what it weighs: its length, and more
+ * if it is made to be hard to compile. It is used up for the life of the sandbox; what the engine or its
+ * cache folder has costs nothing, nor does cay_run_options.module. Beyond it execve fails with EDQUOT, a run
+ * of such a file with CAY_LIMIT. */
 
 /* One line for each system call of the guests, on the thread that made it. */
 typedef void cay_trace_fn(void *ctx, const char *line);

@@ -171,6 +171,7 @@ static cay_status apply(request *r, int id, const char *value, cay_error *why) {
   case OPTION_MEMORY: return set_size("memory", value, &r->limits.memory, why);
   case OPTION_DISK: return set_size("disk", value, &r->limits.disk, why);
   case OPTION_PROCS: return set_procs(value, &r->limits, why);
+  case OPTION_CODE: return set_size("code", value, &r->limits.code, why);
   case OPTION_FUEL: return set_count("fuel", value, UINT64_MAX, &r->limits.fuel, why);
   case OPTION_CAPTURE: return set_size("capture", value, &r->limits.output, why);
   case OPTION_TTY: r->tty = true; return CAY_OK;

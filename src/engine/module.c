@@ -194,6 +194,32 @@ static cay_status load(eng_module *m, const void *bytes, size_t len, cay_error *
   return prepare(m, err);
 }
 
+/* Begins a module that is not in the table, in whatever state; NULL if one is, or for want of memory. */
+static eng_module *begin_absent(eng_engine *e, const digest *key, enum eng_stop stop,
+                                const eng_imports *imports) {
+  pthread_mutex_lock(&e->mu);
+  eng_module *m = find(e, key, stop, imports) == NULL ? begin(e, key, stop, imports) : NULL;
+  pthread_mutex_unlock(&e->mu);
+  return m;
+}
+
+static bool load_stored(eng_module *m) {
+  wasm_engine_t *wasm;
+  return eng_wasm(m->engine, m->stop, &wasm, NULL) == CAY_OK && eng_cache_load(m->engine, m) &&
+         prepare(m, NULL) == CAY_OK;
+}
+
+eng_module *eng_module_at_hand(eng_engine *engine, const digest *key, enum eng_stop stop,
+                               const eng_imports *imports) {
+  eng_module *m = eng_module_find(engine, key, stop, imports);
+  if (m != NULL || engine->cache_dir == NULL) return m;
+  m = begin_absent(engine, key, stop, imports);
+  if (m == NULL) return NULL;
+  bool stored = load_stored(m);
+  publish(m, stored);
+  return stored ? m : NULL;
+}
+
 static cay_status check_size(const eng_engine *engine, size_t len, cay_error *err) {
   if (len <= engine->module_max) return CAY_OK;
   return err_set(err, CAY_LIMIT, "the module has %zu bytes; at most %zu are taken", len, engine->module_max);

@@ -25,6 +25,10 @@ cay_status eng_module_load(eng_engine *engine, const void *bytes, size_t len, co
 eng_module *eng_module_find(eng_engine *engine, const digest *key, enum eng_stop stop,
                             const eng_imports *imports);
 
+/* Likewise, or from the cache folder; never compiles, and waits for nobody who does. */
+eng_module *eng_module_at_hand(eng_engine *engine, const digest *key, enum eng_stop stop,
+                               const eng_imports *imports);
+
 /* Maps what eng_module_compile wrote. The file is trusted: it holds machine code. CAY_NOT_FOUND;
  * CAY_UNSUPPORTED when it was made by another version of the compiler, for another processor or another way
  * of stopping: load the .wasm instead; CAY_CORRUPT when it is not such a file at all. */

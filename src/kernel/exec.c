@@ -186,7 +186,7 @@ static k_ret real_path(const search *s, const char *given, char out[static K_PAT
 static k_ret load(search *s, k_file *file, k_image **out) {
   k_kernel *k = s->process->kernel;
   k_unlock(k);
-  k_ret r = k->runner->load(k->runner_ctx, k, file, s->head, s->head_len, out);
+  k_ret r = k->runner->load(k->runner_ctx, s->process, file, s->head, s->head_len, out);
   k_lock(k);
   return r;
 }

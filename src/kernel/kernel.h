@@ -30,10 +30,11 @@ enum { K_UID = 1000, K_GID = 1000, K_PAGE = 4096, K_PID_MAX = 32768 };
 
 /* How programs are found and run. Every function may be called from any thread. */
 typedef struct k_runner {
-  /* The program in this file, shared and counted; -K_ENOEXEC when it is none, -K_ENOMEM. Without kernel.mu.
-   * `head` holds the first bytes (up to 256). The file's bytes are read through vfs_pread. */
-  k_ret (*load)(void *ctx, k_kernel *kernel, k_file *exe, const uint8_t *head, size_t head_len,
-                k_image **out);
+  /* The program in this file, shared and counted; -K_ENOEXEC when it is none, -K_ENOMEM, -K_EDQUOT when the
+   * sandbox may have no more of them made. Without kernel.mu.
+   * `head` holds the first bytes (up to 256). The file's bytes are read through vfs_pread. It may take long:
+   * then it is a sleep of `p`, with the answers of one (-K_EKILLED, -K_ERESTART). */
+  k_ret (*load)(void *ctx, k_process *p, k_file *exe, const uint8_t *head, size_t head_len, k_image **out);
   k_image *(*image_ref)(void *ctx, k_image *image);
   void (*image_unref)(void *ctx, k_image *image);
   /* Begins to run `p` on a thread of its own: p->program says what. Takes over `p` until it ends. With

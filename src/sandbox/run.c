@@ -160,10 +160,13 @@ static cay_status start(sb_run *run, sb_command *command, cay_error *err) {
   if (r >= 0) {
     r = prepare(run, command, p);
     if (r >= 0) r = k_process_start(p);
-    if (r < 0) k_process_discard(p);
+    if (r == -K_EKILLED)
+      k_process_exit(p, p->exit_status); /* its deadline, or an interrupt, came while its file was compiled */
+    else if (r < 0)
+      k_process_discard(p);
   }
   k_unlock(k);
-  return r >= 0 ? CAY_OK : sb_command_failed(command, r, err);
+  return r >= 0 || r == -K_EKILLED ? CAY_OK : sb_command_failed(command, r, err);
 }
 
 static cay_status spawn(cay_sandbox *box, sb_command *command, const cay_run_options *options, sb_run **out,

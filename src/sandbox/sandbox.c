@@ -28,6 +28,7 @@ static void fill_limits(cay_limits *l) {
   if (l->processes == 0) l->processes = 64;
   if (l->files == 0) l->files = 65536;
   if (l->open_files == 0) l->open_files = 1024;
+  if (l->code == 0) l->code = UINT64_C(64) << 20;
 }
 
 /* What is left of the fuel of the run that `job` belongs to; its owner is the run (run.c). */
@@ -82,7 +83,8 @@ static cay_status set_up(cay_sandbox *box, const cay_sandbox_options *o, cay_err
                                 .trace = o->trace,
                                 .trace_ctx = o->trace_ctx,
                                 .fuel = job_fuel,
-                                .fuel_ctx = box };
+                                .fuel_ctx = box,
+                                .code = box->limits.code };
   S_TRY(abi_linux_runner_new(box->engine->wasm, &runner, &box->runner, err));
   S_TRY(make_kernel(box, o, err));
   S_TRY(sb_grants_new(box, &box->grants, err));

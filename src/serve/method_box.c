@@ -137,6 +137,7 @@ static bool read_wanted(call *c, struct wanted *w) {
               param_number(c, "memoryLimitBytes", 1, UINT64_C(1) << 40, &w->limits.memory) &&
               param_number(c, "outputLimitBytes", 1, UINT64_C(1) << 30, &w->limits.output) &&
               param_number(c, "fuelLimit", 1, UINT64_MAX / 2, &w->limits.fuel) &&
+              param_number(c, "codeLimitBytes", 1, UINT64_C(1) << 46, &w->limits.code) &&
               param_number(c, "processLimit", 1, 10000, &processes) && param_env(c, "env", &w->env) &&
               param_texts(c, "packages", &w->packages);
   w->limits.processes = (uint32_t)processes;

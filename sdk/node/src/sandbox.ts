@@ -25,9 +25,10 @@ export class Env {
 }
 
 function createParams(options: CreateOptions): Params {
-  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, env, wasmDir } = options;
+  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir } = options;
   const packages = options.packages?.map(hostPath);
-  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, env, wasmDir, packages }; // JSON leaves out undefined
+  // JSON leaves out undefined
+  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir, packages };
 }
 
 async function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {

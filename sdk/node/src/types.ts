@@ -26,6 +26,8 @@ export interface CreateOptions {
   fuelLimit?: number;
   /** Processes at once. Default 64. */
   processLimit?: number;
+  /** Bytes of WebAssembly modules that programs of the sandbox bring and have compiled. Default 64 MiB. */
+  codeLimitBytes?: number;
   /** Variables of all commands. */
   env?: Readonly<Record<string, string>>;
   /** The folder of the guests, in place of the installed ones. */

@@ -4,11 +4,18 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/wasm_scan.h"
+#include "engine/wasm_weight.h"
 #include "kernel/vfs.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-enum { MODULE_MAX = 16 << 20, PIECE = 1 << 20 }; /* compiling takes some seconds for each MiB */
+enum {
+  MODULE_MAX = 16 << 20,    /* bytes; compiling takes up to some seconds for each MiB */
+  WEIGHT_MAX = 24 << 20,    /* see wasm_weight.h; the compiler works on one function for each processor, */
+  FUNCTION_MAX = 512 << 10, /* so this bounds its memory. Those of CPython and bash weigh 74 KiB at most */
+  PIECE = 1 << 20
+};
 
 /* ---- images ---- */
 
@@ -156,31 +163,90 @@ static k_image *note_of(k_kernel *kernel, k_file *exe) {
   return note;
 }
 
-static k_ret compile(abi_runner *runner, k_kernel *kernel, k_file *exe, uint64_t len, k_image **out) {
-  uint8_t *bytes = NULL;
-  cay_error err;
-  K_TRY(read_all(kernel, exe, len, &bytes));
-  cay_status status = abi_linux_image_from_bytes(runner->engine, bytes, len, false, out, &err);
-  mem_free(bytes);
-  if (status == CAY_OK) return 0;
-  abi_trace_text(runner, 0, "exec: %s", err.message);
-  return status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
+/* Nobody has looked at it but who wrote it. */
+static cay_status refuse_heavy(const void *bytes, size_t len, uint64_t *weight, cay_error *err) {
+  eng_weight w;
+  S_TRY(eng_weigh(bytes, len, &w, err));
+  if (w.function > FUNCTION_MAX)
+    return err_set(err, CAY_LIMIT,
+                   "function %" PRIu32 " would be too heavy to compile: its weight is %" PRIu64
+                   " and %d are taken",
+                   w.index, w.function, FUNCTION_MAX);
+  if (w.module > WEIGHT_MAX)
+    return err_set(err, CAY_LIMIT,
+                   "the module would be too heavy to compile: its weight is %" PRIu64 " and %d are taken",
+                   w.module, WEIGHT_MAX);
+  *weight = w.module;
+  return CAY_OK;
 }
 
-k_ret abi_image_load(abi_runner *runner, k_kernel *kernel, k_file *exe, const uint8_t *head, size_t head_len,
-                     k_image **out) {
+static cay_status check(abi_source *source, cay_error *err) {
+  S_TRY(refuse_start_function(source->bytes, source->len, err));
+  return refuse_heavy(source->bytes, source->len, &source->weight, err);
+}
+
+/* With the turn, which it ends. */
+static k_ret load_module(abi_runner *runner, k_process *p, k_file *exe, uint64_t len, eng_module **out,
+                         cay_error *err) {
+  abi_source source = { .len = len, .stop = ENG_STOP_EPOCH };
+  k_ret r = read_all(p->kernel, exe, len, &source.bytes);
+  if (r >= 0 && check(&source, err) != CAY_OK) {
+    mem_free(source.bytes);
+    r = err->status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
+  }
+  if (r < 0) {
+    abi_turn_end(runner->compiler);
+    return r;
+  }
+  source.key = digest_of(source.bytes, len);
+  return abi_compile(runner->compiler, p, source, out, err);
+}
+
+static k_ret make_image(abi_runner *runner, k_process *p, k_file *exe, uint64_t len, k_image **out) {
+  OWNED(eng_module_unref) eng_module *module = NULL;
+  cay_error err = { .message = "" };
+  k_ret r = load_module(runner, p, exe, len, &module, &err);
+  if (r >= 0) {
+    cay_status status = abi_linux_image_new(module, (cay_slice){ 0 }, out, &err);
+    r = status == CAY_OK ? 0 : status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
+  }
+  if (r < 0 && err.message[0] != '\0') abi_trace_text(runner, p->pid, "exec: %s", err.message);
+  return r;
+}
+
+/* *out stays NULL when it was not executed lately as it is now. */
+static k_ret look_lately(abi_runner *runner, k_kernel *kernel, k_file *exe, struct abi_recent *key,
+                         k_image **out) {
   k_stat st;
-  *out = note_of(kernel, exe);
-  if (*out != NULL) return 0;
-  if (!is_module(head, head_len) || exe->inode == NULL) return -K_ENOEXEC;
   K_TRY(stat_file(kernel, exe, &st));
   if (st.size > MODULE_MAX) return -K_ENOEXEC;
-  struct abi_recent key = identity(exe, &st);
-  *out = find_recent(runner, &key);
-  if (*out != NULL) return 0;
-  K_TRY(compile(runner, kernel, exe, st.size, out));
-  keep_recent(runner, key, *out);
+  *key = identity(exe, &st);
+  *out = find_recent(runner, key);
   return 0;
+}
+
+/* Several may want the same: one compiles it, and when it is the turn of the others it is there. */
+static k_ret load_in_turn(abi_runner *runner, k_process *p, k_file *exe, struct abi_recent *key,
+                          k_image **out) {
+  K_TRY(abi_turn_take(runner->compiler, p));
+  k_ret r = look_lately(runner, p->kernel, exe, key, out);
+  if (r < 0 || *out != NULL) {
+    abi_turn_end(runner->compiler);
+    return r;
+  }
+  K_TRY(make_image(runner, p, exe, key->size, out));
+  keep_recent(runner, *key, *out);
+  return 0;
+}
+
+k_ret abi_image_load(abi_runner *runner, k_process *p, k_file *exe, const uint8_t *head, size_t head_len,
+                     k_image **out) {
+  struct abi_recent key;
+  *out = note_of(p->kernel, exe);
+  if (*out != NULL) return 0;
+  if (!is_module(head, head_len) || exe->inode == NULL) return -K_ENOEXEC;
+  K_TRY(look_lately(runner, p->kernel, exe, &key, out));
+  return *out != NULL ? 0 : load_in_turn(runner, p, exe, &key, out);
 }
 
 /* ---- the same code, counting ---- */
@@ -210,30 +276,50 @@ static k_ret read_program(k_kernel *kernel, k_inode *exe, uint8_t **out, uint64_
   return r;
 }
 
-/* From the image's bytes, or from the file if that is still what the image was made from. */
-static cay_status count_module(const k_image *image, eng_engine *engine, k_kernel *kernel, k_inode *exe,
-                               eng_module **out, cay_error *err) {
+static cay_status no_bytes(cay_error *err, const char *why) {
+  return err_set(err, CAY_UNSUPPORTED, "its fuel cannot be counted: %s", why);
+}
+
+/* From the file, if that is still what the image was made from. */
+static cay_status count_file(const k_image *image, abi_runner *runner, k_process *p, k_inode *exe,
+                             eng_module **out, cay_error *err) {
+  abi_compiler *compiler = runner->compiler;
+  abi_source source = { .key = *eng_module_digest(image->module), .stop = ENG_STOP_FUEL };
+  uint64_t len = 0;
+  if (abi_turn_take(compiler, p) < 0) return err_set(err, CAY_CANCELLED, "it was ended");
+  if (read_program(p->kernel, exe, &source.bytes, &len) < 0) {
+    abi_turn_end(compiler);
+    return no_bytes(err, "the module's bytes are gone");
+  }
+  source.len = len;
+  digest now = digest_of(source.bytes, len);
+  cay_status status =
+      digest_equal(&now, &source.key) ? check(&source, err) : no_bytes(err, "the file has changed");
+  if (status != CAY_OK) {
+    abi_turn_end(compiler);
+    mem_free(source.bytes);
+    return status;
+  }
+  k_ret r = abi_compile(compiler, p, source, out, err);
+  if (r == -K_EKILLED || r == -K_ERESTART) return err_set(err, CAY_CANCELLED, "it was ended");
+  return r < 0 ? err->status : CAY_OK;
+}
+
+/* Without a process, as for an embedder, from the image's own bytes alone. */
+static cay_status count_module(const k_image *image, eng_engine *engine, abi_runner *runner, k_process *p,
+                               k_inode *exe, eng_module **out, cay_error *err) {
   const digest *key = eng_module_digest(image->module);
   *out = eng_module_find(engine, key, ENG_STOP_FUEL, &abi_linux_imports);
   if (*out != NULL) return CAY_OK;
   if (image->wasm.len > 0)
     return eng_module_load(engine, image->wasm.data, image->wasm.len, key, ENG_STOP_FUEL, &abi_linux_imports,
                            out, err);
-  uint8_t *bytes = NULL;
-  uint64_t len = 0;
-  if (exe == NULL || read_program(kernel, exe, &bytes, &len) < 0)
-    return err_set(err, CAY_UNSUPPORTED, "its fuel cannot be counted: the module's bytes are gone");
-  digest now = digest_of(bytes, len);
-  cay_status status =
-      digest_equal(&now, key)
-          ? eng_module_load(engine, bytes, len, key, ENG_STOP_FUEL, &abi_linux_imports, out, err)
-          : err_set(err, CAY_UNSUPPORTED, "its fuel cannot be counted: the file has changed");
-  mem_free(bytes);
-  return status;
+  if (exe == NULL) return no_bytes(err, "the module's bytes are gone");
+  return count_file(image, runner, p, exe, out, err);
 }
 
-cay_status abi_image_counted(k_image *image, eng_engine *engine, k_kernel *kernel, k_inode *exe,
-                             eng_module **out, cay_error *err) {
+static cay_status counted(k_image *image, eng_engine *engine, abi_runner *runner, k_process *p, k_inode *exe,
+                          eng_module **out, cay_error *err) {
   if (eng_module_stop(image->module) == ENG_STOP_FUEL) {
     *out = eng_module_ref(image->module);
     return CAY_OK;
@@ -242,7 +328,7 @@ cay_status abi_image_counted(k_image *image, eng_engine *engine, k_kernel *kerne
   eng_module *counted = image->counted != NULL ? eng_module_ref(image->counted) : NULL;
   pthread_mutex_unlock(&image->mu);
   if (counted == NULL) {
-    S_TRY(count_module(image, engine, kernel, exe, &counted, err));
+    S_TRY(count_module(image, engine, runner, p, exe, &counted, err));
     pthread_mutex_lock(&image->mu);
     if (image->counted == NULL) image->counted = eng_module_ref(counted);
     pthread_mutex_unlock(&image->mu);
@@ -251,6 +337,11 @@ cay_status abi_image_counted(k_image *image, eng_engine *engine, k_kernel *kerne
   return CAY_OK;
 }
 
+cay_status abi_image_counted(k_image *image, abi_runner *runner, k_process *p, k_inode *exe, eng_module **out,
+                             cay_error *err) {
+  return counted(image, runner->engine, runner, p, exe, out, err);
+}
+
 cay_status abi_linux_image_counting(k_image *image, eng_engine *engine, eng_module **out, cay_error *err) {
-  return abi_image_counted(image, engine, NULL, NULL, out, err);
+  return counted(image, engine, NULL, NULL, NULL, out, err);
 }

@@ -13,6 +13,10 @@ static cay_status make_threads(abi_runner *runner, cay_error *err) {
   return CAY_OK;
 }
 
+static uint64_t budget_of(const abi_runner_options *options) {
+  return options != NULL && options->code != 0 ? options->code : UINT64_MAX;
+}
+
 cay_status abi_linux_runner_new(eng_engine *engine, const abi_runner_options *options, abi_runner **out,
                                 cay_error *err) {
   abi_runner *runner = mem_zalloc(sizeof *runner);
@@ -20,7 +24,10 @@ cay_status abi_linux_runner_new(eng_engine *engine, const abi_runner_options *op
   runner->engine = engine;
   if (options != NULL) runner->options = *options;
   cay_status status = make_threads(runner, err);
+  if (status == CAY_OK)
+    status = abi_compiler_new(engine, runner->options.threads, budget_of(options), &runner->compiler, err);
   if (status != CAY_OK) {
+    thread_pool_free(runner->own_threads);
     mem_free(runner);
     return status;
   }
@@ -33,6 +40,7 @@ cay_status abi_linux_runner_new(eng_engine *engine, const abi_runner_options *op
 void abi_linux_runner_free(abi_runner *runner) {
   if (runner == NULL) return;
   thread_pool_free(runner->own_threads);
+  abi_compiler_unref(runner->compiler);
   for (size_t i = 0; i < ABI_RECENT; i++) abi_linux_image_unref(runner->recent[i].image);
   pthread_mutex_destroy(&runner->mu);
   pthread_mutex_destroy(&runner->trace_mu);
@@ -41,9 +49,8 @@ void abi_linux_runner_free(abi_runner *runner) {
 
 /* ---- k_runner ---- */
 
-static k_ret load(void *ctx, k_kernel *kernel, k_file *exe, const uint8_t *head, size_t head_len,
-                  k_image **out) {
-  return abi_image_load(ctx, kernel, exe, head, head_len, out);
+static k_ret load(void *ctx, k_process *p, k_file *exe, const uint8_t *head, size_t head_len, k_image **out) {
+  return abi_image_load(ctx, p, exe, head, head_len, out);
 }
 
 static k_image *image_ref(void *ctx, k_image *image) { return (void)ctx, abi_linux_image_ref(image); }

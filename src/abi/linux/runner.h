@@ -46,6 +46,7 @@ typedef struct abi_runner_options {
   void *trace_ctx;
   abi_fuel_fn *fuel; /* NULL: never counted */
   void *fuel_ctx;
+  uint64_t code; /* bytes of files that guests may have compiled; 0: any number */
 } abi_runner_options;
 
 cay_status abi_linux_runner_new(eng_engine *engine, const abi_runner_options *options, abi_runner **out,

@@ -4,6 +4,7 @@
  *             trace function runs. Neither together with kernel.mu or each other. */
 #pragma once
 
+#include "abi/linux/compile.h"
 #include "abi/linux/runner.h"
 
 #include <stdatomic.h>
@@ -32,6 +33,7 @@ struct abi_runner {
   abi_runner_options options;
   eng_engine *engine;
   thread_pool *own_threads; /* or NULL */
+  abi_compiler *compiler;
   pthread_mutex_t mu, trace_mu;
   struct abi_recent recent[ABI_RECENT];
   uint64_t clock; /* for `used` */
@@ -41,10 +43,10 @@ void abi_trace_say(abi_runner *runner, const char *text);
 void abi_trace_text(abi_runner *runner, int32_t pid, const char *format, ...) PRINTF(3, 4);
 
 /* image.c. A new reference on the module of `image` that counts fuel; compiled when first asked for. `exe` is
- * where the bytes are if the image has none, or NULL. Without kernel.mu. */
-cay_status abi_image_counted(k_image *image, eng_engine *engine, k_kernel *kernel, k_inode *exe,
-                             eng_module **out, cay_error *err) CHECKED;
+ * where the bytes are if the image has none, or NULL. A sleep of `p`. Without kernel.mu. */
+cay_status abi_image_counted(k_image *image, abi_runner *runner, k_process *p, k_inode *exe, eng_module **out,
+                             cay_error *err) CHECKED;
 
 /* k_runner.load */
-k_ret abi_image_load(abi_runner *runner, k_kernel *kernel, k_file *exe, const uint8_t *head, size_t head_len,
+k_ret abi_image_load(abi_runner *runner, k_process *p, k_file *exe, const uint8_t *head, size_t head_len,
                      k_image **out) CHECKED;

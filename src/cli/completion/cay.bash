@@ -19,13 +19,13 @@ _cay_run() {
     return
     ;;
   -t | --timeout) COMPREPLY=($(compgen -W '1s 10s 1m 5m none' -- "$word")) && return ;;
-  --memory | --disk) COMPREPLY=($(compgen -W '64M 256M 1G' -- "$word")) && return ;;
+  --memory | --disk | --code) COMPREPLY=($(compgen -W '64M 256M 1G' -- "$word")) && return ;;
   --capture) COMPREPLY=($(compgen -W '64K 1M 16M' -- "$word")) && return ;;
   --out | -C | --cwd | --procs | --fuel) return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '--in --out --mount --wheel --env --cwd --tty --timeout --memory --disk --procs --fuel
-      --json --capture --strace --stats --quiet --help' -- "$word"))
+    COMPREPLY=($(compgen -W '--in --out --mount --wheel --env --cwd --tty --timeout --memory --disk --procs --code
+      --fuel --json --capture --strace --stats --quiet --help' -- "$word"))
   else
     _cay_paths "$word"
   fi

@@ -42,8 +42,8 @@ static native *world_of(const k_process *p) { return p->kernel->runner_ctx; }
 /* ---- k_runner ---- */
 
 /* The contents of a program's file: "native" and a letter for its number. */
-static k_ret load(void *ctx, k_kernel *kernel, k_file *exe, const uint8_t *head, size_t len, k_image **out) {
-  (void)kernel, (void)exe;
+static k_ret load(void *ctx, k_process *p, k_file *exe, const uint8_t *head, size_t len, k_image **out) {
+  (void)p, (void)exe;
   native *n = ctx;
   if (len != 7 || memcmp(head, "native", 6) != 0) return -K_ENOEXEC;
   k_image *image = mem_zalloc(sizeof *image);

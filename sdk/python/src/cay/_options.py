@@ -14,9 +14,11 @@ KEPT = 16 << 20  # of streamed output that the result still holds, for each stre
 
 def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Optional[int],
                   output_limit_bytes: Optional[int], process_limit: Optional[int], env: Optional[Mapping[str, str]],
-                  wasm_dir: Optional[str], packages: Sequence[Any] = (), fuel_limit: Optional[int] = None) -> Dict[str, Any]:
+                  wasm_dir: Optional[str], packages: Sequence[Any] = (), fuel_limit: Optional[int] = None,
+                  code_limit_bytes: Optional[int] = None) -> Dict[str, Any]:
     given = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "memoryLimitBytes": memory_limit_bytes,
              "outputLimitBytes": output_limit_bytes, "processLimit": process_limit, "fuelLimit": fuel_limit,
+             "codeLimitBytes": code_limit_bytes,
              "env": dict(env) if env is not None else None, "wasmDir": wasm_dir,
              "packages": [os.path.abspath(one) for one in packages] or None}
     return {name: value for name, value in given.items() if value is not None}

@@ -286,10 +286,11 @@ class AsyncSandbox:
                  process_limit: Optional[int] = None, env: Optional[Mapping[str, str]] = None,
                  wasm_dir: Optional[str] = None, binary: Optional[str] = None,
                  callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None,
-                 packages: Sequence[Local] = (), fuel_limit: Optional[int] = None) -> None:
+                 packages: Sequence[Local] = (), fuel_limit: Optional[int] = None,
+                 code_limit_bytes: Optional[int] = None) -> None:
         self._functions = callbacks
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
-                                     env, wasm_dir, packages, fuel_limit)
+                                     env, wasm_dir, packages, fuel_limit, code_limit_bytes)
         self._command = command(binary)
         self._link: Optional[Link] = None
 

@@ -47,14 +47,16 @@ class Sandbox:
                  process_limit: Optional[int] = None, env: Optional[Mapping[str, str]] = None,
                  wasm_dir: Optional[str] = None, binary: Optional[str] = None,
                  callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None,
-                 packages: Sequence[Local] = (), fuel_limit: Optional[int] = None) -> None:
+                 packages: Sequence[Local] = (), fuel_limit: Optional[int] = None,
+                 code_limit_bytes: Optional[int] = None) -> None:
         """timeout_ms is for each command, unless the command brings its own. Defaults: 256 MiB of memory, 16 MiB of
         output, 64 processes. `binary` names a `cay` program in place of the installed one.
         `callbacks` are functions of this process that code in the sandbox may call (see cay.callbacks). `packages` are wheels,
         folders or modules of pure Python that it can import. `fuel_limit` is the most WebAssembly operations of a command or
-        an evaluation; counting them makes code slower."""
+        an evaluation; counting them makes code slower. `code_limit_bytes` is the most of WebAssembly modules that programs
+        of the sandbox bring and have compiled, 64 MiB if not given."""
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
-                               wasm_dir, packages, fuel_limit)
+                               wasm_dir, packages, fuel_limit, code_limit_bytes)
         self._link = Link(command(binary))
         try:
             self._link.call("create", params, START_PATIENCE)

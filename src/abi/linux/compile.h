@@ -1,0 +1,47 @@
+/* compile.h - modules that a guest brought, compiled while nobody has to wait for them.
+ *
+ * The compiler takes seconds for each MiB, cannot be interrupted, and runs for whoever executes a file. So it
+ * works on a thread of the pool with bytes of its own, and the process that wants the module sleeps as in any
+ * call: what ends the process ends the sleep, and the compilation goes on alone, for the engine's table and
+ * the cache folder.
+ *
+ * Bounds      at most one module of a sandbox is being compiled at a time, one that nobody waits for any more
+ *             included: whoever wants another one waits for its turn first, before it reads the file, so that
+ *             the bytes of one file are held at a time. What is compiled is paid from a budget that is never
+ *             filled again.
+ *
+ * Threads     any. Locks: compiler.mu, inside it kernel.mu of a process that waits; so nothing here is called
+ *             with kernel.mu held.
+ * Ownership   counted: the runner has a reference, and a compilation that runs. It needs the engine and the
+ *             pool, not the runner, the kernel or the sandbox. */
+#pragma once
+
+#include "base/thread.h"
+#include "engine/module.h"
+#include "kernel/process.h"
+
+typedef struct abi_compiler abi_compiler;
+
+/* `threads` is borrowed, as the engine: the pool ends before the engine does. */
+cay_status abi_compiler_new(eng_engine *engine, thread_pool *threads, uint64_t budget, abi_compiler **out,
+                            cay_error *err) CHECKED;
+void abi_compiler_unref(abi_compiler *compiler); /* NULL is fine */
+
+/* Sleeps until it is the turn of `p`: 0, then abi_turn_end or abi_compile must follow. -K_EKILLED;
+ * -K_ERESTART: handlers are to run first. */
+k_ret abi_turn_take(abi_compiler *compiler, k_process *p) CHECKED;
+void abi_turn_end(abi_compiler *compiler);
+
+typedef struct abi_source {
+  uint8_t *bytes; /* taken over whatever happens */
+  size_t len;
+  uint64_t weight; /* what it takes of the budget: wasm_weight.h */
+  digest key;      /* of the bytes */
+  enum eng_stop stop;
+} abi_source;
+
+/* Compiles what is not at hand, and ends the turn: at once, or when the compiler is done if `p` does not wait
+ * so long. -K_EKILLED, -K_ERESTART: it goes on. -K_EDQUOT: the budget does not suffice; -K_ENOMEM: of
+ * the host; -K_ENOEXEC: it does not compile. *err has the reason of these three. */
+k_ret abi_compile(abi_compiler *compiler, k_process *p, abi_source source, eng_module **out,
+                  cay_error *err) CHECKED;
