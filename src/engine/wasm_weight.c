@@ -8,7 +8,7 @@
 
 /* What is taken for granted in ordinary code, and what everything beyond it weighs. */
 enum {
-  FUNCTION_WEIGHT = 32,
+  FUNCTION_WEIGHT = 128,
   USUAL_VALUES = 8,       /* of a call, */
   VALUE_WEIGHT = 8,       /* and of any beyond, or of a block */
   LOCAL_SHARE = 16,       /* so many locals weigh one unit; likewise pairs of a local and a block, */
@@ -17,6 +17,9 @@ enum {
   PAIR_SHARE = 32,        /* pairs of what has a way aside */
   BLOCK_PAIR_SHARE = 512, /* pairs of blocks, which matter when fuel is counted */
 };
+
+/* More than these no compiler takes (1,000 and 50,000); products of them do not overflow. */
+enum { TYPES_MAX = 4096, LOCALS_MAX = 1 << 17 };
 
 typedef struct arity {
   uint16_t params, results;
@@ -64,7 +67,7 @@ static bool reserve(scales *s, arities *a, const wasm_reader *r, uint32_t more) 
 static uint16_t count_types(wasm_reader *r) {
   uint32_t count = read_u32(r);
   for (uint32_t i = 0; i < count && !r->bad; i++) (void)read_type(r);
-  return count < UINT16_MAX ? (uint16_t)count : UINT16_MAX;
+  return count < TYPES_MAX ? (uint16_t)count : TYPES_MAX;
 }
 
 static void read_types(scales *s, wasm_reader *r) {
@@ -225,6 +228,12 @@ static void move_height(body *b, uint8_t op) {
     b->height += (uint64_t)effects[op];
 }
 
+/* Of prefix 0xfc: conversions have none, and neither do memory.copy and memory.fill. */
+static bool is_check(uint32_t op) {
+  enum { LAST_CONVERSION = 7, MEMORY_COPY = 10, MEMORY_FILL = 11 };
+  return op > LAST_CONVERSION && op != MEMORY_COPY && op != MEMORY_FILL;
+}
+
 static bool weigh_instruction(body *b, uint8_t op, wasm_reader operand) {
   enum { BLOCK = 2, LOOP, IF, ELSE, THROW = 8, THROW_REF = 10, END, BR, BR_IF, BR_TABLE, RETURN, CALL };
   enum { CALL_INDIRECT = CALL + 1, TAIL, TAIL_INDIRECT, TABLE_GET = 0x25, BULK = 0xfc };
@@ -246,8 +255,8 @@ static bool weigh_instruction(body *b, uint8_t op, wasm_reader operand) {
   case BR_TABLE: b->values += read_u32(&operand) * (uint64_t)beyond(b->carried, 1); break;
   case CALL:
   case TAIL: weigh_call(b, arity_at(&b->s->functions, read_u32(&operand))); break;
-  case TABLE_GET:
-  case BULK: b->checks++; break;
+  case TABLE_GET: b->checks++; break;
+  case BULK: b->checks += is_check(read_u32(&operand)); break;
   case CALL_INDIRECT:
   case TAIL_INDIRECT: b->checks++, weigh_call(b, arity_at(&b->s->types, read_u32(&operand))); break;
   default: break;
@@ -259,6 +268,7 @@ static void read_locals(body *b, wasm_reader *r) {
   uint32_t groups = read_u32(r);
   for (uint32_t i = 0; i < groups && !r->bad; i++) {
     b->locals += read_u32(r);
+    if (b->locals > LOCALS_MAX) b->locals = LOCALS_MAX;
     (void)read_type(r);
   }
 }

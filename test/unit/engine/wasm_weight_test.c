@@ -40,7 +40,7 @@ TEST(plain_code_weighs_its_length_and_little_more) {
   eng_weight w = weigh_code((module_plan){ .locals = 5 }, "", 0, CODE(GET GET "\x36\2\0"), 10000, 0, 0);
   EXPECT_EQ(w.index, 1);
   EXPECT(w.function >= 70000 && w.function < 72000);
-  EXPECT(w.module >= w.function && w.module < w.function + 200);
+  EXPECT(w.module >= w.function && w.module < w.function + 300);
 }
 
 TEST(a_loop_here_and_there_is_plain_code) {
