@@ -76,6 +76,8 @@ static void kick(void *ctx, k_process *p) {
   const abi_machine *m = p->machine;
   (void)ctx;
   if (m == NULL || m->instance == NULL) return;
+  /* A child of vfork may be asleep, and its parent's frames are below it. */
+  if (abi_root(m)->dying && m->p != p) k_process_end(m->p, abi_root(m)->exit_status);
   bool by_protection = eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_PROTECT;
   if (!by_protection || abi_root(m)->dying)
     eng_instance_kick(m->instance);
