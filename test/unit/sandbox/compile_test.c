@@ -211,8 +211,10 @@ TEST(what_is_compiled_is_paid_and_what_is_at_hand_is_free) {
 }
 
 TEST(what_is_in_the_cache_folder_is_free) {
+  char folder[300];
+  snprintf(folder, sizeof folder, "%s/compiled", test_dir());
   for (int i = 0; i < 2; i++) {
-    world *w = world_with(i == 0 ? 0 : 1, test_dir());
+    world *w = world_with(i == 0 ? 0 : 1, folder);
     put_program(w, "/tmp/a", module_slow(1, 100, 0));
     expect_prints(w, "/tmp/a; echo $?", "0\n");
     EXPECT_EQ(compiled(w), i == 0 ? 1 : 0);
