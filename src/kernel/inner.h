@@ -44,6 +44,11 @@ k_ret k_signal_mask_after_call(k_process *p, const k_sigset *mask, k_ret r) CHEC
 void k_itimers_init(k_process *p);
 void k_itimers_stop(k_process *p); /* releases and retakes kernel.mu when one was ever set */
 
+/* cpu_limit.c */
+void k_cpu_limit_init(k_process *p);
+void k_cpu_limit_changed(k_process *p);
+void k_cpu_limit_stop(k_process *p); /* releases and retakes kernel.mu when there was a limit */
+
 /* rlimit.c */
 void k_rlimits_init(k_process *p);
 

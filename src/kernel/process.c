@@ -40,6 +40,7 @@ static void init_fields(k_process *p, k_kernel *k) {
   list_init(&p->pidfds);
   k_waitq_init(&p->child_events);
   k_itimers_init(p);
+  k_cpu_limit_init(p);
 }
 
 static k_ret allocate(k_kernel *k, k_process **out) {
@@ -58,6 +59,7 @@ static k_ret allocate(k_kernel *k, k_process **out) {
 /* Everything a process holds besides its place in lists. May release and retake kernel.mu. */
 static void let_go(k_process *p) {
   k_itimers_stop(p);
+  k_cpu_limit_stop(p);
   k_fdtable_clear(&p->fds);
   uint32_t uid = p->view.uid; /* of a zombie: si_uid */
   vfs_view_clear(&p->view);

@@ -49,6 +49,14 @@ enum {
 };
 #define K_RLIM_INFINITY UINT64_MAX
 
+/* Of the thread that runs a process: cpu_limit.c. */
+typedef struct k_cpu_limit {
+  alarm_entry entry;
+  clockid_t clock;
+  int64_t base_ns; /* of that clock, when the process had used nothing */
+  bool running, armed;
+} k_cpu_limit;
+
 struct k_process {
   k_kernel *kernel;
   list in_kernel;    /* kernel.processes */
@@ -61,6 +69,7 @@ struct k_process {
   k_signals signals;
   k_itimer timers[K_ITIMER_COUNT];
   k_rlimit rlimits[K_RLIMIT_COUNT];
+  k_cpu_limit cpu;
   k_program *program;
   char comm[16]; /* prctl(2) PR_SET_NAME, /proc/pid/comm */
   k_sleeper sleeper;
@@ -128,6 +137,11 @@ k_ret k_getpgid(k_process *p, int32_t pid) CHECKED;
 k_ret k_getsid(k_process *p, int32_t pid) CHECKED;
 k_ret k_setsid(k_process *p) CHECKED;
 k_ret k_prlimit(k_process *p, int32_t pid, uint32_t which, const k_rlimit *new_limit, k_rlimit *old) CHECKED;
+
+/* The calling thread runs `p` from here to its exit: RLIMIT_CPU is about the time that it computes. A process
+ * for which this is not called (a child of vfork before it execs, one that rests between calls of the
+ * embedder) has no such limit. */
+void k_cpu_limit_begin(k_process *p);
 
 /* nanosleep(2): to the deadline of k_mono_ns; -K_EINTR earlier. */
 k_ret k_nanosleep(k_process *p, int64_t deadline_ns) CHECKED;

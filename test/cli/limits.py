@@ -31,6 +31,14 @@ def test_a_fork_bomb_ends(t):
     assert r.code in (0, 1, 124, 254, 255), r
 
 
+def test_modules_of_guests_are_compiled_up_to_a_limit(t):
+    module = "(printf '\\0asm\\1\\0\\0\\0'; head -c 2000 /dev/zero) > x; chmod +x x; ./x"
+    r = t.run("--code", "1K", "--strace", module)
+    assert r.code == 126 and "Quota exceeded" in r.errors and "that the sandbox may have compiled" in r.errors, r
+    r = t.run(module)
+    assert r.code == 126 and "Exec format error" in r.errors, r
+
+
 def test_fuel_runs_out(t):
     r = t.run("--fuel", "50M", "while :; do :; done")
     assert r.code == 124 and "fuel" in r.errors, r

@@ -81,6 +81,14 @@ test("the limit of processes holds", async (t) => {
   assert.match(stderr, /fork/);
 });
 
+test("the limit of compiled modules holds", async (t) => {
+  const sandbox = await own(t, { codeLimitBytes: 1000 });
+  await sandbox.files.write("/tmp/x", Buffer.concat([Buffer.from("\0asm\x01\0\0\0"), Buffer.alloc(2000)]));
+  const { exitCode, stderr } = await sandbox.commands.run("chmod +x /tmp/x; /tmp/x");
+  assert.equal(exitCode, 126);
+  assert.match(stderr, /Quota exceeded/);
+});
+
 test("usage", async (t) => {
   const sandbox = await own(t);
   await sandbox.files.write("/tmp/x", "x".repeat(100_000));

@@ -121,6 +121,14 @@ def test_the_process_limit_holds():
         assert "fork" in result.stderr
 
 
+def test_the_limit_of_compiled_modules_holds():
+    module = b"\0asm\1\0\0\0" + bytes(2000)
+    with Sandbox(code_limit_bytes=1000) as sandbox:
+        sandbox.files.write("/tmp/x", module)
+        result = sandbox.commands.run("chmod +x /tmp/x; /tmp/x")
+        assert result.exit_code == 126 and "Quota exceeded" in result.stderr
+
+
 def test_environment_of_all_commands():
     with Sandbox(env={"GREETING": "hi there"}) as sandbox:
         assert sandbox.commands.run("echo $GREETING").stdout == "hi there\n"

@@ -167,6 +167,9 @@ static void end(abi_machine *m) {
 void abi_live(void *machine) {
   abi_machine *m = machine;
   m->cpu_mark_ns = clock_thread_cpu_ns();
+  k_lock(m->kernel);
+  k_cpu_limit_begin(m->p);
+  k_unlock(m->kernel);
   for (;;) {
     if (prepare(m)) run(m);
     if (m->next == ABI_NEXT_FORK)

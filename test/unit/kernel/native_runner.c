@@ -77,6 +77,9 @@ static void thread_main(void *ctx) {
   machine *m = ctx;
   k_process *p = m->process;
   k_kernel *k = p->kernel;
+  k_lock(k);
+  k_cpu_limit_begin(p);
+  k_unlock(k);
   int code = run_program(m);
   k_lock(k);
   if (p->dying)
