@@ -62,6 +62,11 @@ CAY_CHECK CAY_API cay_status cay_engine_new(const cay_engine_options *options, c
                                             cay_error *err);
 CAY_API void cay_engine_free(cay_engine *engine); /* after its last sandbox */
 
+/* Modules that guests executed and that are still being compiled, perhaps for nobody any more: the compiler
+ * cannot be interrupted, and cay_engine_free waits for it. A program that is about to end can leave the
+ * engine as it is instead, and end by _exit(2). [any time] */
+CAY_API size_t cay_engine_compiling(cay_engine *engine);
+
 /* A program that every sandbox of this engine starts with. */
 typedef struct cay_guest {
   const char *path;    /* in the sandbox: "/bin/bash" */

@@ -250,6 +250,12 @@ static void register_early(void) {
   (void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 
+/* The compiler works on a module of a guest that has ended, and nobody is to wait for that. */
+static _Noreturn void leave_at_once(int code) {
+  (void)fflush(NULL);
+  _exit(code);
+}
+
 static int run_request(const request *r) {
   int code = EXIT_CAY;
   register_early();
@@ -270,9 +276,11 @@ static int run_request(const request *r) {
   sink out = { .box = box };
   if (box != NULL && prepare(box, r)) code = run_process(box, r, stopper, tty, &out);
   cay_sandbox_free(box);
-  cay_engine_free(engine);
+  bool leave = engine != NULL && cay_engine_compiling(engine) > 0;
+  if (!leave) cay_engine_free(engine);
   stop_free(stopper);
   terminal_free(tty);
+  if (leave) leave_at_once(code);
   return code;
 }
 

@@ -69,14 +69,17 @@ static bool read_words(int argc, char **argv, struct words *w) {
 
 static int serve(struct words *w) {
   cay_error err = { 0 }, no_cache;
+  bool unfinished = false;
   char *cache = engine_cache_dir(&no_cache);
   serve_options options = { .in = STDIN_FILENO,
                             .out = STDOUT_FILENO,
                             .cache_dir = cache,
                             .line_max = (size_t)w->line_max,
                             .log = log_line_with_level,
-                            .log_ctx = &w->level };
+                            .log_ctx = &w->level,
+                            .unfinished = &unfinished };
   cay_status status = serve_stdio(&options, &err);
+  if (unfinished) _exit(status == CAY_OK ? 0 : EXIT_WRONG); /* nobody is to wait for the compiler */
   free(cache);
   if (status == CAY_OK) return 0;
   say("the server cannot go on: %s", err.message);

@@ -172,6 +172,19 @@ void eng_engine_free(eng_engine *e) {
 
 size_t eng_thread_stack(const eng_engine *engine) { return engine->wasm_stack + HOST_STACK; }
 
+void eng_compiling_add(eng_engine *engine, int more) {
+  pthread_mutex_lock(&engine->mu);
+  engine->compiling += (size_t)more;
+  pthread_mutex_unlock(&engine->mu);
+}
+
+size_t eng_compiling(eng_engine *engine) {
+  pthread_mutex_lock(&engine->mu);
+  size_t count = engine->compiling;
+  pthread_mutex_unlock(&engine->mu);
+  return count;
+}
+
 eng_cache_stats eng_engine_cache_stats(eng_engine *engine) {
   pthread_mutex_lock(&engine->mu);
   eng_cache_stats stats = engine->stats;

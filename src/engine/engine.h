@@ -50,4 +50,8 @@ typedef struct eng_cache_stats {
 } eng_cache_stats;
 eng_cache_stats eng_engine_cache_stats(eng_engine *engine);
 
+/* Loads that go on although nobody may be waiting for them (abi/linux/compile.h). */
+void eng_compiling_add(eng_engine *engine, int more); /* 1 or -1 */
+size_t eng_compiling(eng_engine *engine);
+
 const char *eng_version(void); /* "wasmtime 50.0.1"; static */

@@ -40,6 +40,7 @@ struct eng_engine {
   list idle_installed; /* likewise those of files made ahead of time: strangers do not push them out */
   size_t idle_count, idle_len, idle_installed_count; /* idle_len: bytes of code in `idle` */
   eng_cache_stats stats;
+  size_t compiling;
   alarm_set *alarms;
   int pagemap;       /* /proc/self/pagemap, or -1 */
   bool scans;        /* it knows PAGEMAP_SCAN */

@@ -96,6 +96,8 @@ void cay_engine_free(cay_engine *e) {
   mem_free(e);
 }
 
+size_t cay_engine_compiling(cay_engine *engine) { return eng_compiling(engine->wasm); }
+
 size_t cay_engine_guests(cay_engine *engine, size_t index, cay_guest *out) {
   if (out != NULL && index < engine->guests->count) *out = engine->guests->list[index].public;
   return engine->guests->count;

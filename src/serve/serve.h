@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cay/cay.h>
+#include <stdbool.h>
 
 typedef struct serve_options {
   int in, out;           /* descriptors; not closed */
@@ -14,6 +15,8 @@ typedef struct serve_options {
   size_t line_max;       /* bytes of one request; 0: SERVE_LINE_MAX */
   cay_log_fn *log;
   void *log_ctx;
+  bool *unfinished; /* set when an engine was left as it is, because it still compiles for a guest that is
+                       gone: the process is to end by _exit(2). NULL: that is waited for */
 } serve_options;
 
 enum { SERVE_LINE_MAX = 64 << 20 };

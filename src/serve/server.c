@@ -152,13 +152,20 @@ cay_status server_open(server *s, const serve_options *options, cay_error *err) 
   return CAY_OK;
 }
 
+static void end_engine(server *s, serve_engine *e) {
+  if (s->options.unfinished != NULL && cay_engine_compiling(e->engine) > 0)
+    *s->options.unfinished = true;
+  else
+    engine_free(e);
+}
+
 void server_close(server *s) {
   line_writer_end(&s->out, LAST_WORDS_MS);
   end_all(s, -1);
   tools_end(s, true);
   thread_pool_free(s->waiters);
   LIST_EACH_SAFE (b, &s->boxes, serve_box, in_server) box_free(b);
-  LIST_EACH_SAFE (e, &s->engines, serve_engine, in_server) engine_free(e);
+  LIST_EACH_SAFE (e, &s->engines, serve_engine, in_server) end_engine(s, e);
   line_writer_destroy(&s->out);
   pthread_mutex_destroy(&s->mu);
   pthread_cond_destroy(&s->changed);

@@ -145,6 +145,7 @@ static void work(void *ctx) {
   cay_status status =
       eng_module_load(c->engine, s->bytes, s->len, &s->key, s->stop, &abi_linux_imports, &module, &err);
   mem_free(s->bytes);
+  eng_compiling_add(c->engine, -1);
 
   pthread_mutex_lock(&c->mu);
   j->status = status;
@@ -185,7 +186,9 @@ static job *begin(abi_compiler *c, const abi_source *source, cay_error *err) {
   }
   take_ref(c);
   *j = (job){ .compiler = c, .refs = 2, .source = *source };
+  eng_compiling_add(c->engine, 1);
   if (thread_pool_run(c->threads, work, j, err) == CAY_OK) return j;
+  eng_compiling_add(c->engine, -1);
   abi_compiler_unref(c);
   mem_free(j);
   return NULL;

@@ -104,9 +104,11 @@ TEST(a_deadline_does_not_wait_for_the_compiler_and_what_it_makes_is_kept) {
   put_slow(w, "/tmp/slow", 0);
   expect_end(w, (cay_run_options){ .argv = slow, .wall_ms = 50 }, CAY_END_TIME, 0);
   EXPECT_EQ(compiled(w), 0);
+  EXPECT_EQ(cay_engine_compiling(w->engine), 1);
   EXPECT(await_compiled(w, 1));
   expect_end(w, (cay_run_options){ .argv = slow }, CAY_END_EXIT, 0);
   EXPECT_EQ(compiled(w), 1);
+  EXPECT_EQ(cay_engine_compiling(w->engine), 0);
   world_free(w);
 }
 
@@ -174,6 +176,7 @@ TEST(a_sandbox_does_not_wait_for_the_compiler_to_be_freed) {
   cay_process_free(p);
   cay_sandbox_free(w->box);
   EXPECT_EQ(compiled(w), 0);
+  EXPECT_EQ(cay_engine_compiling(w->engine), 1);
   cay_engine_free(w->engine); /* this does */
   mem_free(w);
 }

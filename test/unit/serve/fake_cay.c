@@ -71,6 +71,8 @@ cay_status cay_engine_new(const cay_engine_options *options, cay_engine **out, c
   return CAY_OK;
 }
 
+size_t cay_engine_compiling(cay_engine *engine) { return (void)engine, 0; }
+
 void cay_engine_free(cay_engine *engine) {
   if (engine == NULL) return;
   alive--;
