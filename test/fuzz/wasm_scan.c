@@ -1,5 +1,7 @@
-/* wasm_scan.c - the first look at a module: any bytes end in an answer, and names lie inside the input. */
+/* wasm_scan.c - the first look at a module, and its weight: any bytes end in an answer, names lie inside the
+ * input, and nothing weighs less than it is long. */
 #include "engine/wasm_scan.h"
+#include "engine/wasm_weight.h"
 
 #include <stdlib.h>
 
@@ -23,7 +25,16 @@ static bool on_export(void *ctx, const eng_scan_export *item) {
   return inside(item->name);
 }
 
+static void weigh(const uint8_t *data, size_t len) {
+  eng_weight w;
+  cay_error err = { 0 };
+  cay_status status = eng_weigh(data, len, &w, &err);
+  if (status != CAY_OK && err.message[0] == '\0') abort();
+  if (status == CAY_OK && (w.module < len || w.function > w.module)) abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
+  weigh(data, len);
   begin = data;
   end = data + len;
   eng_scan_visitor visitor = { .on_import = on_import, .on_export = on_export };
