@@ -215,11 +215,15 @@ static k_ret make_image(abi_runner *runner, k_process *p, k_file *exe, uint64_t 
 }
 
 /* *out stays NULL when it was not executed lately as it is now. */
-static k_ret look_lately(abi_runner *runner, k_kernel *kernel, k_file *exe, struct abi_recent *key,
+static k_ret look_lately(abi_runner *runner, k_process *p, k_file *exe, struct abi_recent *key,
                          k_image **out) {
   k_stat st;
-  K_TRY(stat_file(kernel, exe, &st));
-  if (st.size > MODULE_MAX) return -K_ENOEXEC;
+  K_TRY(stat_file(p->kernel, exe, &st));
+  if (st.size > MODULE_MAX) {
+    abi_trace_text(runner, p->pid, "exec: the module has %" PRIu64 " bytes; at most %d are taken", st.size,
+                   MODULE_MAX);
+    return -K_ENOEXEC;
+  }
   *key = identity(exe, &st);
   *out = find_recent(runner, key);
   return 0;
@@ -229,7 +233,7 @@ static k_ret look_lately(abi_runner *runner, k_kernel *kernel, k_file *exe, stru
 static k_ret load_in_turn(abi_runner *runner, k_process *p, k_file *exe, struct abi_recent *key,
                           k_image **out) {
   K_TRY(abi_turn_take(runner->compiler, p));
-  k_ret r = look_lately(runner, p->kernel, exe, key, out);
+  k_ret r = look_lately(runner, p, exe, key, out);
   if (r < 0 || *out != NULL) {
     abi_turn_end(runner->compiler);
     return r;
@@ -245,7 +249,7 @@ k_ret abi_image_load(abi_runner *runner, k_process *p, k_file *exe, const uint8_
   *out = note_of(p->kernel, exe);
   if (*out != NULL) return 0;
   if (!is_module(head, head_len) || exe->inode == NULL) return -K_ENOEXEC;
-  K_TRY(look_lately(runner, p->kernel, exe, &key, out));
+  K_TRY(look_lately(runner, p, exe, &key, out));
   return *out != NULL ? 0 : load_in_turn(runner, p, exe, &key, out);
 }
 
