@@ -1,6 +1,8 @@
 /* files_test.c - the files of a sandbox for the embedder, as <cay/cay.h> promises them. */
 #include "box.h"
 
+#include <sys/stat.h>
+
 static void expect_errno(cay_status got, cay_status want, const cay_error *err, const char *name) {
   EXPECT_EQ(got, want);
   EXPECT(strncmp(err->message, name, strlen(name)) == 0 && err->message[strlen(name)] == ':');
@@ -123,11 +125,14 @@ TEST(a_tree_is_removed_however_deep) {
 }
 
 TEST(a_mount_shows_a_folder_of_the_host) {
+  char folder[300];
+  snprintf(folder, sizeof folder, "%s/mounted", test_dir());
+  EXPECT_EQ(mkdir(folder, 0700), 0);
   cay_sandbox *box = box_new();
   cay_result *r = NULL;
   cay_buf b;
   cay_mount_options options =
-      CAY_INIT(cay_mount_options, .host_path = test_dir(), .path = "/mnt/in", .writable = true);
+      CAY_INIT(cay_mount_options, .host_path = folder, .path = "/mnt/in", .writable = true);
   EXPECT_EQ(cay_mount(box, &options, NULL), CAY_OK);
   EXPECT_EQ(cay_mount(box, &options, NULL), CAY_BUSY);
   EXPECT_EQ(cay_run(box,
