@@ -15,6 +15,8 @@ enum {
   DEPTH_SHARE = 16,       /* and levels of nesting around a loop */
   STACK_SHARE = 4,        /* values on the stack around a loop */
   PAIR_SHARE = 32,        /* pairs of what has a way aside */
+  USUAL_LIVE = 512,       /* values at once, in locals and on the stack, */
+  LIVE_SHARE = 64,        /* and pairs of any beyond with an instruction */
   BLOCK_PAIR_SHARE = 512, /* pairs of blocks, which matter when fuel is counted */
 };
 
@@ -139,6 +141,7 @@ typedef struct body {
   uint64_t depth, height;   /* blocks that are open, values on the stack */
   uint64_t catches;         /* clauses around */
   uint64_t depths, heights; /* at the loops, added up */
+  uint64_t live;            /* values that are more than usual, at each instruction, added up */
   uint32_t carried;         /* the most values that a branch of this function may carry */
 } body;
 
@@ -204,8 +207,7 @@ static void weigh_call(body *b, arity a) {
   b->height += a.results;
 }
 
-/* What an instruction does to the height of the stack, where that does not depend on its operand. Those of
- * prefixes are taken to add one, the most that any does: it only ever seems higher than it is. */
+/* What an instruction does to the height of the stack, where that does not depend on its operand. */
 static const int8_t effects[256] = {
   [0x04] = -1,          [0x0d ... 0x0e] = -1, /* if, br_if, br_table */
   [0x11] = -1,          [0x13] = -1,          /* call_indirect, return_call_indirect: the index */
@@ -218,14 +220,66 @@ static const int8_t effects[256] = {
   [0x46 ... 0x4f] = -1, [0x51 ... 0x66] = -1, /* comparisons */
   [0x6a ... 0x78] = -1, [0x7c ... 0x8a] = -1, [0x92 ... 0x98] = -1, [0xa0 ... 0xa6] = -1, /* arithmetic */
   [0xd0] = 1,           [0xd2] = 1, /* ref.null, ref.func */
-  [0xfc] = 1,           [0xfd] = 1, /* see above */
 };
 
-static void move_height(body *b, uint8_t op) {
-  if (effects[op] < 0)
-    pop(b, (uint64_t)-effects[op]);
+static int bulk_effect(uint32_t op) {
+  switch (op) {
+  case 8:
+  case 10 ... 12:
+  case 14:
+  case 17: return -3; /* those of two places and a length */
+  case 15: return -1; /* table.grow */
+  case 16: return 1;  /* table.size */
+  default: return 0;
+  }
+}
+
+static int simd_effect(uint32_t op) {
+  switch (op) {
+  case 12: return 1; /* v128.const */
+  case 11:
+  case 82:
+  case 88 ... 91: return -2; /* stores, bitselect */
+  case 13 ... 14:
+  case 23:
+  case 26:
+  case 28:
+  case 30:
+  case 32:
+  case 34 ... 76:
+  case 78 ... 81:
+  case 84 ... 87:
+  case 101 ... 102:
+  case 107 ... 115:
+  case 118 ... 121:
+  case 123:
+  case 130:
+  case 133 ... 134:
+  case 139 ... 147:
+  case 149 ... 153:
+  case 155 ... 159:
+  case 171 ... 174:
+  case 177:
+  case 181 ... 186:
+  case 188 ... 191:
+  case 203 ... 206:
+  case 209:
+  case 213 ... 223:
+  case 228 ... 235:
+  case 240 ... 247: return -1; /* what makes one of two */
+  default: return 0;
+  }
+}
+
+static void move_height(body *b, uint8_t op, wasm_reader operand) {
+  enum { BULK = 0xfc, SIMD = 0xfd };
+  int by = op == BULK   ? bulk_effect(read_u32(&operand))
+           : op == SIMD ? simd_effect(read_u32(&operand))
+                        : effects[op];
+  if (by < 0)
+    pop(b, (uint64_t)-by);
   else
-    b->height += (uint64_t)effects[op];
+    b->height += (uint64_t)by;
 }
 
 /* Of prefix 0xfc: conversions have none, and neither do memory.copy and memory.fill. */
@@ -238,7 +292,8 @@ static bool weigh_instruction(body *b, uint8_t op, wasm_reader operand) {
   enum { BLOCK = 2, LOOP, IF, ELSE, THROW = 8, THROW_REF = 10, END, BR, BR_IF, BR_TABLE, RETURN, CALL };
   enum { CALL_INDIRECT = CALL + 1, TAIL, TAIL_INDIRECT, TABLE_GET = 0x25, BULK = 0xfc };
   enum { TRY_TABLE = 0x1f };
-  move_height(b, op);
+  move_height(b, op, operand);
+  b->live += beyond(b->locals + b->height, USUAL_LIVE);
   switch (op) {
   case BLOCK:
   case IF: return weigh_block(b, operand, false);
@@ -276,7 +331,7 @@ static void read_locals(body *b, wasm_reader *r) {
 static uint64_t weight_of(const body *b, uint64_t len) {
   return FUNCTION_WEIGHT + len + b->values * VALUE_WEIGHT + b->locals * b->loops +
          b->locals * (1 + b->blocks) / LOCAL_SHARE + b->depths / DEPTH_SHARE + b->heights / STACK_SHARE +
-         b->checks * b->checks / PAIR_SHARE + b->blocks * b->blocks / BLOCK_PAIR_SHARE;
+         b->live / LIVE_SHARE + b->checks * b->checks / PAIR_SHARE + b->blocks * b->blocks / BLOCK_PAIR_SHARE;
 }
 
 static uint64_t weigh_body(scales *s, arity type, wasm_reader *r) {
