@@ -20,7 +20,7 @@ int main(void) {
   SHOW(posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL));
   SAY(sched_yield());
   errno = 0;
-  SAY(getpriority(PRIO_PROCESS, 0));
+  IS(getpriority(PRIO_PROCESS, 0) >= 0); /* what the tests themselves were started with */
   char name[17] = "";
   SAY(prctl(PR_SET_NAME, "a-new-name"));
   SAY(prctl(PR_GET_NAME, name));
