@@ -5,6 +5,8 @@ import os
 import traceback
 from types import TracebackType
 
+import cay
+
 _DEEP, _SHOWN = 5000, 200  # frames
 
 _ASYNCIO = os.path.dirname(asyncio.__file__) + "/"
@@ -62,6 +64,23 @@ def _name_of(kind: type[BaseException]) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+def _text(error: BaseException) -> str:
+    shown = traceback.TracebackException.from_exception(error, limit=_limit(error), compact=True)
+    return "".join(shown.format())
+
+
+def _text_of_stop(error: BaseException) -> str:
+    """The same without marks under the lines, which are found by parsing them: who stopped it is waiting."""
+    frames = []
+    entry = error.__traceback__
+    while entry is not None:
+        code = entry.tb_frame.f_code
+        frames.append(traceback.FrameSummary(code.co_filename, entry.tb_lineno or 0, code.co_name, lookup_line=False))
+        entry = entry.tb_next
+    lines = traceback.StackSummary.from_list(frames[: _limit(error)]).format()
+    return "".join(["Traceback (most recent call last):\n", *lines, f"{_name_of(type(error))}: {error}\n"])
+
+
 def describe(error: BaseException, cell: str | None) -> tuple[str, str, str, int]:
     """The type's name, the message, the whole text, and the line in the cell or 0."""
     _strip(error, set())
@@ -69,6 +88,6 @@ def describe(error: BaseException, cell: str | None) -> tuple[str, str, str, int
         message = str(error)
     except Exception:
         message = "<exception str() failed>"
-    shown = traceback.TracebackException.from_exception(error, limit=_limit(error), compact=True)
-    text = "".join(shown.format())
+    alone = error.__cause__ is None and error.__context__ is None
+    text = _text_of_stop(error) if alone and type(error) is cay.Stopped else _text(error)
     return _name_of(type(error)), message, text, _line_in(error, cell)
