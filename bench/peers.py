@@ -64,12 +64,13 @@ class Eryx:
         session.execute(f"for i in range({count}): await invoke('echo')")
         say((now() - start) / count)
 
-    def gather(self, _count):
+    def gather(self, count):
         session = self.session({"slow": lambda: time.sleep(0.01) or "1"})
         session.execute("import asyncio")
-        start = now()
-        session.execute("await asyncio.gather(*(invoke('slow') for i in range(100)))")
-        say(now() - start, 1e3)
+        for _ in range(count):
+            start = now()
+            session.execute("await asyncio.gather(*(invoke('slow') for i in range(100)))")
+            say(now() - start, 1e3)
 
     def freeze(self, _count):
         session = self.eryx.Session()

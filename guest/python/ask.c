@@ -48,11 +48,23 @@ PyObject *ask_new(PyObject *name, PyObject *args, bool decode) {
   return (PyObject *)a;
 }
 
+/* watch() or forget() of cay/_loop.py, looked up once. */
+static PyObject *call_loop(PyObject **function, const char *name, PyObject *loop, int fd, PyObject *self) {
+  PyObject *module = *function ? NULL : helper("loop");
+  if (module) *function = PyObject_GetAttrString(module, name);
+  PyObject *number = *function ? PyLong_FromLong(fd) : NULL;
+  PyObject *arguments[] = { loop, number, self };
+  PyObject *result = number ? PyObject_Vectorcall(*function, arguments, self ? 3 : 2, NULL) : NULL;
+  Py_XDECREF(number);
+  return result;
+}
+
 /* No longer interested: the loop forgets the descriptor, and the host learns of it by its end. */
 static void drop(ask *a) {
   PyObject *error = PyErr_GetRaisedException();
   if (a->fd >= 0 && a->loop) {
-    PyObject *forgotten = helper_call("loop", "forget", "(Oi)", a->loop, a->fd);
+    static PyObject *forget;
+    PyObject *forgotten = call_loop(&forget, "forget", a->loop, a->fd, NULL);
     if (!forgotten) PyErr_WriteUnraisable((PyObject *)a);
     Py_XDECREF(forgotten);
   }
@@ -147,7 +159,8 @@ static PyObject *running_loop(void) {
 
 /* The future that the task waits for. Whoever makes the descriptor's readiness known calls _ready. */
 static PyObject *wait_in(ask *a, PyObject *loop) {
-  a->future = helper_call("loop", "watch", "(OiO)", loop, a->fd, a);
+  static PyObject *watch;
+  a->future = call_loop(&watch, "watch", loop, a->fd, (PyObject *)a);
   if (!a->future) return NULL;
   a->loop = Py_NewRef(loop);
   a->state = WAITING;

@@ -298,9 +298,14 @@ enum saving {
   SAVE_REPLAY /* there is nothing to copy: the request can be made again */
 };
 
-static enum saving choose_saving(const sb_request *q) {
+/* Of the interpreter, in all. */
+static int64_t computed_ns(const cay_session *s) {
+  const k_process *p = abi_resident_process(s->resident);
+  return p->user_ns + p->system_ns;
+}
+
+static enum saving choose_saving(const sb_request *q, int64_t run_ns) {
   cay_session *s = q->session;
-  int64_t run_ns = q->end_ns - q->start_ns;
   if (s->served == 0 || run_ns > LONG_RUN_NS) return SAVE_LATER;
   if (q->status != CAY_OK || q->input.len != 0 || !abi_resident_was_alone(s->resident)) return SAVE_NOW;
   cay_slice fields = { q->fields.data, q->fields.len };
@@ -315,11 +320,12 @@ static void handle(sb_request *q) {
   if (!usable) {
     q->status = err_set(&q->err, CAY_INTERNAL, "the session cannot be saved any more");
   } else {
+    int64_t before_ns = computed_ns(s);
     run(q);
     if (!q->returned)
       usable = put_back(q);
     else if (!s->no_undo)
-      saving = choose_saving(q);
+      saving = choose_saving(q, computed_ns(s) - before_ns);
   }
   bool is_new = usable && q->returned && !s->no_undo; /* `q` is gone soon */
   tell(q);

@@ -159,12 +159,13 @@ def run(
 
 def watch(loop: asyncio.AbstractEventLoop, fd: int, invocation: cay.Invocation) -> "asyncio.Future[None]":
     """A future that a task waits for until the descriptor is readable and the invocation has its answer."""
-    future = loop.create_future()
-    selector = getattr(loop, "_selector", None)
-    if isinstance(selector, Selector):
+    if type(loop) is Loop:
+        future = asyncio.Future(loop=loop)
+        selector = loop._selector
         selector.waiting[fd] = invocation
         selector.poll.register(fd, select.POLLIN)
     else:
+        future = loop.create_future()
         loop.add_reader(fd, invocation._ready)
     future._asyncio_future_blocking = True
     return future
@@ -172,8 +173,8 @@ def watch(loop: asyncio.AbstractEventLoop, fd: int, invocation: cay.Invocation) 
 
 def forget(loop: asyncio.AbstractEventLoop, fd: int) -> None:
     """The opposite of watch()."""
-    selector = getattr(loop, "_selector", None)
-    if isinstance(selector, Selector):
+    if type(loop) is Loop:
+        selector = loop._selector
         if selector.waiting.pop(fd, None) is not None:
             selector.poll.unregister(fd)
     elif not loop.is_closed():
