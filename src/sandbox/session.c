@@ -19,7 +19,7 @@ enum {
   LINGER_NS = 50000, /* a thread that has answered, and one that waits for an answer, look so long before they
                         sleep: waking up costs about as much as a small evaluation */
   PAUSE_NS = 5000,   /* who asks one thing after the other is back before that */
-  AGAIN_MS = 1000,   /* a request that took a fraction of this, made again */
+  AGAIN_MS = 10000,  /* a request that took a fraction of this, made again on a machine that is busy */
 };
 
 #define LINGERING ((sb_request *)1)
@@ -358,7 +358,7 @@ static bool begin_settling(cay_session *s) {
 /* Nobody has asked at once. */
 static void save_replay(cay_session *s) {
   if (!begin_settling(s)) return;
-  bool usable = s->replay.run_ns == 0 || s->unsaved || save(s);
+  bool usable = s->replay.requests.len == 0 || s->unsaved || save(s);
   set_state(s, usable ? SB_IDLE : SB_BROKEN);
 }
 
