@@ -27,6 +27,7 @@ static const char *const cells[] = {
   "undefined",
   "x +",
   "exit()",
+  "raise __import__('cay').Stopped('x')",
   "import asyncio\nawait asyncio.sleep(0)",
   "await asyncio.sleep(0.0001)\n1",
   "await asyncio.gather(asyncio.sleep(0), asyncio.sleep(0))",
