@@ -4,15 +4,15 @@
 #include "base/error.h"
 #include "base/thread.h"
 
-static int64_t read_clock(clockid_t id) {
-  struct timespec now;
-  (void)clock_gettime(id, &now); /* cannot fail for the clocks used here */
-  return now.tv_sec * NS_PER_SEC + now.tv_nsec;
+int64_t clock_read_ns(clockid_t clock, int64_t otherwise) {
+  struct timespec ts;
+  if (clock_gettime(clock, &ts) != 0) return otherwise;
+  return (int64_t)ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
 }
 
-int64_t clock_mono_ns(void) { return read_clock(CLOCK_MONOTONIC); }
-int64_t clock_real_ns(void) { return read_clock(CLOCK_REALTIME); }
-int64_t clock_thread_cpu_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+int64_t clock_mono_ns(void) { return clock_read_ns(CLOCK_MONOTONIC, 0); }
+int64_t clock_real_ns(void) { return clock_read_ns(CLOCK_REALTIME, 0); }
+int64_t clock_thread_cpu_ns(void) { return clock_read_ns(CLOCK_THREAD_CPUTIME_ID, 0); }
 
 struct timespec clock_timespec(int64_t ns) {
   if (ns < 0) ns = 0;

@@ -20,6 +20,9 @@
 int64_t clock_mono_ns(void);
 int64_t clock_real_ns(void);
 int64_t clock_thread_cpu_ns(void); /* processor time of the calling thread */
+/* Of any clock (clock_gettime(2)), as that of a thread from pthread_getcpuclockid(3); `otherwise` when it
+ * cannot be read, for the thread has ended. */
+int64_t clock_read_ns(clockid_t clock, int64_t otherwise);
 
 /* For pthread_cond_timedwait(3) on a condition made by clock_cond_init, which counts in clock_mono_ns.
  * A moment before 0 is taken as 0. */

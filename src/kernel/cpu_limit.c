@@ -5,11 +5,7 @@
  * then; it is not disarmed but at the end of the process. */
 #include "kernel/inner.h"
 
-static int64_t clock_of(const k_process *p) {
-  struct timespec ts;
-  if (clock_gettime(p->cpu.clock, &ts) != 0) return 0;
-  return (int64_t)ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
-}
+static int64_t clock_of(const k_process *p) { return clock_read_ns(p->cpu.clock, 0); }
 
 /* INT64_MAX: never. */
 static int64_t in_ns(uint64_t seconds) {

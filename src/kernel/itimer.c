@@ -13,10 +13,7 @@ static const int signal_of[K_ITIMER_COUNT] = { K_SIGALRM, K_SIGVTALRM, K_SIGPROF
 
 /* The timer's own clock. A thread that has ended has stopped its clock. */
 static int64_t now_of(const k_itimer *t) {
-  if (t->which == K_ITIMER_REAL) return clock_mono_ns();
-  struct timespec ts;
-  if (clock_gettime(t->clock, &ts) != 0) return t->started_ns;
-  return (int64_t)ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
+  return t->which == K_ITIMER_REAL ? clock_mono_ns() : clock_read_ns(t->clock, t->started_ns);
 }
 
 static int64_t soonest(const k_itimer *t) {

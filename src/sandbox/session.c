@@ -247,12 +247,10 @@ static cay_status look_away(void *ctx, const talk_reply *reply, cay_error *err) 
 }
 
 static bool run_again(cay_session *s, enum talk_op op, cay_slice fields) {
-  sb_request q = { .session = s, .op = op, .fields = BUF_INIT(SB_REPLAY_LEN_MAX), .on_reply = look_away };
-  q.wall_ms = AGAIN_MS;
+  sb_request q = { .session = s, .op = op, .wall_ms = AGAIN_MS, .on_reply = look_away };
+  q.fields = (buf){ .data = (uint8_t *)(uintptr_t)fields.data, .len = fields.len }; /* only read */
   q.start_ns = clock_mono_ns();
-  q.status = buf_append(&q.fields, fields.data, fields.len);
-  if (q.status == CAY_OK) run(&q);
-  buf_free(&q.fields);
+  run(&q);
   return q.status == CAY_OK && q.returned && abi_resident_was_alone(s->resident);
 }
 

@@ -6,16 +6,7 @@
 #include <sys/timerfd.h>
 
 /* What fdinfo says, without taking any; -1: nothing. */
-static long long counted(int fd) {
-  char path[64], line[128];
-  long long value = -1;
-  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-  FILE *f = fopen(path, "r");
-  while (f != NULL && fgets(line, sizeof line, f) != NULL)
-    if (strncmp(line, "eventfd-count:", 14) == 0) value = strtoll(line + 14, NULL, 16);
-  if (f != NULL) fclose(f);
-  return value;
-}
+static long long counted(int fd) { return fdinfo_number(fd, "eventfd-count:", 16, -1); }
 
 int main(void) {
   uint64_t n = 0;

@@ -20,16 +20,7 @@ static int ready(int fd) {
   return poll(&p, 1, 0) == 1 && (p.revents & POLLIN) != 0;
 }
 
-static long long named_by(int fd) {
-  char path[64], line[128];
-  long long pid = -2;
-  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
-  FILE *f = fopen(path, "r");
-  while (f != NULL && fgets(line, sizeof line, f) != NULL)
-    if (strncmp(line, "Pid:", 4) == 0) pid = strtoll(line + 4, NULL, 10);
-  if (f != NULL) fclose(f);
-  return pid;
-}
+static long long named_by(int fd) { return fdinfo_number(fd, "Pid:", 10, -2); }
 
 static void wrong_calls(void) {
   int file = MUST(open("/dev/null", O_RDWR)), own = OK(pidfd_of(getpid(), 0));

@@ -131,6 +131,18 @@ HELPER int say_ok(const char *text, long long result) {
   return (int)result;
 }
 
+/* The number behind a word of /proc/self/fdinfo/FD; `none` when there is no such line. */
+HELPER long long fdinfo_number(int fd, const char *word, int base, long long none) {
+  char path[64], line[128];
+  long long value = none;
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+  FILE *f = fopen(path, "r");
+  while (f != NULL && fgets(line, sizeof line, f) != NULL)
+    if (strncmp(line, word, strlen(word)) == 0) value = strtoll(line + strlen(word), NULL, base);
+  if (f != NULL) fclose(f);
+  return value;
+}
+
 HELPER int must(const char *file, int line, const char *text, long long result) {
   if (result < 0) {
     say("%s:%d: %s: %s\n", file, line, text, error_name(errno));

@@ -2,6 +2,7 @@
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
 #include "abi/linux/when.h"
+#include "kernel/pidfd.h"
 
 enum { SIGSET_LEN = 8 };
 
@@ -47,6 +48,27 @@ k_ret sys_rt_sigqueueinfo(abi_machine *m, const uint32_t a[static 6]) {
 
 k_ret sys_rt_tgsigqueueinfo(abi_machine *m, const uint32_t a[static 6]) {
   return a[0] == a[1] ? queue_signal(m, a[1], a[2], a[3]) : -K_ESRCH;
+}
+
+static k_ret pidfd_signal_locked(abi_machine *m, uint32_t fd, const k_siginfo *info, bool given) {
+  k_file *f = NULL;
+  k_process *p = NULL;
+  K_TRY(abi_file(m, fd, &f));
+  K_TRY(k_pidfd_process(f, &p));
+  if (p == NULL) return -K_ESRCH;
+  bool poses = given && (info->code >= 0 || info->code == K_SI_TKILL); /* as the kernel */
+  if (poses && p != m->p) return -K_EPERM;
+  return k_kill(m->kernel, m->p, p->pid, info);
+}
+
+k_ret sys_pidfd_send_signal(abi_machine *m, const uint32_t a[static 6]) {
+  struct g_siginfo given = { .signo = (int32_t)a[1], .code = K_SI_USER };
+  if (a[3] != 0) return -K_EINVAL;
+  if (a[2] != 0) K_TRY(abi_get(m->instance, a[2], &given));
+  if (given.signo != (int32_t)a[1] || a[1] > K_NSIG) return -K_EINVAL;
+  k_siginfo info = sent_by(m, a[1], given.code);
+  info.value = given.value;
+  return ABI_LOCKED(m, pidfd_signal_locked(m, a[0], &info, a[2] != 0));
 }
 
 /* ---- actions and masks ---- */

@@ -196,11 +196,17 @@ TEST(an_interrupt_ends_who_waits_for_the_compiler) {
   world_free(w);
 }
 
-TEST(what_is_compiled_is_paid_and_what_is_at_hand_is_free) {
+/* The budget suffices for either, and not for both. */
+static world *world_with_two_programs(void) {
   buf m = module_slow(1, 100, 0);
   world *w = world_new(weight_of(&m) * 3 / 2);
   put_program(w, "/tmp/a", m);
   put_program(w, "/tmp/b", module_slow(1, 100, 1));
+  return w;
+}
+
+TEST(what_is_compiled_is_paid_and_what_is_at_hand_is_free) {
+  world *w = world_with_two_programs();
   expect_prints(w, "cd /tmp; ./a; echo $?; cp a again; ./again; echo $?; rm again", "0\n0\n");
   expect_prints(w, "cd /tmp; ./b 2>&1; echo $?; ./a; echo $?", "bash: line 1: ./b: Quota exceeded\n126\n0\n");
   EXPECT(strstr(w->trace, "of the ") != NULL &&
@@ -236,10 +242,7 @@ TEST(what_does_not_compile_is_paid_too) {
 }
 
 TEST(another_sandbox_has_a_budget_of_its_own) {
-  buf m = module_slow(1, 100, 0);
-  world *w = world_new(weight_of(&m) * 3 / 2);
-  put_program(w, "/tmp/a", m);
-  put_program(w, "/tmp/b", module_slow(1, 100, 1));
+  world *w = world_with_two_programs();
   expect_prints(w, "cd /tmp; ./a && ./b 2>/dev/null || echo no", "no\n");
   world *other = world_new(0);
   put_program(other, "/tmp/b", module_slow(1, 100, 1));
