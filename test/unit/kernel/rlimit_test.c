@@ -62,6 +62,7 @@ static void warn(k_process *p, int sig, const k_siginfo *info) {
 static int computes(k_process *p, void *arg) {
   (void)arg;
   for (;;) native_checkpoint(p);
+  return 0; /* for compilers that ask for it */
 }
 
 static int limited(k_process *p, void *arg) {
