@@ -123,22 +123,25 @@ TEST(what_is_not_reached_hides_no_values) {
   buf_free(&code);
 }
 
+/* With a thousand values on the stack, of which `left` are there at the end. */
+static eng_weight weigh_with_values(module_plan plan, const char *code, size_t len, unsigned times,
+                                    unsigned left) {
+  buf values = BUF_INIT(BUF_UNLIMITED);
+  for (int i = 0; i < 1000; i++) put_bytes(&values, CODE(GET));
+  eng_weight w =
+      weigh_code(plan, (const char *)values.data, values.len, code, len, times, left > 0 ? 0x1a : 0, left);
+  buf_free(&values);
+  return w;
+}
+
 TEST(blocks_of_a_thousand_parameters_are_heavy) {
-  buf code = BUF_INIT(BUF_UNLIMITED);
-  for (int i = 0; i < 1000; i++) put_bytes(&code, CODE(GET));
-  eng_weight w = weigh_code((module_plan){ .params = 1000, .results = 1000, .locals = 1 },
-                            (const char *)code.data, code.len, CODE("\x03\1" END), 70, 0x1a, 1000);
-  EXPECT(w.function > TOO_HEAVY);
-  buf_free(&code);
+  module_plan plan = { .params = 1000, .results = 1000, .locals = 1 };
+  EXPECT(weigh_with_values(plan, CODE("\x03\1" END), 70, 1000).function > TOO_HEAVY);
 }
 
 TEST(calls_with_a_thousand_values_are_heavy) {
-  buf code = BUF_INIT(BUF_UNLIMITED);
-  for (int i = 0; i < 1000; i++) put_bytes(&code, CODE(GET));
-  eng_weight w = weigh_code((module_plan){ .params = 1000, .results = 1000, .type = 1 },
-                            (const char *)code.data, code.len, CODE("\x10\1"), 40, 0, 0);
-  EXPECT(w.function > TOO_HEAVY);
-  buf_free(&code);
+  module_plan plan = { .params = 1000, .results = 1000, .type = 1 };
+  EXPECT(weigh_with_values(plan, CODE("\x10\1"), 40, 0).function > TOO_HEAVY);
 }
 
 TEST(branches_with_a_thousand_values_are_heavy) {

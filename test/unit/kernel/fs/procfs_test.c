@@ -139,13 +139,20 @@ PROGRAM(a_process_that_is_gone_is_not_there) {
   return 0;
 }
 
+/* Four bytes in /f, open; the path is the folder and the descriptor. */
+static k_ret make_text(k_process *p, const char *folder, char path[static 64]) {
+  k_ret fd = OPEN("/f", K_O_RDWR | K_O_CREAT);
+  if (fd < 0) return fd;
+  k_ret written = native_write(p, (int)fd, "text", 4);
+  snprintf(path, 64, "%s%d", folder, (int)fd);
+  return written == 4 ? fd : -K_EIO;
+}
+
 PROGRAM(links_lead_to_the_files_themselves) {
   (void)arg;
   char text[64], path[64];
-  k_ret fd = OPEN("/f", K_O_RDWR | K_O_CREAT);
+  k_ret fd = make_text(p, "/proc/self/fd/", path);
   NEED(fd >= 0);
-  NEED_EQ(native_write(p, (int)fd, "text", 4), 4);
-  snprintf(path, sizeof path, "/proc/self/fd/%d", (int)fd);
   NEED_EQ(LINK(path, text), 2);
   NEED_EQ(strcmp(text, "/f"), 0);
   NEED_EQ(SYS(vfs_unlink(&p->view, NULL, "/f")), 0);
@@ -195,10 +202,8 @@ PROGRAM(a_pipe_has_a_name_and_opens_again) {
 PROGRAM(fdinfo_tells_position_and_flags) {
   (void)arg;
   char text[64], path[64];
-  k_ret fd = OPEN("/f", K_O_RDWR | K_O_CREAT);
+  k_ret fd = make_text(p, "/proc/self/fdinfo/", path);
   NEED(fd >= 0);
-  NEED_EQ(native_write(p, (int)fd, "text", 4), 4);
-  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", (int)fd);
   NEED(READ(path, text) > 0);
   NEED_EQ(strcmp(text, "pos:\t4\nflags:\t02\nmnt_id:\t0\n"), 0);
   NEED_EQ(OPEN(path, K_O_WRONLY), -K_EACCES);
