@@ -7,8 +7,10 @@
 
 enum { PIECE = 64 * 1024 };
 
-void line_reader_init(line_reader *r, int fd, int other_fd, size_t max) {
-  *r = (line_reader){ .fd = fd, .other_fd = other_fd, .bytes = BUF_INIT(BUF_UNLIMITED), .max = max };
+void line_reader_init(line_reader *r, int fd, int parent_fd, int reply_fd, size_t max) {
+  *r = (line_reader){
+    .fd = fd, .parent_fd = parent_fd, .reply_fd = reply_fd, .bytes = BUF_INIT(BUF_UNLIMITED), .max = max
+  };
 }
 
 void line_reader_free(line_reader *r) { buf_free(&r->bytes); }
@@ -27,18 +29,24 @@ static void compact(line_reader *r) {
   r->start = 0;
 }
 
-static bool wait_for_input(line_reader *r) {
-  struct pollfd fds[2] = { { .fd = r->fd, .events = POLLIN }, { .fd = r->other_fd, .events = POLLIN } };
-  while (poll(fds, 2, -1) < 0)
-    if (errno != EINTR) return true; /* the read will say what is wrong */
-  return fds[0].revents != 0;
+/* Until there is input, or the client is gone: LINE_GONE. */
+static enum line_kind wait_for_input(line_reader *r) {
+  struct pollfd fds[3] = { { .fd = r->fd, .events = POLLIN },
+                           { .fd = r->parent_fd, .events = POLLIN },
+                           { .fd = r->reply_fd } };
+  while (poll(fds, COUNT_OF(fds), -1) < 0)
+    if (errno != EINTR) return LINE_READY; /* the read will say what is wrong */
+  if (fds[2].revents != 0) return LINE_GONE;
+  r->parent_gone = fds[0].revents == 0 && fds[1].revents != 0;
+  return LINE_READY;
 }
 
 static enum line_kind fill(line_reader *r) {
   compact(r);
   uint8_t *room = buf_room(&r->bytes, PIECE);
   if (room == NULL) return LINE_NO_MEMORY;
-  if (!wait_for_input(r)) {
+  if (wait_for_input(r) == LINE_GONE) return LINE_GONE;
+  if (r->parent_gone) {
     r->at_end = true;
     return LINE_READY;
   }
@@ -75,7 +83,7 @@ enum line_kind line_next(line_reader *r, char **data, size_t *len) {
       r->start = r->searched = r->bytes.len;
     }
     if (r->at_end) {
-      if (r->bytes.len == r->start || r->skipping) return LINE_END;
+      if (r->bytes.len == r->start || r->skipping) return r->parent_gone ? LINE_GONE : LINE_END;
       give(r, r->bytes.len, data, len);
       return LINE_READY;
     }

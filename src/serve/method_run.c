@@ -125,6 +125,16 @@ void run_stop(run *r) {
   pthread_cond_broadcast(&r->server->changed);
 }
 
+void runs_end_input(server *s) {
+  pthread_mutex_lock(&s->mu);
+  LIST_EACH (r, &s->runs, run, in_server) {
+    r->window = 0;
+    if (r->process != NULL) cay_process_close_input(r->process);
+  }
+  pthread_cond_broadcast(&s->changed);
+  pthread_mutex_unlock(&s->mu);
+}
+
 void runs_end(server *s, serve_box *box, int wait_ms) {
   struct timespec until = clock_timespec(clock_mono_ns() + wait_ms * NS_PER_MS);
   int waited = 0;

@@ -55,6 +55,11 @@ CAY_CHECK cay_status server_open(server *s, const serve_options *options, cay_er
 /* Answers one line, or has it answered. False: the server is to end. */
 bool server_line(server *s, const char *data, size_t len);
 
+/* After the end of input: returns when all that was asked for has been answered, or when the client is gone: when the
+ * other end of `out` is closed, or `parent_fd` (-1: none) is readable. Commands find the end of their input; callbacks fail;
+ * streams do not wait for run.ack any more. */
+void server_finish(server *s, int parent_fd);
+
 /* For a line that was thrown away. */
 void server_line_too_long(server *s);
 
@@ -136,6 +141,9 @@ void server_send_error(server *s, const rpc_id *id, int code, const char *why);
 /* Ends every run of this box (NULL: of all), and waits until they have been answered; at most `wait_ms`
  * (negative: for ever). */
 void runs_end(server *s, serve_box *box, int wait_ms);
+
+/* No more requests come: their inputs end, and no stream waits for the client. */
+void runs_end_input(server *s);
 
 /* The box has no sandbox any more, so nothing can write to these. */
 void sinks_free(serve_box *box);

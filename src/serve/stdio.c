@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static cay_status loop(server *s, line_reader *reader, cay_error *err) {
+static cay_status answer_lines(server *s, line_reader *reader, cay_error *err) {
   for (;;) {
     char *data;
     size_t len;
@@ -16,7 +16,8 @@ static cay_status loop(server *s, line_reader *reader, cay_error *err) {
       if (!server_line(s, data, len)) return CAY_OK;
       break;
     case LINE_TOO_LONG: server_line_too_long(s); break;
-    case LINE_END: return CAY_OK;
+    case LINE_END: server_finish(s, reader->parent_fd); return CAY_OK;
+    case LINE_GONE: return CAY_OK;
     case LINE_FAILED: return err_set(err, CAY_IO, "cannot read requests");
     case LINE_NO_MEMORY: return err_no_memory(err);
     }
@@ -36,9 +37,9 @@ cay_status serve_stdio(const serve_options *options, cay_error *err) {
   S_TRY(server_open(&s, options, err));
   int parent = watch_parent();
   line_reader reader;
-  line_reader_init(&reader, options->in, parent, s.options.line_max);
+  line_reader_init(&reader, options->in, parent, options->out, s.options.line_max);
   server_log(&s, CAY_LOG_INFO, "cay %s answers JSON-RPC", cay_version());
-  cay_status status = loop(&s, &reader, err);
+  cay_status status = answer_lines(&s, &reader, err);
   server_log(&s, CAY_LOG_INFO, "the end");
   server_close(&s);
   line_reader_free(&reader);

@@ -24,7 +24,7 @@ static int file_of(const uint8_t *data, size_t len) {
 
 static void feed(server *s, int in) {
   line_reader reader;
-  line_reader_init(&reader, in, -1, LINE_MOST);
+  line_reader_init(&reader, in, -1, -1, LINE_MOST);
   char *line;
   size_t len;
   for (;;) {

@@ -217,7 +217,8 @@ export class Channel {
   async close(): Promise<void> {
     this.death ??= "the sandbox was killed";
     this.wake();
-    this.child.stdin.end(); // the end of input is the end of the server
+    // At the end of its input alone, the server would finish what runs.
+    if (this.child.stdin.writable) this.child.stdin.end('{"jsonrpc":"2.0","id":0,"method":"kill"}\n');
     const timer = setTimeout(() => this.child.kill("SIGKILL"), END_PATIENCE);
     await this.ended;
     clearTimeout(timer);

@@ -116,14 +116,37 @@ def test_the_parents_death_ends_it_though_another_holds_its_input():
         process.stdout.close()
 
 
-def test_end_of_input_ends_it_though_nobody_reads_its_output():
+def test_after_the_end_of_input_a_client_that_closes_its_output_ends_it():
     s = Server()
     s.call("create")
-    s.send("run", command="yes", stream=True)
-    time.sleep(0.2)
+    s.send("run", command="yes", stream=True, timeoutMs=3_600_000)
+    s.process.stdout.readline()
     s.process.stdin.close()
-    assert s.process.wait(PATIENCE) == 0
     s.process.stdout.close()
+    assert s.process.wait(PATIENCE) == 0
+
+
+def test_end_of_input_finishes_what_was_asked():
+    requests = [("create", {}), ("run", {"command": "read -t 600 x; echo $?; sleep 0.2; echo done", "inputOpen": True}),
+                ("run", {"command": "sleep 0.2; echo $(seq 3)", "stream": True, "window": 1}),
+                ("python.eval", {"code": "import time; time.sleep(0.2); 6 * 7"})]
+    text = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": m, "params": p}) + "\n" for i, (m, p) in enumerate(requests))
+    s = subprocess.run([CAY, "serve", "--stdio"], input=text.encode(), capture_output=True, timeout=PATIENCE)
+    lines = [json.loads(line) for line in s.stdout.splitlines()]
+    results = {line["id"]: line["result"] for line in lines if "id" in line}
+    streamed = "".join(line["params"]["data"] for line in lines if line.get("method") == "run.output")
+    assert s.returncode == 0, s
+    assert results[1]["stdout"] == "1\ndone\n", results
+    assert results[2]["exitCode"] == 0 and streamed == "1 2 3\n", (results, streamed)
+    assert results[3]["value"] == 42, results
+
+
+def test_a_callback_that_nobody_can_answer_any_more_fails():
+    requests = [("create", {}), ("callbacks.set", {"callbacks": [{"name": "ask"}]}),
+                ("python.eval", {"code": "import time; time.sleep(0.2)\ntry: await ask()\nexcept Exception as e: print('failed')"})]
+    text = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": m, "params": p}) + "\n" for i, (m, p) in enumerate(requests))
+    s = subprocess.run([CAY, "serve", "--stdio"], input=text.encode(), capture_output=True, timeout=PATIENCE)
+    assert json.loads(s.stdout.splitlines()[-1])["result"]["stdout"] == "failed\n", s
 
 
 def test_a_closed_output_ends_it():

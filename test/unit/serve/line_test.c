@@ -12,7 +12,7 @@ struct input {
 
 static void begin(struct input *in, size_t max) {
   EXPECT_EQ(pipe(in->ends), 0);
-  line_reader_init(&in->reader, in->ends[0], -1, max);
+  line_reader_init(&in->reader, in->ends[0], -1, -1, max);
 }
 
 static void send_bytes(struct input *in, const char *text) {
@@ -115,17 +115,33 @@ TEST(the_memory_of_a_long_line_is_given_back) {
   finish(&in);
 }
 
-TEST(the_other_descriptor_ends_it_after_what_has_been_sent) {
+TEST(closed_replies_end_it_at_once) {
+  int replies[2];
+  struct input in;
+  begin(&in, 100);
+  EXPECT_EQ(pipe(replies), 0);
+  in.reader.reply_fd = replies[1];
+  send_bytes(&in, "one\n");
+  expect_line(&in, "one");
+  send_bytes(&in, "two\n");
+  close(replies[0]);
+  expect_kind(&in, LINE_GONE);
+  close(in.ends[1]);
+  close(replies[1]);
+  finish(&in);
+}
+
+TEST(the_parents_end_ends_it_after_what_has_been_sent) {
   int other[2];
   struct input in;
   begin(&in, 100);
   EXPECT_EQ(pipe(other), 0);
-  in.reader.other_fd = other[0];
+  in.reader.parent_fd = other[0];
   send_bytes(&in, "one\nrest");
   close(other[1]);
   expect_line(&in, "one");
   expect_line(&in, "rest");
-  expect_kind(&in, LINE_END);
+  expect_kind(&in, LINE_GONE);
   close(in.ends[1]);
   close(other[0]);
   finish(&in);

@@ -228,3 +228,33 @@ TEST(many_runs_at_once_all_find_their_answers) {
   }
   talk_close(&t);
 }
+
+TEST(after_the_end_of_input_what_runs_is_finished_and_answered) {
+  talk t;
+  talk_open_with_sandbox(&t);
+  say(&t, 1, "run", "{\"command\":\"split\"}");
+  say(&t, 2, "run", "{\"command\":\"dots 100\",\"stream\":true,\"window\":1}");
+  say(&t, 3, "run", "{\"command\":\"wait\",\"timeoutMs\":50}");
+  server_finish(&t.server, -1);
+  bool whole = false, late = false;
+  for (int answers = 0; answers < 3;) {
+    const char *line = hear(&t);
+    if (has(line, "\"method\"")) continue;
+    answers++;
+    whole = whole || has(line, "\"exitCode\":0,\"stdout\":\"");
+    late = late || has(line, "\"end\":\"time\"");
+    EXPECT(!has(line, "cancelled"));
+  }
+  EXPECT(whole && late);
+  talk_close(&t);
+}
+
+TEST(a_client_that_is_gone_after_the_end_of_input_ends_what_runs) {
+  talk t;
+  talk_open_with_sandbox(&t);
+  say(&t, 1, "run", "{\"command\":\"wait\"}");
+  close(t.replies);
+  t.replies = -1;
+  server_finish(&t.server, -1);
+  talk_close(&t);
+}

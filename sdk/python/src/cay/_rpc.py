@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import os
+import select
 import subprocess
 import threading
 import weakref
@@ -23,6 +24,7 @@ LINE_MAX = 64 << 20  # bytes of a request that the server reads
 END_PATIENCE = 5.0  # seconds until a server that does not end is ended
 LOG_TAIL = 2000
 KILLED = "the sandbox was killed"
+END = b'{"jsonrpc":"2.0","id":0,"method":"kill"}\n'  # answered to nobody
 
 
 def _ignore(_item: Item) -> None:
@@ -160,6 +162,17 @@ def _read(channel: Channel) -> None:
 
 # ---- the end ----
 
+def _say_end(channel: Channel) -> None:
+    """At the end of its input alone, the server would finish what runs. A pipe with room takes these bytes at once."""
+    poller = select.poll()
+    try:
+        poller.register(channel.stdin, select.POLLOUT)
+        if poller.poll(END_PATIENCE * 1000):
+            channel.stdin.write(END)
+    except (OSError, ValueError):
+        pass  # it is gone, or closed already
+
+
 def _close(channel: Channel) -> None:
     """Ends the process, waits for it, and closes all that belongs to it. Twice is fine."""
     if os.getpid() != channel.owner:
@@ -167,7 +180,8 @@ def _close(channel: Channel) -> None:
     with channel.state:
         channel.death = channel.death or KILLED
     if channel.writing.acquire(timeout=END_PATIENCE):
-        channel.stdin.close()  # the end of input is the end of the server
+        _say_end(channel)
+        channel.stdin.close()
         channel.writing.release()
     else:
         channel.process.kill()  # it does not even read
