@@ -3,7 +3,7 @@
  * It is at rest between two calls of its exports: nothing of it lives outside of linear memory, so the host
  * may freeze, copy and put back the memory there. The thread state stays attached, for there is one thread.
  *
- * Exports, requests and tags are described in README.md. */
+ * Exports are described in README.md, requests in src/guest/talk.def. */
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -24,17 +24,6 @@
 #define PYTHON_HOME NULL /* wherever the library is that this is linked with */
 #define PYTHON_PROGRAM NULL
 #endif
-
-enum op {
-  OP_EXECUTE = 1,
-  OP_SNAPSHOT_STATE = 2,
-  OP_RESTORE_STATE = 3,
-  OP_CLEAR_STATE = 4,
-  OP_GREET = 5,
-  OP_NAMES = 6,
-};
-
-enum status { STATUS_OK = 0, STATUS_EXCEPTION = 1, STATUS_EXIT = 2, STATUS_STOPPED = 3 };
 
 /* serve.c: the requests. */
 typedef struct {
@@ -87,16 +76,6 @@ int streams_begin(const field *input); /* before code runs: nothing is left of a
 int streams_flush(void);               /* -1: an exception that is to end what runs */
 
 /* trace.c */
-enum {
-  FLAG_JSON = 1,
-  FLAG_TRACE_LINES = 2,
-  FLAG_TRACE_CALLS = 4,
-  FLAG_TRACE_RETURNS = 8,
-  FLAG_TRACE_EXCEPTIONS = 16,
-  FLAG_TRACE_LOCALS = 32,
-  FLAG_GRANTS_CHANGED = 64,
-  FLAG_TRACE_ANY = FLAG_TRACE_LINES | FLAG_TRACE_CALLS | FLAG_TRACE_RETURNS | FLAG_TRACE_EXCEPTIONS,
-};
 int trace_begin(uint32_t flags, const char *filter, size_t filter_len);
 void trace_end(void);
 

@@ -171,22 +171,22 @@ static int report_repr(PyObject *value, reply *r) {
   size_t len = (size_t)PyBytes_GET_SIZE(bytes);
   if (len > VALUE_MAX)
     for (len = VALUE_MAX; len > 0 && (data[len] & 0xc0) == 0x80;) len--;
-  reply_bytes(r, TAG_REPR, data, len);
+  reply_bytes(r, TALK_REPR, data, len);
   Py_DECREF(bytes);
   return 0;
 }
 
 static void report_json(PyObject *value, reply *r) {
   text t = { .limit = VALUE_MAX };
-  if (json_write(&t, value)) reply_bytes(r, TAG_JSON, t.data, t.len);
+  if (json_write(&t, value)) reply_bytes(r, TALK_JSON, t.data, t.len);
   text_free(&t);
 }
 
 static int report_value(PyObject *value, uint32_t flags, reply *r) {
-  reply_u32(r, TAG_STATUS, STATUS_OK);
+  reply_u32(r, TALK_STATUS, TALK_OK);
   if (Py_IsNone(value)) return 0;
   if (report_repr(value, r) < 0) return -1;
-  if (flags & FLAG_JSON) report_json(value, r);
+  if (flags & TALK_WANT_JSON) report_json(value, r);
   return 0;
 }
 
@@ -199,11 +199,11 @@ static order read_order(fields *request) {
   order o = { .name = { .data = "<cell>", .len = 6 } };
   field f;
   while (fields_next(request, &f)) switch (f.tag) {
-    case TAG_CODE: o.code = f; break;
-    case TAG_NAME: o.name = f; break;
-    case TAG_TRACE_FILTER: o.filter = f; break;
-    case TAG_INPUT: o.input = f; break;
-    case TAG_FLAGS: o.flags = field_u32(&f); break;
+    case TALK_CODE: o.code = f; break;
+    case TALK_NAME: o.name = f; break;
+    case TALK_TRACE_FILTER: o.filter = f; break;
+    case TALK_INPUT: o.input = f; break;
+    case TALK_FLAGS: o.flags = field_u32(&f); break;
     default: break;
     }
   return o;
@@ -214,14 +214,14 @@ static int prepare(cell *c, const order *o) {
   c->source =
       c->name ? PyUnicode_DecodeUTF8(o->code.data ? o->code.data : "", (Py_ssize_t)o->code.len, NULL) : NULL;
   if (!c->source || !user_names()) return -1;
-  if (o->flags & FLAG_GRANTS_CHANGED && callbacks_refresh() < 0) return -1;
+  if (o->flags & TALK_CALLBACKS_CHANGED && callbacks_refresh() < 0) return -1;
   if (streams_begin(o->input.data ? &o->input : NULL) < 0) return -1;
   return keep_source(c) < 0 ? -1 : compile_cell(c);
 }
 
 /* Tracing ends before the value's repr is made: that is no part of the user's code. */
 static PyObject *run_traced(const cell *c, const order *o) {
-  if (!(o->flags & FLAG_TRACE_ANY)) return run_cell(c);
+  if (!(o->flags & TALK_TRACE_ANY)) return run_cell(c);
   if (trace_begin(o->flags, o->filter.data, o->filter.len) < 0) return NULL;
   PyObject *value = run_cell(c);
   trace_end();

@@ -70,9 +70,9 @@ int greet(fields *request) {
   size_t count = 0;
   field f, seed = { .data = "" };
   while (fields_next(request, &f)) {
-    if (f.tag == TAG_SEED)
+    if (f.tag == TALK_SEED)
       seed = f;
-    else if (f.tag == TAG_ENV && count < VARIABLES_MAX)
+    else if (f.tag == TALK_ENV && count < VARIABLES_MAX)
       variables[count++] = (variable){ f.data, f.len };
   }
   if (count && (environment_replace(variables, count) < 0 || set_time_zone() < 0)) return -1;

@@ -4,7 +4,7 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-static void add_text(reply *r, enum tag tag, PyObject *string) {
+static void add_text(reply *r, enum talk_tag tag, PyObject *string) {
   Py_ssize_t len;
   const char *data = PyUnicode_AsUTF8AndSize(string, &len);
   PyObject *bytes = NULL;
@@ -27,24 +27,24 @@ static void add_text(reply *r, enum tag tag, PyObject *string) {
 static void report_plainly(reply *r, PyObject *error) {
   const char *name = Py_TYPE(error)->tp_name;
   PyErr_Clear();
-  reply_bytes(r, TAG_ERROR_TYPE, name, strlen(name));
+  reply_bytes(r, TALK_ERROR_TYPE, name, strlen(name));
   PyObject *message = PyObject_Str(error);
-  if (message) add_text(r, TAG_ERROR_TEXT, message);
+  if (message) add_text(r, TALK_ERROR_TEXT, message);
   Py_XDECREF(message);
   PyErr_Clear();
 }
 
-static void report_error(reply *r, PyObject *error, PyObject *cell, enum status status) {
+static void report_error(reply *r, PyObject *error, PyObject *cell, enum talk_status status) {
   PyObject *parts = helper_call("report", "describe", "(OO)", error, cell ? cell : Py_None);
   PyObject *type, *message, *traceback;
   unsigned line;
   bool stopped = !parts && PyErr_ExceptionMatches(error_stopped);
-  reply_u32(r, TAG_STATUS, stopped ? STATUS_STOPPED : status);
+  reply_u32(r, TALK_STATUS, stopped ? TALK_STOPPED : status);
   if (parts && PyArg_ParseTuple(parts, "UUUI", &type, &message, &traceback, &line)) {
-    add_text(r, TAG_ERROR_TYPE, type);
-    add_text(r, TAG_ERROR_TEXT, message);
-    add_text(r, TAG_TRACEBACK, traceback);
-    if (line) reply_u32(r, TAG_ERROR_LINE, line);
+    add_text(r, TALK_ERROR_TYPE, type);
+    add_text(r, TALK_ERROR_TEXT, message);
+    add_text(r, TALK_TRACEBACK, traceback);
+    if (line) reply_u32(r, TALK_ERROR_LINE, line);
   } else {
     report_plainly(r, error);
   }
@@ -73,11 +73,11 @@ void report_exception(reply *r, PyObject *cell) {
   PyObject *error = PyErr_GetRaisedException();
   if (!error) return;
   if (PyErr_GivenExceptionMatches(error, PyExc_SystemExit)) {
-    reply_u32(r, TAG_STATUS, STATUS_EXIT);
-    reply_u32(r, TAG_EXIT_CODE, (uint32_t)exit_code(error));
+    reply_u32(r, TALK_STATUS, TALK_EXIT);
+    reply_u32(r, TALK_EXIT_CODE, (uint32_t)exit_code(error));
   } else {
     bool stopped = PyErr_GivenExceptionMatches(error, error_stopped);
-    report_error(r, error, cell, stopped ? STATUS_STOPPED : STATUS_EXCEPTION);
+    report_error(r, error, cell, stopped ? TALK_STOPPED : TALK_EXCEPTION);
   }
   PyException_SetTraceback(error, Py_None); /* what it refers to may be large */
   Py_DECREF(error);

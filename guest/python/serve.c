@@ -23,7 +23,7 @@ uint8_t *EXPORT(cay_room)(uint32_t len) {
 static int begin(uint32_t op) {
   if (begun) return 0;
   stop_install();
-  if (op != OP_GREET && greet_reseed("", 0) < 0) return -1;
+  if (op != TALK_GREET && greet_reseed("", 0) < 0) return -1;
   begun = true;
   return 0;
 }
@@ -32,17 +32,17 @@ static void serve_greeting(fields *request, reply *r) {
   if (greet(request) < 0)
     report_exception(r, NULL);
   else
-    reply_u32(r, TAG_STATUS, STATUS_OK);
+    reply_u32(r, TALK_STATUS, TALK_OK);
 }
 
 static void dispatch(uint32_t op, fields *request, reply *r) {
   switch (op) {
-  case OP_EXECUTE: execute(request, r); return;
-  case OP_SNAPSHOT_STATE: state_snapshot(r); return;
-  case OP_RESTORE_STATE: state_restore(request, r); return;
-  case OP_CLEAR_STATE: state_clear(r); return;
-  case OP_GREET: serve_greeting(request, r); return;
-  case OP_NAMES: state_names(r); return;
+  case TALK_EXECUTE: execute(request, r); return;
+  case TALK_SAVE_STATE: state_snapshot(r); return;
+  case TALK_LOAD_STATE: state_restore(request, r); return;
+  case TALK_CLEAR_STATE: state_clear(r); return;
+  case TALK_GREET: serve_greeting(request, r); return;
+  case TALK_NAMES: state_names(r); return;
   default: PyErr_Format(PyExc_ValueError, "no operation %u", op); report_exception(r, NULL);
   }
 }
@@ -52,9 +52,9 @@ static void without_memory(reply *r) {
   static uint8_t last_resort[256];
   if (r->data != last_resort) free(r->data);
   *r = (reply){ .data = last_resort, .cap = sizeof last_resort };
-  reply_u32(r, TAG_STATUS, STATUS_EXCEPTION);
-  reply_bytes(r, TAG_ERROR_TYPE, "MemoryError", 11);
-  reply_bytes(r, TAG_ERROR_TEXT, "no memory for the result", 24);
+  reply_u32(r, TALK_STATUS, TALK_EXCEPTION);
+  reply_bytes(r, TALK_ERROR_TYPE, "MemoryError", 11);
+  reply_bytes(r, TALK_ERROR_TEXT, "no memory for the result", 24);
 }
 
 const place *EXPORT(cay_serve)(uint32_t op, uint32_t len) {

@@ -38,8 +38,8 @@ static void run_cell(const char *code) {
   static reply request, answer;
   reply_reset(&request);
   reply_reset(&answer);
-  reply_bytes(&request, TAG_CODE, code, strlen(code));
-  reply_u32(&request, TAG_FLAGS, FLAG_JSON);
+  reply_bytes(&request, TALK_CODE, code, strlen(code));
+  reply_u32(&request, TALK_FLAGS, TALK_WANT_JSON);
   fields f = { request.data, request.data + request.len };
   execute(&f, &answer);
 }

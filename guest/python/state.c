@@ -13,8 +13,8 @@ void state_snapshot(reply *r) {
     report_failure(r);
     return;
   }
-  reply_u32(r, TAG_STATUS, STATUS_OK);
-  reply_bytes(r, TAG_BYTES, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+  reply_u32(r, TALK_STATUS, TALK_OK);
+  reply_bytes(r, TALK_BYTES, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
   Py_DECREF(bytes);
   streams_flush();
 }
@@ -25,14 +25,14 @@ static void report_none(PyObject *none, reply *r) {
     return;
   }
   Py_DECREF(none);
-  reply_u32(r, TAG_STATUS, STATUS_OK);
+  reply_u32(r, TALK_STATUS, TALK_OK);
   streams_flush();
 }
 
 void state_restore(fields *request, reply *r) {
   field f = { 0 };
-  while (fields_next(request, &f) && f.tag != TAG_BYTES) continue;
-  bool given = f.tag == TAG_BYTES;
+  while (fields_next(request, &f) && f.tag != TALK_BYTES) continue;
+  bool given = f.tag == TALK_BYTES;
   report_none(helper_call("state", "restore", "(Oy#)", user_names(), given ? f.data : "",
                           given ? (Py_ssize_t)f.len : 0),
               r);
@@ -49,7 +49,7 @@ void state_names(reply *r) {
     report_failure(r);
     return;
   }
-  reply_u32(r, TAG_STATUS, STATUS_OK);
-  reply_bytes(r, TAG_JSON, data, (size_t)len);
+  reply_u32(r, TALK_STATUS, TALK_OK);
+  reply_bytes(r, TALK_JSON, data, (size_t)len);
   Py_DECREF(json);
 }

@@ -21,10 +21,9 @@ static PyOS_sighandler_t handler; /* CPython's own: it notes that the signal cam
 
 static const char *reason_text(uint32_t why) {
   switch (why) {
-  case 1: return "time limit reached";
-  case 2: return "cancelled";
-  case 3: return "output limit reached";
-  case 4: return "instruction limit reached";
+#define TALK_REASON(name, number, message)                                                                   \
+  case number: return message;
+#include "talk.def"
   default: return "stopped";
   }
 }

@@ -89,7 +89,7 @@ static text begin_event(const char *type, PyObject *code) {
 /* What changed among the locals since the last event of this frame, as JSON; NULL: nothing to tell. */
 static PyObject *changed_locals(void) {
   PyFrameObject *frame = PyEval_GetFrame();
-  if (!(tracing.flags & FLAG_TRACE_LOCALS) || !frame) return NULL;
+  if (!(tracing.flags & TALK_TRACE_WITH_LOCALS) || !frame) return NULL;
   return helper_call("trace", "changes", "(O)", frame);
 }
 
@@ -163,10 +163,10 @@ static const struct kind {
   const char *event;
   PyMethodDef method;
 } kinds[] = {
-  { FLAG_TRACE_LINES, "LINE", { "line", _PyCFunction_CAST(on_line), METH_FASTCALL, NULL } },
-  { FLAG_TRACE_CALLS, "PY_START", { "call", _PyCFunction_CAST(on_call), METH_FASTCALL, NULL } },
-  { FLAG_TRACE_RETURNS, "PY_RETURN", { "return", _PyCFunction_CAST(on_return), METH_FASTCALL, NULL } },
-  { FLAG_TRACE_EXCEPTIONS, "RAISE", { "raise", _PyCFunction_CAST(on_raise), METH_FASTCALL, NULL } },
+  { TALK_TRACE_LINES, "LINE", { "line", _PyCFunction_CAST(on_line), METH_FASTCALL, NULL } },
+  { TALK_TRACE_CALLS, "PY_START", { "call", _PyCFunction_CAST(on_call), METH_FASTCALL, NULL } },
+  { TALK_TRACE_RETURNS, "PY_RETURN", { "return", _PyCFunction_CAST(on_return), METH_FASTCALL, NULL } },
+  { TALK_TRACE_EXCEPTIONS, "RAISE", { "raise", _PyCFunction_CAST(on_raise), METH_FASTCALL, NULL } },
 };
 
 /* The number of the event; 0 with an exception. */

@@ -33,14 +33,14 @@ static void force(cay_session *s) {
   k_process_end(abi_resident_process(s->resident), K_SIGKILL);
 }
 
-static uint32_t reason_of(enum k_job_stop why) {
+static enum talk_reason reason_of(enum k_job_stop why) {
   switch (why) {
-  case K_JOB_TIME: return 1;
-  case K_JOB_FUEL: return 4;
+  case K_JOB_TIME: return TALK_REASON_TIME;
+  case K_JOB_FUEL: return TALK_REASON_FUEL;
   case K_JOB_CANCELLED:
   case K_JOB_RUNNING: break;
   }
-  return 2;
+  return TALK_REASON_CANCELLED;
 }
 
 /* With kernel.mu. */

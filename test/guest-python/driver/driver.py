@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import struct
 import subprocess
 
@@ -23,12 +24,35 @@ def command(folder=None, variables=None):
 
 BOOT = "import asyncio, json, re, math, collections, itertools, functools, datetime, random, io, os, dataclasses, enum, typing, hashlib"
 
-EXECUTE, SNAPSHOT, RESTORE, CLEAR, GREET, NAMES = range(1, 7)
-GRANTS, INPUT, EVENTS, STOP, MEASURE = range(100, 105)
-CODE, NAME, FLAGS, FILTER, STDIN = 1, 2, 3, 4, 5
-STATUS, REPR, JSON, TYPE, TEXT, TRACEBACK, EXIT, LINE, BYTES, SEED, ENV = range(16, 27)
-OK, EXCEPTION, EXITED, STOPPED = range(4)
-WANT_JSON, LINES, CALLS, RETURNS, EXCEPTIONS, LOCALS, NEW_GRANTS = 1, 2, 4, 8, 16, 32, 64
+def protocol():
+    """The words of src/guest/talk.def, by their kind and name."""
+    words = {}
+    text = (pathlib.Path(__file__).resolve().parents[3] / "src/guest/talk.def").read_text()
+    for kind, name, number in re.findall(r"^TALK_(\w+)\((\w+), (\d+),", text, re.M):
+        words.setdefault(kind, {})[name] = int(number)
+    return words
+
+
+def numbers(kind, *names):
+    return (protocol()[kind][name] for name in names)
+
+
+EXECUTE, SNAPSHOT, RESTORE, CLEAR, GREET, NAMES = numbers(
+    "OP", "EXECUTE", "SAVE_STATE", "LOAD_STATE", "CLEAR_STATE", "GREET", "NAMES"
+)
+GRANTS, INPUT, EVENTS, STOP, MEASURE = range(100, 105)  # of fake_host.c
+CODE, NAME, FLAGS, FILTER, STDIN = numbers("FIELD", "CODE", "NAME", "FLAGS", "TRACE_FILTER", "INPUT")
+STATUS, REPR, JSON, TYPE, TEXT, TRACEBACK, EXIT, LINE, BYTES, SEED, ENV = numbers(
+    "FIELD",
+    *("STATUS", "REPR", "JSON", "ERROR_TYPE", "ERROR_TEXT", "TRACEBACK", "EXIT_CODE", "ERROR_LINE"),
+    *("BYTES", "SEED", "ENV"),
+)
+OK, EXCEPTION, EXITED, STOPPED = numbers("STATUS_OF", "OK", "EXCEPTION", "EXIT", "STOPPED")
+WANT_JSON, LINES, CALLS, RETURNS, EXCEPTIONS, LOCALS, NEW_GRANTS = numbers(
+    "FLAG",
+    *("WANT_JSON", "TRACE_LINES", "TRACE_CALLS", "TRACE_RETURNS", "TRACE_EXCEPTIONS", "TRACE_WITH_LOCALS"),
+    "CALLBACKS_CHANGED",
+)
 
 
 def pack(fields):

@@ -209,7 +209,7 @@ static void measure(const uint8_t *data, uint32_t len) {
   clock_gettime(CLOCK_MONOTONIC, &a);
   for (uint32_t i = 0; i < times; i++) {
     memcpy(cay_room(len - 4), data + 4, len - 4);
-    if (!cay_serve(OP_EXECUTE, len - 4)) die("serve");
+    if (!cay_serve(TALK_EXECUTE, len - 4)) die("serve");
   }
   clock_gettime(CLOCK_MONOTONIC, &b);
   uint64_t ns = (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000u + (uint64_t)b.tv_nsec - (uint64_t)a.tv_nsec;

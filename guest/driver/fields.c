@@ -37,7 +37,7 @@ static bool make_room(reply *r, size_t more) {
   return true;
 }
 
-void reply_bytes(reply *r, enum tag tag, const void *data, size_t len) {
+void reply_bytes(reply *r, enum talk_tag tag, const void *data, size_t len) {
   if (len > UINT32_MAX / 4 || !make_room(r, 8 + padded(len))) {
     r->failed = true;
     return;
@@ -49,7 +49,7 @@ void reply_bytes(reply *r, enum tag tag, const void *data, size_t len) {
   r->len += sizeof head + padded(len);
 }
 
-void reply_u32(reply *r, enum tag tag, uint32_t value) { reply_bytes(r, tag, &value, sizeof value); }
+void reply_u32(reply *r, enum talk_tag tag, uint32_t value) { reply_bytes(r, tag, &value, sizeof value); }
 
 void reply_reset(reply *r) {
   r->len = 0;
