@@ -6,8 +6,8 @@
  * statement, prepared once, with its values bound and its rows read. `process`: without waiting for the disk.
  */
 #include "bench.h"
-#include "tool/envelope.h"
-#include "tool/kv/sql.h"
+#include "tool/capability/kv/sql.h"
+#include "tool/run/envelope.h"
 
 #include <string.h>
 #include <unistd.h>

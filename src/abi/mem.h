@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "engine/instance.h"
-#include "kernel/file.h"
+#include "kernel/file/file.h"
 
 #include <string.h>
 

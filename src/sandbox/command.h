@@ -1,7 +1,7 @@
 /* command.h - what a run is to execute: checked, copied, with its environment made. */
 #pragma once
 
-#include "kernel/process.h"
+#include "kernel/proc/process.h"
 #include "sandbox/sandbox.h"
 
 typedef struct sb_command {

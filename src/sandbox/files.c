@@ -5,7 +5,7 @@
  * meanwhile. */
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "kernel/fs/mount.h"
+#include "kernel/vfs/mount.h"
 #include "sandbox/status.h"
 #include "sandbox/view.h"
 

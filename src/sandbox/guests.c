@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "engine/image_file.h"
-#include "kernel/fs/base_tree.h"
+#include "kernel/fs/mem/base_tree.h"
 #include "sandbox/status.h"
 #include "sandbox/tar.h"
 

@@ -1,7 +1,7 @@
 /* mount.c - folders of the host inside a sandbox, for the embedder. */
-#include "kernel/fs/mount.h"
+#include "kernel/vfs/mount.h"
 
-#include "kernel/fs/hostfs.h"
+#include "kernel/fs/host/hostfs.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/status.h"
 

@@ -2,13 +2,13 @@
 #include "sandbox/sandbox.h"
 
 #include "base/alloc.h"
-#include "kernel/fs/devfs.h"
-#include "kernel/fs/devpts.h"
-#include "kernel/fs/mount.h"
-#include "kernel/fs/procfs.h"
-#include "sandbox/grant.h"
+#include "kernel/fs/dev/devfs.h"
+#include "kernel/fs/dev/devpts.h"
+#include "kernel/fs/proc/procfs.h"
+#include "kernel/vfs/mount.h"
 #include "sandbox/run.h"
-#include "sandbox/session.h"
+#include "sandbox/session/grant.h"
+#include "sandbox/session/session.h"
 #include "sandbox/status.h"
 
 #include <string.h>

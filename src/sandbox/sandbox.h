@@ -11,9 +11,9 @@
 #include "base/list.h"
 #include "base/thread.h"
 #include "engine/engine.h"
-#include "kernel/fs/memfs.h"
-#include "kernel/job.h"
-#include "kernel/kernel.h"
+#include "kernel/core/job.h"
+#include "kernel/core/kernel.h"
+#include "kernel/fs/mem/memfs.h"
 #include "sandbox/env.h"
 #include "sandbox/manifest.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "kernel/errno.h"
+#include "kernel/core/errno.h"
 
 /* CAY_OK for values; else the status of errno.def, err->os_errno the guest's number, and a message that
  * begins with its name: "ENOENT: /a/b: no such file or directory". `what` may be NULL. */

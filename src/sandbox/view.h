@@ -2,7 +2,7 @@
  */
 #pragma once
 
-#include "kernel/vfs.h"
+#include "kernel/vfs/vfs.h"
 #include "sandbox/sandbox.h"
 
 /* Runs `body` with kernel.mu and such a view, for an absolute `path`. -K_EINVAL for another. Without

@@ -2,7 +2,7 @@
  * client. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "serve/ask.h"
+#include "serve/client_request.h"
 #include "serve/python.h"
 
 #include <string.h>

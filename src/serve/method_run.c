@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "serve/ask.h"
+#include "serve/client_request.h"
 #include "serve/run.h"
 #include "serve/text.h"
 

@@ -1,5 +1,5 @@
 /* server.c - a line in, an answer out; the life of a server. */
-#include "serve/ask.h"
+#include "serve/client_request.h"
 #include "serve/python.h"
 #include "serve/tool.h"
 

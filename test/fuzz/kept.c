@@ -1,13 +1,13 @@
-/* kept.c - any bytes are put into a process as its descriptors, which are used, closed in part and put back,
+/* fd_snapshot.c - any bytes are put into a process as its descriptors, which are used, closed in part and put back,
  * and taken out again. The first byte says how the bytes are used: as they are, or as records with counts
  * that fit, so that what follows is looked at; the second, which allocation fails (0: none). */
-#include "kernel/kept.h"
+#include "kernel/file/fd_snapshot.h"
 
 #include "base/alloc.h"
-#include "kernel/fs/devfs.h"
-#include "kernel/fs/memfs.h"
-#include "kernel/fs/mount.h"
-#include "kernel/kernel.h"
+#include "kernel/core/kernel.h"
+#include "kernel/fs/dev/devfs.h"
+#include "kernel/fs/mem/memfs.h"
+#include "kernel/vfs/mount.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  * Then come the calls: one byte says which, then two paths, each ended by a NUL. */
 #include "base/alloc.h"
 #include "input.h"
-#include "kernel/fs/memfs.h"
-#include "kernel/fs/mount.h"
-#include "kernel/kernel.h"
+#include "kernel/core/kernel.h"
+#include "kernel/fs/mem/memfs.h"
+#include "kernel/vfs/mount.h"
 
 #include <string.h>
 

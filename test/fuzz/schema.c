@@ -1,5 +1,5 @@
 /* schema.c - the first line is a schema or has a problem; what follows it fits the schema or does not. */
-#include "sandbox/schema.h"
+#include "sandbox/session/schema.h"
 
 #include "input.h"
 

@@ -6,7 +6,7 @@
  * arguments begin and how long they are. */
 #include "../unit/abi/still.h"
 #include "input.h"
-#include "kernel/socket.h"
+#include "kernel/sock/socket.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* tool_check.c - any bytes end in a compiled tool or a code with a reason. */
-#include "tool/check.h"
+#include "tool/run/check.h"
 
 #include <stdlib.h>
 

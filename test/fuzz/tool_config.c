@@ -1,5 +1,5 @@
 /* tool_config.c - any text is a configuration or an error that says why. */
-#include "tool/config.h"
+#include "tool/policy/config.h"
 
 #include <stdlib.h>
 #include <string.h>

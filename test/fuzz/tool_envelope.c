@@ -1,7 +1,7 @@
 /* tool_envelope.c - any output of a tool ends in one JSON value or a code with a reason; what is not on the
  * allowlist never reaches a handler; what is done was told before, and how it ended after. */
 #include "base/error.h"
-#include "tool/envelope.h"
+#include "tool/run/envelope.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* tool_sse.c - a stream of events gives the same whole and byte by byte. */
-#include "tool/reach/sse.h"
+#include "tool/capability/net/sse.h"
 
 #include <stdlib.h>
 #include <string.h>

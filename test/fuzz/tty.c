@@ -2,11 +2,11 @@
  * stays within its bounds, no read gives more than was there, and all memory is given back in the end.
  *
  * The input is calls: one byte says which, one how long, then that many bytes for those that take some. */
-#include "kernel/tty.h"
+#include "kernel/tty/tty.h"
 #include "base/alloc.h"
 #include "input.h"
-#include "kernel/fs/memfs.h"
-#include "kernel/kernel.h"
+#include "kernel/core/kernel.h"
+#include "kernel/fs/mem/memfs.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* wheel.c - any bytes are a wheel or have a problem; what comes out of one stays in its places. */
-#include "sandbox/package.h"
+#include "sandbox/package/package.h"
 
 #include <stdio.h>
 #include <stdlib.h>

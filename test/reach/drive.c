@@ -8,8 +8,8 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "net/resolve.h"
-#include "tool/envelope.h"
-#include "tool/reach/reach.h"
+#include "tool/capability/net/reach.h"
+#include "tool/run/envelope.h"
 
 #include <stdio.h>
 #include <stdlib.h>

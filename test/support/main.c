@@ -1,4 +1,4 @@
-/* main.c - runs the tests of one layer: `unit [kernel/pipe ...] [-k part-of-a-name] [-l]`. */
+/* main.c - runs the tests of one layer: `unit [kernel/file/pipe ...] [-k part-of-a-name] [-l]`. */
 #include "test.h"
 
 #include <ftw.h>
@@ -76,7 +76,7 @@ static void run_one(void **state) {
   save_handlers();
 }
 
-/* "../test/unit/kernel/pipe_test.c" is kernel/pipe. */
+/* "../test/unit/kernel/file/pipe_test.c" is kernel/file/pipe. */
 static void unit_of(const test *t, char *out, size_t cap) {
   const char *start = strstr(t->file, "test/unit/");
   start = start != NULL ? start + strlen("test/unit/") : t->file;

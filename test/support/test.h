@@ -3,7 +3,7 @@
  *   TEST(a_small_write_never_splits) { ... EXPECT_EQ(k_pipe_write(...), 0); }
  *
  * A failed EXPECT prints both values and ends that test only. Tests register themselves:
- * `scripts/unit kernel/pipe` runs one file, `scripts/unit kernel -k never_splits` one test.
+ * `scripts/unit kernel/file/pipe` runs one file, `scripts/unit kernel -k never_splits` one test.
  * AT_EVERY_FAULT repeats its body, failing allocation 1, 2, 3 ... until it succeeds: the way to prove that an
  * error path neither leaks nor lies. */
 #pragma once

@@ -1,5 +1,5 @@
 /* ask.c - questions of a guest to the embedder: callbacks, and the events of a trace. */
-#include "kernel/ask.h"
+#include "kernel/file/ask.h"
 
 #include "abi/linux/machine.h"
 

@@ -135,7 +135,7 @@ k_ret abi_at(abi_machine *m, int32_t fd, const char *path, k_inode **out) {
   if (fd == ABI_AT_FDCWD || path[0] == '/') return 0;
   k_file *f = NULL;
   K_TRY(k_fd_get(&m->p->fds, fd, &f));
-  if (f->inode == NULL && (f->flags & K_O_PATH) != 0) return -K_EBADF; /* it is dead (kept.h) */
+  if (f->inode == NULL && (f->flags & K_O_PATH) != 0) return -K_EBADF; /* it is dead (fd_snapshot.h) */
   if (f->inode == NULL) return path[0] == 0 ? 0 : -K_ENOTDIR;
   *out = f->inode;
   return 0;

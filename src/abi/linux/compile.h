@@ -18,7 +18,7 @@
 
 #include "base/thread.h"
 #include "engine/module.h"
-#include "kernel/process.h"
+#include "kernel/proc/process.h"
 
 typedef struct abi_compiler abi_compiler;
 

@@ -3,7 +3,7 @@
 
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
-#include "kernel/socket.h"
+#include "kernel/sock/socket.h"
 
 enum { MSG_CTRUNC = 8, MSG_CMSG_CLOEXEC = 0x40000000 };
 

@@ -1,7 +1,7 @@
 /* files.c - opening, closing and duplicating descriptors (open(2), close(2), dup(2), fcntl(2), flock(2)). */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
-#include "kernel/fcntl.h"
+#include "kernel/file/fcntl.h"
 
 #define FLAGS_KNOWN 037777777u
 

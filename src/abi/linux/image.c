@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "engine/wasm_scan.h"
 #include "engine/wasm_weight.h"
-#include "kernel/vfs.h"
+#include "kernel/vfs/vfs.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* io.c - bytes in and out. What a guest writes is handed to the kernel where it stands in its memory. */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
-#include "kernel/socket.h"
-#include "kernel/tty.h"
+#include "kernel/sock/socket.h"
+#include "kernel/tty/tty.h"
 
 enum { TRANSFER_MAX = 0x7ffff000 }; /* the most Linux moves in one call */
 

@@ -12,7 +12,7 @@
 #include "abi/linux/runner.h"
 #include "abi/linux/stop_words.h"
 #include "abi/mem.h"
-#include "kernel/process.h"
+#include "kernel/proc/process.h"
 
 enum { ABI_VFORK_MAX = 4, ABI_NESTED_MAX = 8 };
 

@@ -1,5 +1,5 @@
 /* pidfd.c - descriptors of processes: pidfd_open(2), pidfd_getfd(2). Signals through them are in signal.c. */
-#include "kernel/pidfd.h"
+#include "kernel/proc/pidfd.h"
 #include "abi/linux/machine.h"
 
 static k_ret open_locked(abi_machine *m, int32_t pid, uint32_t flags) {

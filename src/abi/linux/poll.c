@@ -1,10 +1,10 @@
 /* poll.c - waiting for many files (poll(2), select(2), epoll(7)), and the descriptors made for it. */
-#include "kernel/poll.h"
+#include "kernel/file/poll.h"
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
 #include "abi/linux/when.h"
-#include "kernel/epoll.h"
-#include "kernel/eventfd.h"
+#include "kernel/file/epoll.h"
+#include "kernel/file/eventfd.h"
 
 enum { SIGSET_LEN = 8, FEW = 32 };
 

@@ -1,7 +1,7 @@
 /* process.c - birth, end, groups, limits and times of processes. */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
-#include "kernel/pidfd.h"
+#include "kernel/proc/pidfd.h"
 
 k_ret sys_getpid(abi_machine *m, const uint32_t a[static 6]) {
   (void)a;

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "engine/checkpoint.h"
 #include "engine/stop.h"
-#include "kernel/kept.h"
+#include "kernel/file/fd_snapshot.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

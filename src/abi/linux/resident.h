@@ -67,7 +67,7 @@ cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) CHECKED;
  * copy. */
 cay_status abi_resident_settle(abi_resident *r, cay_error *err) CHECKED;
 
-/* Memory as at the last checkpoint; descriptors, too (kept.h): those opened since are closed, those closed
+/* Memory as at the last checkpoint; descriptors, too (fd_snapshot.h): those opened since are closed, those closed
  * since are open again where they can be, positions are put back. The working directory and signal actions
  * are as they were. Children live on: they are the job's. */
 cay_status abi_resident_undo(abi_resident *r, cay_error *err) CHECKED;

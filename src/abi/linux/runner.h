@@ -18,8 +18,8 @@
 
 #include "base/thread.h"
 #include "engine/module.h"
-#include "kernel/job.h"
-#include "kernel/kernel.h"
+#include "kernel/core/job.h"
+#include "kernel/core/kernel.h"
 
 typedef struct abi_runner abi_runner;
 

@@ -2,7 +2,7 @@
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
 #include "abi/linux/when.h"
-#include "kernel/pidfd.h"
+#include "kernel/proc/pidfd.h"
 
 enum { SIGSET_LEN = 8 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "abi/linux/machine.h"
-#include "kernel/socket.h"
+#include "kernel/sock/socket.h"
 
 /* The address of `len` bytes at `addr`, given to a socket. -K_EFAULT; -K_EINVAL when it is too short or too
  * long for the family of the socket. Of another family than that, only the family is told. */

@@ -1,7 +1,7 @@
 /* socket.c - pipes, and sockets but for what goes through them (pipe(2), socket(2), bind(2), accept(2)). */
 #include "abi/linux/layout.h"
 #include "abi/linux/sockaddr.h"
-#include "kernel/pipe.h"
+#include "kernel/file/pipe.h"
 
 /* Two new files as descriptors, written to the guest; both or none. */
 static k_ret give_pair(abi_machine *m, k_file *a, k_file *b, uint32_t flags, uint32_t addr) {

@@ -1,6 +1,6 @@
 #include "abi/linux/stop_words.h"
 
-#include "kernel/signal.h"
+#include "kernel/signal/signal.h"
 
 #include <stdatomic.h>
 

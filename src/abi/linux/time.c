@@ -2,7 +2,7 @@
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
 #include "abi/linux/when.h"
-#include "kernel/eventfd.h"
+#include "kernel/file/eventfd.h"
 
 k_ret abi_duration(abi_machine *m, uint32_t addr, int64_t *ns) {
   struct g_timespec t;

@@ -1,7 +1,7 @@
 /* trace_words.c - numbers of system calls as the words that programmers know. */
 #include "abi/linux/trace_line.h"
-#include "kernel/file.h"
-#include "kernel/signal.h"
+#include "kernel/file/file.h"
+#include "kernel/signal/signal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

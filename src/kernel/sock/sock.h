@@ -16,10 +16,10 @@
  * goes. So no socket keeps another alive, and none points at one that is gone. */
 #pragma once
 
-#include "kernel/process.h"
-#include "kernel/ring.h"
-#include "kernel/socket.h"
-#include "kernel/transfer.h"
+#include "kernel/file/ring.h"
+#include "kernel/file/transfer.h"
+#include "kernel/proc/process.h"
+#include "kernel/sock/socket.h"
 
 typedef struct k_socket k_socket;
 

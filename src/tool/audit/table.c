@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "tool/kv/sql.h"
+#include "tool/capability/kv/sql.h"
 
 #include <errno.h>
 #include <fcntl.h>

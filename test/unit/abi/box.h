@@ -4,8 +4,8 @@
 
 #include "../engine/wat.h"
 #include "abi/linux/life.h"
-#include "kernel/fs/memfs.h"
-#include "kernel/pipe.h"
+#include "kernel/file/pipe.h"
+#include "kernel/fs/mem/memfs.h"
 
 #include <signal.h>
 

@@ -1,8 +1,8 @@
 #include "native_runner.h"
 
 #include "base/thread.h"
-#include "kernel/fs/memfs.h"
-#include "kernel/pipe.h"
+#include "kernel/file/pipe.h"
+#include "kernel/fs/mem/memfs.h"
 
 #include <sched.h>
 #include <setjmp.h>

@@ -15,9 +15,9 @@
  * end would leak. EXPECT belongs to the thread of the test; in programs it is NEED. */
 #pragma once
 
-#include "kernel/job.h"
-#include "kernel/kernel.h"
-#include "kernel/process.h"
+#include "kernel/core/job.h"
+#include "kernel/core/kernel.h"
+#include "kernel/proc/process.h"
 #include "test.h"
 
 typedef int native_main(k_process *p, void *arg);

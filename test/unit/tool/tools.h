@@ -3,8 +3,8 @@
 
 #include "../engine/wat.h"
 #include "base/clock.h"
-#include "tool/call.h"
-#include "tool/check.h"
+#include "tool/run/call.h"
+#include "tool/run/check.h"
 
 #define TOOL_MEMORY "(memory (export \"memory\") 1)"
 #define TOOL_ALLOC "(func (export \"alloc\") (param i32) (result i32) (i32.const 1024))"

@@ -1,7 +1,7 @@
 /* calls_test.c - the table, and what a guest can do to it. */
 #include "../still.h"
 
-#include "kernel/socket.h"
+#include "kernel/sock/socket.h"
 
 TEST(every_row_is_found_by_its_number) {
   size_t rows = 0;

@@ -2,7 +2,7 @@
 #include "../still.h"
 
 #include "abi/linux/layout.h"
-#include "kernel/socket.h"
+#include "kernel/sock/socket.h"
 
 static uint32_t word(still *s, uint32_t addr) {
   uint32_t value;

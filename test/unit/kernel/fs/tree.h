@@ -7,13 +7,13 @@
  * leaks completes. */
 #pragma once
 
-#include "kernel/fs/devfs.h"
-#include "kernel/fs/hostfs.h"
-#include "kernel/fs/memfs.h"
-#include "kernel/fs/mount.h"
-#include "kernel/fs/procfs.h"
-#include "kernel/kernel.h"
-#include "kernel/process.h"
+#include "kernel/core/kernel.h"
+#include "kernel/fs/dev/devfs.h"
+#include "kernel/fs/host/hostfs.h"
+#include "kernel/fs/mem/memfs.h"
+#include "kernel/fs/proc/procfs.h"
+#include "kernel/proc/process.h"
+#include "kernel/vfs/mount.h"
 #include "test.h"
 
 typedef struct tree {

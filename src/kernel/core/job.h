@@ -1,0 +1,103 @@
+/* job.h - one run that the embedder asked for: its first process, everything that came of it, and its
+ * streams.
+ *
+ * A job counts its living processes. It has *ended* when its first process has (that is when the run gives
+ * its result); descendants that live on stay in the job, and k_job_kill or the deadline ends them too.
+ *
+ * Streams     an input stream is a pipe whose writing end the embedder holds; an output stream hands each
+ * write of the guest to a function of the embedder, in order, never two at once for one job, with kernel.mu
+ * released; the writer sleeps meanwhile, so a slow embedder slows the guest and no buffer grows.
+ *
+ * Terminal    or all three streams are one terminal, which the first process leads a session on. What it
+ * shows is given out as of descriptor 1, by a thread of the embedder in k_job_show. When the first process
+ * has ended the terminal is hung up: what lives on has none.
+ *
+ * Locks       all require kernel.mu unless said otherwise. */
+#pragma once
+
+#include "kernel/proc/process.h"
+#include "kernel/tty/termios.h"
+
+typedef struct k_tty k_tty;
+
+/* fd is 1 or 2. Called without kernel.mu on the thread of the process that writes. */
+typedef void k_output_fn(void *ctx, int fd, const void *data, size_t len);
+
+enum k_job_stop { K_JOB_RUNNING, K_JOB_TIME, K_JOB_FUEL, K_JOB_CANCELLED };
+
+/* What a resident process is told when its job is to end. With kernel.mu; must neither block nor release it.
+ */
+typedef void k_job_stop_fn(void *ctx, enum k_job_stop why);
+
+/* An event that the resident process of the job reports, on its thread and without kernel.mu: -K_ENOSPC when
+ * no more are wanted. The texts are borrowed and nobody has looked at them. */
+enum { K_EVENT_TRACE = 1 };
+typedef k_ret k_event_fn(void *ctx, uint32_t line, const void *event, size_t event_len, const void *context,
+                         size_t context_len);
+
+struct k_job {
+  k_kernel *kernel;
+  uint32_t refs;        /* the embedder's one, and one per process and stream */
+  int32_t pid;          /* of the first process */
+  bool ended;           /* the first process has */
+  int32_t exit_status;  /* of it, as wait(2) */
+  enum k_job_stop stop; /* why we ended it, if we did */
+  k_waitq changed;      /* woken when it has ended or a process left */
+  uint32_t alive;       /* processes that have not ended */
+  alarm_entry deadline;
+  bool has_deadline; /* it was armed once */
+  k_output_fn *output;
+  void *output_ctx;
+  bool output_busy; /* one delivery at a time */
+  k_waitq output_free;
+  k_file *input;          /* the embedder's end of standard input, or NULL when closed */
+  k_tty *tty;             /* or NULL; `input` is then its master. A reference */
+  bool shown;             /* all that the terminal will ever show */
+  char detail[1024];      /* why the first process ended (trap text), for people */
+  void *owner;            /* the embedder's */
+  k_job_stop_fn *on_stop; /* of the resident process in it; NULL: it is ended as any other */
+  void *on_stop_ctx;
+  k_event_fn *on_event; /* NULL: nobody listens */
+  void *on_event_ctx;
+};
+
+k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED;
+void k_job_unref(k_job *job); /* NULL is fine; the last one may release and retake kernel.mu */
+
+/* Standard descriptors 0, 1, 2 of a process of this job. With `input_open` descriptor 0 reads what
+ * k_job_write sends; else it is at end of file (/dev/null). */
+k_ret k_job_stdio(k_job *job, k_process *p, bool input_open) CHECKED;
+
+/* The same with a terminal of this size, which is made the terminal of the session that `p` leads. */
+k_ret k_job_terminal(k_job *job, k_process *p, k_winsize size) CHECKED;
+
+/* Gives what the terminal shows to the job's output until it is hung up and all was given. Sleeps, and
+ * releases kernel.mu. Whoever starts a thread for it takes a reference, and sets `shown` if that fails. */
+void k_job_show(k_job *job);
+k_job *k_job_ref(k_job *job);
+
+/* What it writes from now on goes to nobody, and no delivery is running. May sleep. */
+void k_job_mute(k_job *job);
+
+/* -K_ENOTTY: it has no terminal. */
+k_ret k_job_resize(k_job *job, k_winsize size) CHECKED;
+
+/* A resident process works for this job, with descriptors 0, 1 and 2 of it, until it is detached: the job has
+ * then ended with this status, its output goes to nobody any more, and no delivery is running. k_job_detach
+ * may sleep. -K_ENOMEM, -K_EBADF. */
+k_ret k_job_attach(k_job *job, k_process *p) CHECKED;
+void k_job_detach(k_process *p, int32_t status);
+
+/* Ends every process of the job: SIGKILL in effect, `why` is kept if it is the first reason. */
+void k_job_kill(k_job *job, enum k_job_stop why);
+
+/* Arms or disarms the deadline (clock_mono_ns; K_FOREVER: none). Without kernel.mu. */
+k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) CHECKED;
+
+/* The embedder writes to standard input: sleeps while the pipe is full, until `deadline_ns`. The count, which
+ * may be short when time ran out; -K_EPIPE when nobody reads any more. Without a process: no signal. */
+k_ret k_job_write(k_job *job, const void *data, size_t len, int64_t deadline_ns) CHECKED;
+void k_job_close_input(k_job *job); /* a terminal goes on showing, but reads from it find the end of file */
+
+/* Sleeps until the job has ended and its terminal shows nothing more: 0, or -K_ETIMEDOUT. */
+k_ret k_job_wait(k_job *job, int64_t deadline_ns) CHECKED;

@@ -1,0 +1,142 @@
+#include "kernel/core/kernel.h"
+
+#include "base/alloc.h"
+#include "kernel/proc/inner.h"
+#include "kernel/sock/socket.h"
+#include "kernel/vfs/mount.h"
+
+static void seed(k_kernel *k, uint64_t number, k_ret *r) {
+  if (number != 0)
+    rng_seed_number(&k->random, number);
+  else if (rng_seed(&k->random, NULL) != CAY_OK)
+    *r = -K_EIO;
+}
+
+static void destroy(k_kernel *k) {
+  (void)pthread_mutex_destroy(&k->mu);
+  mem_free(k);
+}
+
+/* The root is the caller's until all has succeeded, so the mounts get a reference of their own. */
+static k_ret set_up(k_kernel *k, k_inode *root) {
+  k_ret r = vfs_mounts_new(k, k_inode_ref(root));
+  if (r < 0) {
+    k_inode_unref(root);
+    return r;
+  }
+  r = k_process_make_init(k);
+  if (r < 0) vfs_mounts_free(k);
+  return r;
+}
+
+k_ret k_kernel_new(const k_options *options, k_kernel **out) {
+  k_kernel *k = mem_zalloc(sizeof *k);
+  if (k == NULL) return -K_ENOMEM;
+  *k = (k_kernel){
+    .runner = options->runner,
+    .runner_ctx = options->runner_ctx,
+    .alarms = options->alarms,
+    .limits = options->limits,
+    .last_pid = 1,
+    .boot_mono_ns = clock_mono_ns(),
+  };
+  (void)pthread_mutex_init(&k->mu, NULL);
+  list_init(&k->processes);
+  list_init(&k->locked);
+  list_init(&k->interests);
+  list_init(&k->ttys);
+  list_init(&k->sockets);
+  list_init(&k->parcels);
+  list_init(&k->dead_parcels);
+  k_waitq_init(&k->exits);
+  k_waitq_init(&k->positions);
+  k_waitq_init(&k->arrivals);
+  k_ret r = 0;
+  seed(k, options->seed, &r);
+  k_lock(k);
+  if (r >= 0) r = set_up(k, options->root);
+  if (r >= 0)
+    k_inode_unref(options->root);
+  else
+    options->root->kernel = NULL; /* mounting has set it */
+  k_unlock(k);
+  if (r < 0) {
+    destroy(k);
+    return r;
+  }
+  *out = k;
+  return 0;
+}
+
+/* ---- the end ---- */
+
+void k_kernel_hold(k_kernel *k) { k->threads++; }
+
+void k_kernel_drop(k_kernel *k) {
+  assert(k->threads > 0);
+  if (--k->threads == 0) k_wake(&k->exits);
+}
+
+/* k_sleeper_init cannot fail without a process: it takes no memory. */
+static void wait_for_threads(k_kernel *k) {
+  k_sleeper sleeper;
+  if (k_sleeper_init(&sleeper, k, NULL) < 0) return;
+  k_waitq *queue = &k->exits;
+  while (k->threads > 0) (void)!k_sleep(&sleeper, &queue, 1, K_FOREVER);
+  k_sleeper_destroy(&sleeper);
+}
+
+void k_kernel_stop(k_kernel *k) {
+  k_lock(k);
+  k->shutting_down = true;
+  LIST_EACH (p, &k->processes, k_process, in_kernel) k_process_end(p, K_SIGKILL);
+  wait_for_threads(k);
+  k_unlock(k);
+}
+
+/* A process that was made and never started belongs to nobody any more. */
+static void discard_rest(k_kernel *k) {
+  while (!list_empty(&k->processes)) {
+    k_process *p = CONTAINER_OF(k->processes.next, k_process, in_kernel);
+    if (p->zombie)
+      k_process_reap(p);
+    else
+      k_process_discard(p);
+  }
+}
+
+void k_kernel_free(k_kernel *k) {
+  if (k == NULL) return;
+  k_kernel_stop(k);
+  k_lock(k);
+  discard_rest(k);
+  k_process_free_init(k);
+  k_parcels_collect(k);
+  vfs_mounts_free(k);
+  k_unlock(k);
+  destroy(k);
+}
+
+/* ---- accounts and clocks ---- */
+
+k_ret k_memory_charge(k_kernel *k, uint64_t bytes) {
+  if (bytes > k->limits.memory - k->used.memory) return -K_ENOMEM;
+  k->used.memory += bytes;
+  if (k->used.memory > k->used.memory_peak) k->used.memory_peak = k->used.memory;
+  return 0;
+}
+
+void k_memory_uncharge(k_kernel *k, uint64_t bytes) {
+  assert(bytes <= k->used.memory);
+  k->used.memory -= bytes;
+}
+
+int64_t k_real_ns(const k_kernel *k) {
+  (void)k;
+  return clock_real_ns();
+}
+
+int64_t k_mono_ns(const k_kernel *k) {
+  (void)k;
+  return clock_mono_ns();
+}

@@ -1,0 +1,132 @@
+/* kernel.h - one virtual Linux machine: a file tree, processes, limits. A sandbox owns exactly one.
+ *
+ * The kernel knows nothing of WebAssembly. What executes a program is given to it as a table of functions
+ * (k_runner); the unit tests run C functions as programs.
+ *
+ * Locks       kernel.mu protects everything reachable from the kernel: processes, descriptors, files, inodes,
+ *             queues. Order: kernel.mu, then nothing: a callback of the embedder, a host file operation, the
+ *             loading of a program are all made with kernel.mu released (k_unlock ... k_lock), and what was
+ *             learnt before is looked at again afterwards. Only kernel/wait.c sleeps with it.
+ *
+ * Threads     a process runs on one thread of its own; threads of the embedder come in through vfs.h,
+ * process.h and job.h. */
+#pragma once
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/random.h"
+#include "kernel/core/errno.h"
+#include "kernel/core/wait.h"
+
+#include <pthread.h>
+
+typedef struct k_inode k_inode;
+typedef struct k_file k_file;
+typedef struct k_image k_image;
+typedef struct vfs_mounts vfs_mounts;
+typedef struct k_asker k_asker;
+
+enum { K_UID = 1000, K_GID = 1000, K_PAGE = 4096, K_PID_MAX = 32768 };
+
+/* How programs are found and run. Every function may be called from any thread. */
+typedef struct k_runner {
+  /* The program in this file, shared and counted; -K_ENOEXEC when it is none, -K_ENOMEM, -K_EDQUOT when the
+   * sandbox may have no more of them made. Without kernel.mu.
+   * `head` holds the first bytes (up to 256). The file's bytes are read through vfs_pread. It may take long:
+   * then it is a sleep of `p`, with the answers of one (-K_EKILLED, -K_ERESTART). */
+  k_ret (*load)(void *ctx, k_process *p, k_file *exe, const uint8_t *head, size_t head_len, k_image **out);
+  k_image *(*image_ref)(void *ctx, k_image *image);
+  void (*image_unref)(void *ctx, k_image *image);
+  /* Begins to run `p` on a thread of its own: p->program says what. Takes over `p` until it ends. With
+   * kernel.mu held. -K_EAGAIN when no thread can be had. */
+  k_ret (*start)(void *ctx, k_process *p);
+  /* `p` has something to look at (a signal, its end) and may be computing: make its thread call k_signal_poll
+   * soon. With kernel.mu held; must neither block nor call back. */
+  void (*kick)(void *ctx, k_process *p);
+} k_runner;
+
+/* All limits are hard; zero is not "none" here, the layer above has put its defaults in. */
+typedef struct k_limits {
+  uint64_t memory; /* bytes of linear memory, all processes together */
+  uint64_t disk;   /* bytes of file contents */
+  uint32_t inodes;
+  uint32_t processes;  /* alive or zombie at once, without init */
+  uint32_t open_files; /* per process: RLIMIT_NOFILE, hard and soft */
+} k_limits;
+
+/* What is used now, and the most that was. */
+typedef struct k_account {
+  uint64_t memory, memory_peak;
+  uint64_t disk, disk_peak;
+  uint32_t inodes, processes, processes_peak;
+  uint64_t syscalls, unknown_syscalls, forks, execs;
+} k_account;
+
+struct k_kernel {
+  pthread_mutex_t mu;
+  const k_runner *runner;
+  void *runner_ctx;
+  alarm_set *alarms; /* borrowed from the engine: timers that fire while a guest computes */
+  k_limits limits;
+  k_account used;
+  vfs_mounts *mounts; /* fs/mount.h; the root is always there */
+  list processes;     /* all k_process but init, by pid order of creation */
+  k_process *init;    /* pid 1: no thread, adopts orphans and reaps them at once */
+  int32_t last_pid;
+  k_waitq exits;        /* woken when any process ends, stops or continues */
+  struct rng random;    /* /dev/urandom, getrandom(2), AT_RANDOM */
+  int64_t boot_mono_ns; /* clock_mono_ns when the sandbox was made: uptime, CLOCK_BOOTTIME */
+  bool shutting_down;   /* no new process starts */
+  uint32_t threads;     /* of the runner, between k_process_start and the end of k_process_exit; and holds */
+  list locked;          /* of k_lock_set (lock.c): files that somebody holds a lock on */
+  uint32_t lock_count;  /* records in all of them */
+  uint64_t anonymous_ino;                      /* the last number given to a pipe or socket */
+  uint64_t files_opened;                       /* ever: the serial of the last */
+  list sockets;                                /* those that have a name or an address (sock/) */
+  list parcels;                                /* descriptors in flight between sockets (sock/parcel.c) */
+  list dead_parcels;                           /* those whose files are still to be let go, */
+  bool emptying_parcels;                       /* which somebody does */
+  uint32_t files_in_flight, sockets_in_flight; /* in all parcels; of AF_UNIX */
+  k_waitq arrivals; /* woken when any signal becomes pending anywhere: signalfd(2) */
+  list interests;   /* of every epoll set (epoll.c) */
+  uint32_t interest_count;
+  k_waitq positions;    /* woken when a file's position is free again (file.c) */
+  const k_asker *asker; /* ask.h; NULL: guests have nobody to ask. Borrowed, set once */
+  uint32_t asks;        /* questions that somebody holds */
+  list ttys;            /* of k_tty, by number (tty.h) */
+};
+
+typedef struct k_options {
+  const k_runner *runner;
+  void *runner_ctx;
+  alarm_set *alarms;
+  k_limits limits;
+  k_inode *root; /* taken over: the root directory of the tree (fs/memfs.h) */
+  uint64_t seed; /* 0: real randomness; else it repeats */
+} k_options;
+
+k_ret k_kernel_new(const k_options *options, k_kernel **out) CHECKED;
+
+/* Ends every process, waits until their threads are gone, frees everything. NULL is fine. Without kernel.mu.
+ */
+void k_kernel_free(k_kernel *kernel);
+
+/* The first half of that: afterwards no thread of the runner is inside the kernel and none comes in, but what
+ * the embedder holds (jobs, files, inodes) can still be looked at and given back. Without kernel.mu. */
+void k_kernel_stop(k_kernel *kernel);
+
+/* k_process_exit is the last a runner's thread may do with the kernel, besides k_unlock. A thread that needs
+ * it longer holds it before and drops it when done; k_kernel_stop waits for both. Require kernel.mu. */
+void k_kernel_hold(k_kernel *k);
+void k_kernel_drop(k_kernel *k);
+
+static inline void k_lock(k_kernel *k) { pthread_mutex_lock(&k->mu); }
+static inline void k_unlock(k_kernel *k) { pthread_mutex_unlock(&k->mu); }
+
+/* Linear memory of all processes: `bytes` more, or -K_ENOMEM and nothing changed. Never fails to give back.
+ */
+k_ret k_memory_charge(k_kernel *k, uint64_t bytes) CHECKED;
+void k_memory_uncharge(k_kernel *k, uint64_t bytes);
+
+int64_t k_real_ns(const k_kernel *k); /* the guest's CLOCK_REALTIME */
+int64_t k_mono_ns(const k_kernel *k); /* the guest's CLOCK_MONOTONIC */

@@ -1,0 +1,88 @@
+#include "kernel/core/wait.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "kernel/proc/inner.h"
+
+/* One sleeper on one queue. */
+typedef struct waiter {
+  list node;
+  k_sleeper *sleeper;
+} waiter;
+
+enum { FEW = 8 };
+
+k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_process *process) {
+  *s = (k_sleeper){ .kernel = kernel, .process = process };
+  clock_cond_init(&s->cond);
+  return 0;
+}
+
+void k_sleeper_destroy(k_sleeper *s) { (void)pthread_cond_destroy(&s->cond); }
+
+void k_nudge_sleeper(k_sleeper *s) { (void)pthread_cond_signal(&s->cond); }
+
+void k_wake_sleeper(k_sleeper *s) {
+  s->woken = true;
+  k_nudge_sleeper(s);
+}
+
+void k_wake(k_waitq *q) {
+  q->wakes++;
+  LIST_EACH (w, &q->waiters, waiter, node) k_wake_sleeper(w->sleeper);
+}
+
+/* kernel.mu is released in here and nowhere else in a sleep. */
+static void doze(k_sleeper *s, int64_t deadline_ns) {
+  s->asleep = true;
+  if (deadline_ns == K_FOREVER) {
+    (void)pthread_cond_wait(&s->cond, &s->kernel->mu);
+  } else {
+    struct timespec until = clock_timespec(deadline_ns);
+    (void)pthread_cond_timedwait(&s->cond, &s->kernel->mu, &until);
+  }
+  s->asleep = false;
+}
+
+void k_sleep_stopped(k_process *p) {
+  while (p->stopped && !p->dying) doze(&p->sleeper, K_FOREVER);
+}
+
+static k_ret interruption(k_process *p) {
+  if (p == NULL) return 0;
+  bool restart = false;
+  switch (k_signal_settle(p)) {
+  case K_SIGNAL_END: return -K_EKILLED;
+  case K_SIGNAL_HANDLER: (void)k_signal_wants_attention(p, &restart); return restart ? -K_ERESTART : -K_EINTR;
+  default: return 0;
+  }
+}
+
+/* A wake goes before a signal, so that the caller first tries what it sleeps for; its next sleep sees the
+ * signal. */
+static k_ret sleep_registered(k_sleeper *s, int64_t deadline_ns) {
+  K_TRY(interruption(s->process));
+  while (!s->woken) {
+    if (deadline_ns != K_FOREVER && clock_mono_ns() >= deadline_ns) return -K_ETIMEDOUT;
+    doze(s, deadline_ns);
+    if (s->process != NULL && s->process->dying) return -K_EKILLED;
+    if (!s->woken) K_TRY(interruption(s->process));
+  }
+  return 0;
+}
+
+k_ret k_sleep(k_sleeper *s, k_waitq *const *queues, size_t count, int64_t deadline_ns) {
+  waiter few[FEW], *waiters = few;
+  if (count > K_SLEEP_MAX_QUEUES) return -K_EINVAL;
+  if (count > FEW && (waiters = mem_zalloc_array(count, sizeof *waiters)) == NULL) return -K_ENOMEM;
+
+  s->woken = false;
+  for (size_t i = 0; i < count; i++) {
+    waiters[i].sleeper = s;
+    list_push(&queues[i]->waiters, &waiters[i].node);
+  }
+  k_ret r = sleep_registered(s, deadline_ns);
+  for (size_t i = 0; i < count; i++) list_remove(&waiters[i].node);
+  if (waiters != few) mem_free(waiters);
+  return r;
+}

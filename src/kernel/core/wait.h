@@ -1,0 +1,74 @@
+/* wait.h - the one place where anything in the kernel sleeps.
+ *
+ * Every blocking operation has the same shape, written with kernel.mu held throughout:
+ *
+ *   for (;;) {
+ *     k_ret r = try_it();
+ *     if (r != -K_EAGAIN || nonblocking) return r;
+ *     K_TRY(k_sleep(&p->sleeper, queues, count, deadline_ns));
+ *   }
+ *
+ * A sleeper registers with its queues and releases the mutex in one step (pthread_cond_timedwait), so no wake
+ * between the try and the sleep is lost. A wake says only "look again".
+ *
+ * A process has one sleeper; a thread of the embedder that waits for a process or for room in a pipe has one
+ * on its stack (k_sleeper_init, no process).
+ *
+ * Locks       all functions require kernel.mu; k_sleep releases it while it sleeps. */
+#pragma once
+
+#include "base/list.h"
+#include "kernel/core/errno.h"
+
+#include <pthread.h>
+
+typedef struct k_kernel k_kernel;
+typedef struct k_process k_process;
+
+typedef struct k_waitq {
+  list waiters;
+  uint64_t wakes; /* so far: whoever remembers the count sees that something happened since */
+} k_waitq;
+
+typedef struct k_sleeper {
+  k_kernel *kernel;
+  k_process *process; /* NULL: a thread of the embedder, which no signal interrupts */
+  pthread_cond_t cond;
+  bool woken;
+  bool asleep; /* inside pthread_cond_timedwait: needs no kick to look at its signals */
+} k_sleeper;
+
+enum {
+  K_SLEEP_MAX_QUEUES = 1024
+}; /* more descriptors than that in one poll: -K_EINVAL before it gets here */
+#define K_FOREVER INT64_MAX
+
+/* CLOCK_MONOTONIC underneath. -K_ENOMEM. */
+k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_process *process) CHECKED;
+void k_sleeper_destroy(k_sleeper *s);
+
+static inline void k_waitq_init(k_waitq *q) {
+  list_init(&q->waiters);
+  q->wakes = 0;
+}
+
+/* Sleeps until one of the queues is woken (0), `deadline_ns` of clock_mono_ns has passed (-K_ETIMEDOUT), a
+ * signal wants attention (-K_EINTR, or -K_ERESTART when every handler concerned has SA_RESTART), or the
+ * process is ending (-K_EKILLED). A signal or an end that is already pending answers at once. While the
+ * process is stopped (SIGSTOP) it sleeps on. -K_ENOMEM. */
+k_ret k_sleep(k_sleeper *s, k_waitq *const *queues, size_t count, int64_t deadline_ns) CHECKED;
+
+/* Everything that waits on `q` looks again. */
+void k_wake(k_waitq *q);
+
+/* This sleeper looks again, whatever it waits for: its k_sleep answers 0. */
+void k_wake_sleeper(k_sleeper *s);
+
+/* This sleeper looks at its signals; its k_sleep goes on when they do not interrupt it. */
+void k_nudge_sleeper(k_sleeper *s);
+
+/* Sleeps on the thread of `p` while it is stopped and not ending. */
+void k_sleep_stopped(k_process *p);
+
+/* For calls that are never restarted (signal(7)): poll, nanosleep, sigsuspend, ... */
+static inline k_ret k_never_restart(k_ret r) { return r == -K_ERESTART ? -K_EINTR : r; }

@@ -1,0 +1,68 @@
+/* fd_snapshot.h - the descriptors of a process as a value: what belongs beside a copy of its memory.
+ *
+ * There are two. A checkpoint is for the same process a moment later: it knows which open files these were,
+ * and puts back what was closed, moved or opened since. An image is for any process of any kernel, at any
+ * time: bytes that know paths, and what was queued in pipes.
+ *
+ *                       checkpoint                       image
+ *   files, directories  the same open file, or its       opened again by path, and moved to the position
+ *   and /dev/null etc.  inode opened again
+ *   pipes               while they are open              made anew with their contents, if all ends are
+ * inside everything else     while it is open                 dead
+ *
+ * What cannot be had again is dead: its number is taken, so that no other file gets it, and everything but
+ * dup(2), fcntl(2) of the descriptor and close(2) answers EBADF. Opening again never makes or cuts a file,
+ * and asks for the permissions that open(2) asks for. Descriptors that shared an open file share it again.
+ * Locks are not kept.
+ *
+ * Descriptors 0, 1 and 2 are neither kept nor touched: they belong to whoever runs the process.
+ *
+ * Locks       all but k_kept_read require kernel.mu, and a process at rest: nobody else changes its table. */
+#pragma once
+
+#include "base/buf.h"
+#include "kernel/proc/process.h"
+
+enum {
+  K_KEPT_FIRST = 3,
+  K_KEPT_FDS_MAX = 65536,      /* descriptors of an image are smaller */
+  K_KEPT_LEN_MAX = 16 << 20,   /* bytes of an image */
+  K_KEPT_QUEUED_MAX = 8 << 20, /* of which in pipes: those beyond are dead */
+};
+
+typedef struct k_kept_file k_kept_file;
+typedef struct k_kept_pipe k_kept_pipe;
+
+typedef struct k_kept_fd {
+  uint32_t fd, file; /* which of the files */
+  uint32_t cloexec;
+} k_kept_fd;
+
+typedef struct k_kept {
+  k_kept_fd *fds; /* by growing fd */
+  k_kept_file *files;
+  k_kept_pipe *pipes;
+  uint32_t fd_count, file_count, pipe_count;
+} k_kept;
+
+/* A checkpoint; takes no memory when nothing is open. It holds on to inodes, not to open files: what is
+ * closed is closed. -K_ENOMEM. */
+k_ret k_kept_take(const k_process *p, k_kept *out) CHECKED;
+void k_kept_clear(k_kept *kept); /* of an image also without kernel.mu. May release and retake it */
+
+/* An image, appended; nothing when nothing is open. Numbers from K_KEPT_FDS_MAX on are left out. -K_ENOMEM.
+ */
+k_ret k_kept_write(const k_process *p, buf *out) CHECKED;
+
+/* Any bytes, or what k_kept_write made: checked, and borrowed until *out is cleared. -K_EINVAL: they are not
+ * such bytes. -K_ENOMEM. */
+k_ret k_kept_read(cay_slice bytes, k_kept *out) CHECKED;
+
+/* Opens everything that is in `kept` and not open in `p`, which does not change meanwhile: *out has one file
+ * for each of kept->files. May release and retake kernel.mu. -K_ENOMEM. */
+k_ret k_kept_open(k_process *p, const k_kept *kept, k_file ***out) CHECKED;
+void k_kept_drop(const k_kept *kept, k_file **files); /* instead of the next; NULL is fine */
+
+/* The descriptors of `p` are those of `kept` from now on, and `files` is gone. Numbers beyond its limit are
+ * left out. May release and retake kernel.mu. */
+void k_kept_put(k_process *p, const k_kept *kept, k_file **files);

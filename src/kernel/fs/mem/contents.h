@@ -1,0 +1,53 @@
+/* contents.h - the bytes of a file in memory.
+ *
+ * What was written here is in blocks of its own. Where it has none, the contents that it was made over show
+ * through (a file of a frozen tree); those are blocks too, over bytes that belong to somebody else (a mapped
+ * program). Beyond all of them there are zeros, so a hole costs nothing.
+ *
+ * Quota       own blocks, and the map that finds them, are charged to kernel.used.disk as allocated, in
+ * `charged`; what shows through is not.
+ *
+ * Locks       kernel.mu for those of live files; frozen ones never change. */
+#pragma once
+
+#include "kernel/core/kernel.h"
+#include "kernel/fs/mem/block_map.h"
+
+typedef struct mem_contents mem_contents;
+struct mem_contents {
+  uint64_t size;
+  mem_map own;
+  uint64_t charged;
+  uint64_t held;            /* bytes that are there, own or showing through: for st_blocks */
+  const mem_contents *base; /* a frozen file's; alive as long as the tree. Only live files have one */
+  uint64_t base_len;        /* how much of it shows */
+  const uint8_t *floor;     /* only frozen files have one */
+  uint64_t floor_len;
+};
+
+/* Bytes read, 0 at the end. */
+size_t mem_contents_read(const mem_contents *c, void *buf, size_t len, uint64_t pos);
+
+/* Bytes written, fewer when the quota or memory ends in between; -K_ENOSPC, -K_ENOMEM, -K_EFBIG when not one
+ * could be. */
+k_ret mem_contents_write(mem_contents *c, k_kernel *k, const void *buf, size_t len, uint64_t pos) CHECKED;
+
+/* Shorter frees blocks, longer is a hole. -K_ENOMEM (the block at the new end is shared and cannot be
+ * copied), -K_EFBIG. */
+k_ret mem_contents_resize(mem_contents *c, k_kernel *k, uint64_t size) CHECKED;
+
+/* Where the next data or hole begins at or after `pos` (lseek(2)); -K_ENXIO: beyond the end, or no more data.
+ */
+k_ret mem_contents_seek(const mem_contents *c, uint64_t pos, bool hole) CHECKED;
+
+/* Bytes that are somebody else's, in a frozen file. */
+mem_contents mem_contents_of(const void *data, size_t len);
+
+/* A live file's that begin as those of a frozen one. */
+mem_contents mem_contents_over(const mem_contents *base);
+
+/* A frozen file's as those of a live one are now, sharing its blocks. The floor, if any, is the base's: keep
+ * that alive. -K_ENOMEM. */
+k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) CHECKED;
+
+void mem_contents_free(mem_contents *c, k_kernel *k); /* k NULL: a frozen file's */

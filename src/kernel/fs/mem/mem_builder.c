@@ -1,0 +1,138 @@
+/* mem_builder.c - making a frozen tree entry by entry. */
+#include "kernel/fs/mem/mem_node.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+struct mem_builder {
+  mem_tree *tree;
+  int64_t now_ns;
+};
+
+static void stamp(const mem_builder *b, mem_node *n) {
+  n->atime_ns = n->mtime_ns = n->ctime_ns = n->btime_ns = b->now_ns;
+}
+
+k_ret mem_builder_new(mem_builder **out) {
+  mem_builder *b = mem_zalloc(sizeof *b);
+  mem_tree *tree = mem_zalloc(sizeof *tree);
+  mem_node *root = mem_node_new(K_S_IFDIR | 0755, 0, 0, 1);
+  if (b == NULL || tree == NULL || root == NULL) {
+    mem_free(b);
+    mem_free(tree);
+    mem_node_unref(root);
+    return -K_ENOMEM;
+  }
+  atomic_init(&tree->refs, 1);
+  tree->root = root;
+  tree->next_ino = 2;
+  *b = (mem_builder){ tree, clock_real_ns() };
+  stamp(b, root);
+  *out = b;
+  return 0;
+}
+
+void mem_builder_free(mem_builder *b) {
+  if (b == NULL) return;
+  mem_tree_unref(b->tree);
+  mem_free(b);
+}
+
+k_ret mem_builder_finish(mem_builder *b, mem_tree **out) {
+  *out = MOVE(b->tree);
+  mem_builder_free(b);
+  return 0;
+}
+
+static k_ret next_name(const char **path, k_name *out) {
+  *path += strspn(*path, "/");
+  *out = (k_name){ *path, strcspn(*path, "/") };
+  if (out->len > K_NAME_MAX) return -K_ENAMETOOLONG;
+  if (out->data[0] == '.' && (out->len == 1 || (out->len == 2 && out->data[1] == '.'))) return -K_EINVAL;
+  *path += out->len;
+  return 0;
+}
+
+static k_ret add(mem_builder *b, mem_node *dir, k_name name, mem_node *child) {
+  if (child == NULL) return -K_ENOMEM;
+  stamp(b, child);
+  k_ret r = mem_node_add(dir, name, child, 0);
+  if (r < 0) mem_node_unref(child);
+  return r;
+}
+
+/* The directory that `path` stands in, made with its parents, and the last name. */
+static k_ret parent_of(mem_builder *b, const char *path, mem_node **dir, k_name *name) {
+  *dir = b->tree->root;
+  for (;;) {
+    K_TRY(next_name(&path, name));
+    if (path[strspn(path, "/")] == '\0') return name->len != 0 ? 0 : -K_EEXIST;
+    mem_child *c = mem_node_find(*dir, *name, mem_hash(*name));
+    mem_node *below = c != NULL ? c->node : mem_node_new(K_S_IFDIR | 0755, 0, 0, b->tree->next_ino++);
+    if (c == NULL) K_TRY(add(b, *dir, *name, below));
+    if ((below->mode & K_S_IFMT) != K_S_IFDIR) return -K_ENOTDIR;
+    *dir = below;
+  }
+}
+
+static k_ret place(mem_builder *b, const char *path, mem_node **dir, k_name *name) {
+  K_TRY(parent_of(b, path, dir, name));
+  return mem_node_find(*dir, *name, mem_hash(*name)) == NULL ? 0 : -K_EEXIST;
+}
+
+k_ret mem_builder_dir(mem_builder *b, const char *path, uint32_t mode, uint32_t uid, uint32_t gid) {
+  mem_node *dir;
+  k_name name;
+  k_ret r = place(b, path, &dir, &name);
+  if (r == -K_EEXIST && name.len != 0) { /* made before, perhaps as somebody's parent */
+    mem_node *there = mem_node_find(dir, name, mem_hash(name))->node;
+    if ((there->mode & K_S_IFMT) != K_S_IFDIR) return r;
+    there->mode = K_S_IFDIR | mode;
+    there->uid = uid;
+    there->gid = gid;
+    return 0;
+  }
+  if (r < 0) return r;
+  return add(b, dir, name, mem_node_new(K_S_IFDIR | mode, uid, gid, b->tree->next_ino++));
+}
+
+k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t uid, uint32_t gid,
+                       const void *data, size_t len, void (*drop)(void *ctx), void *ctx, void *exe) {
+  mem_node *dir;
+  k_name name;
+  K_TRY(place(b, path, &dir, &name));
+  mem_node *n = mem_node_new(K_S_IFREG | mode, uid, gid, b->tree->next_ino++);
+  if (n == NULL) return -K_ENOMEM;
+  n->contents = mem_contents_of(data, len);
+  n->exe = exe;
+  K_TRY(add(b, dir, name, n));
+  n->drop = drop; /* only now: a file that was not added still belongs to the caller */
+  n->drop_ctx = ctx;
+  return 0;
+}
+
+k_ret mem_builder_symlink(mem_builder *b, const char *path, const char *target) {
+  mem_node *dir;
+  k_name name;
+  K_TRY(place(b, path, &dir, &name));
+  mem_node *n = mem_node_new(K_S_IFLNK | 0777, 0, 0, b->tree->next_ino++);
+  if (n != NULL && (n->target = mem_strdup(target)) == NULL) {
+    mem_node_unref(n);
+    n = NULL;
+  }
+  return add(b, dir, name, n);
+}
+
+mem_tree *mem_tree_ref(mem_tree *tree) {
+  atomic_fetch_add_explicit(&tree->refs, 1, memory_order_relaxed);
+  return tree;
+}
+
+void mem_tree_unref(mem_tree *tree) {
+  if (tree == NULL || atomic_fetch_sub_explicit(&tree->refs, 1, memory_order_acq_rel) != 1) return;
+  mem_node_unref(tree->root);
+  mem_free(tree);
+}

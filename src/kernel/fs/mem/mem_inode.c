@@ -1,0 +1,324 @@
+/* mem_inode.c - the life of live inodes: made, inherited, changed, forgotten. */
+#include "kernel/fs/mem/mem_inode.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* ---- quota ---- */
+
+static k_ret count_one(k_kernel *k) {
+  if (k == NULL) return 0;
+  if (k->used.inodes >= k->limits.inodes) return -K_ENOSPC;
+  k->used.inodes++;
+  return 0;
+}
+
+k_ret mem_touch(mem_inode *i) {
+  if (!i->counted && mem_kernel(i) != NULL) {
+    K_TRY(count_one(mem_kernel(i)));
+    i->counted = true;
+  }
+  i->dirty = true;
+  return 0;
+}
+
+k_ret mem_count_link(mem_inode *i) {
+  K_TRY(count_one(mem_kernel(i)));
+  i->links_counted++;
+  return 0;
+}
+
+void mem_stamp(mem_inode *i, bool contents) {
+  i->ctime_ns = k_real_ns(mem_kernel(i));
+  if (contents) i->mtime_ns = i->ctime_ns;
+}
+
+/* Whoever changes a program takes its set-id bits (chmod(2), write(2)) and the runner's note. */
+void mem_contents_changed(mem_inode *i) {
+  uint32_t set_gid = i->base.mode & 010 ? K_S_ISGID : 0;
+  i->base.mode &= ~(K_S_ISUID | set_gid);
+  i->base.exe = NULL;
+  i->base.version++;
+}
+
+/* ---- files of the frozen tree that have several names ---- */
+
+static size_t bucket_of(const memfs *fs, const mem_node *node) {
+  return (size_t)((uintptr_t)node / 64 * 0x9e3779b97f4a7c15U >> 32) & (fs->alias_buckets - 1);
+}
+
+static bool has_aliases(const mem_node *node) {
+  return (node->mode & K_S_IFMT) != K_S_IFDIR && node->nlink > 1;
+}
+
+mem_inode *mem_inode_of_node(const memfs *fs, const mem_node *node) {
+  if (fs->alias_buckets == 0 || !has_aliases(node)) return NULL;
+  mem_inode *i = fs->aliases[bucket_of(fs, node)];
+  while (i != NULL && i->origin != node) i = i->next_alias;
+  return i;
+}
+
+static void alias_put(memfs *fs, mem_inode *i) {
+  mem_inode **bucket = &fs->aliases[bucket_of(fs, i->origin)];
+  i->next_alias = *bucket;
+  *bucket = i;
+}
+
+static bool alias_grow(memfs *fs) {
+  if (fs->alias_count < fs->alias_buckets) return true;
+  size_t old_count = fs->alias_buckets, count = old_count != 0 ? 2 * old_count : 16;
+  mem_inode **old = fs->aliases, **aliases = mem_zalloc_array(count, sizeof *aliases);
+  if (aliases == NULL) return false;
+  fs->aliases = aliases;
+  fs->alias_buckets = count;
+  for (size_t b = 0; b < old_count; b++) {
+    for (mem_inode *i = old[b], *next; i != NULL; i = next) {
+      next = i->next_alias;
+      alias_put(fs, i);
+    }
+  }
+  mem_free(old);
+  return true;
+}
+
+static void alias_forget(mem_inode *i) {
+  memfs *fs = i->fs;
+  if (i->origin == NULL || mem_inode_of_node(fs, i->origin) != i) return;
+  mem_inode **at = &fs->aliases[bucket_of(fs, i->origin)];
+  while (*at != i) at = &(*at)->next_alias;
+  *at = i->next_alias;
+  fs->alias_count--;
+}
+
+/* ---- making ---- */
+
+static mem_inode *alloc(memfs *fs, uint32_t mode) {
+  mem_inode *i = mem_zalloc(sizeof *i);
+  if (i == NULL) return NULL;
+  i->base = (k_inode){ .ops = &mem_inode_ops,
+                       .kernel = fs->root != NULL ? fs->root->base.kernel : NULL,
+                       .fs = fs,
+                       .refs = 1,
+                       .mode = mode };
+  i->fs = fs;
+  fs->inode_count++;
+  return i;
+}
+
+k_ret mem_inode_new(memfs *fs, uint32_t mode, uint32_t uid, uint32_t gid, mem_inode **out) {
+  mem_inode *i = alloc(fs, mode);
+  if (i == NULL) return -K_ENOMEM;
+  i->uid = uid;
+  i->gid = gid;
+  i->dir.next_pos = MEM_POS_FIRST;
+  k_ret r = mem_touch(i);
+  if (r < 0) {
+    k_inode_unref(&i->base);
+    return r;
+  }
+  i->ino = fs->next_ino++;
+  i->atime_ns = i->mtime_ns = i->ctime_ns = i->btime_ns = k_real_ns(mem_kernel(i));
+  *out = i;
+  return 0;
+}
+
+static void inherit(mem_inode *i, mem_node *node) {
+  i->origin = node;
+  i->base.exe = node->exe;
+  i->ino = node->ino;
+  i->rdev = node->rdev;
+  i->uid = node->uid;
+  i->gid = node->gid;
+  i->nlink = node->nlink;
+  i->atime_ns = node->atime_ns;
+  i->mtime_ns = node->mtime_ns;
+  i->ctime_ns = node->ctime_ns;
+  i->btime_ns = node->btime_ns;
+  i->dir.next_pos = node->next_pos;
+  i->dir.count = node->count;
+  if (k_is_reg(&i->base)) i->contents = mem_contents_over(&node->contents);
+}
+
+k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
+  mem_inode *i = mem_inode_of_node(fs, node);
+  if (i != NULL) {
+    k_inode_ref(&i->base);
+    *out = i;
+    return 0;
+  }
+  if (has_aliases(node) && !alias_grow(fs)) return -K_ENOMEM;
+  i = alloc(fs, node->mode);
+  if (i == NULL) return -K_ENOMEM;
+  inherit(i, node);
+  if (has_aliases(node)) {
+    alias_put(fs, i);
+    fs->alias_count++;
+  }
+  *out = i;
+  return 0;
+}
+
+/* ---- ending ---- */
+
+void mem_inode_unlinked(mem_inode *i) {
+  if (k_is_dir(&i->base)) {
+    i->nlink = 0;
+    k_inode_ref(&i->dir.parent->base); /* ".." of a removed directory still leads up */
+    return;
+  }
+  assert(i->nlink > 0);
+  i->nlink--;
+  if (i->links_counted == 0) return;
+  i->links_counted--;
+  if (mem_kernel(i) != NULL) mem_kernel(i)->used.inodes--;
+}
+
+static void give_back_quota(mem_inode *i, k_kernel *k) {
+  mem_contents_free(&i->contents, k);
+  if (k == NULL) return;
+  if (i->counted) k->used.inodes--;
+  k->used.inodes -= i->links_counted;
+  if (i->target != NULL) k->used.disk -= strlen(i->target);
+}
+
+static void free_one(mem_inode *i, k_kernel *k) {
+  mem_inode *parent = i->dir.parent;
+  bool removed = k_is_dir(&i->base) && i->nlink == 0 && parent != NULL && parent != i;
+  mem_dir_free(i);
+  if (removed) k_inode_unref(&parent->base);
+  alias_forget(i);
+  give_back_quota(i, k);
+  mem_free(i->was);
+  mem_free(i->target);
+  i->fs->inode_count--;
+  mem_free(i);
+}
+
+static void fs_free(memfs *fs) {
+  mem_tree_unref(fs->tree);
+  mem_free(fs->aliases);
+  mem_free(fs);
+}
+
+/* The outermost release works off what the inner ones leave: a tree of any depth needs no stack. */
+static void release(k_inode *inode) {
+  mem_inode *i = mem_of(inode);
+  memfs *fs = i->fs;
+  i->next_doomed = fs->doomed;
+  fs->doomed = i;
+  if (fs->releasing) return;
+  fs->releasing = true;
+  k_kernel *k = inode->kernel;
+  while ((i = fs->doomed) != NULL) {
+    fs->doomed = i->next_doomed;
+    if (i == fs->root) fs->root = NULL;
+    free_one(i, k);
+  }
+  fs->releasing = false;
+  if (fs->inode_count == 0) fs_free(fs);
+}
+
+/* ---- attributes ---- */
+
+const char *mem_target(const mem_inode *i) { return i->target != NULL ? i->target : i->origin->target; }
+
+static uint64_t size_of(const mem_inode *i) {
+  if (k_is_link(&i->base)) return strlen(mem_target(i));
+  if (k_is_dir(&i->base)) return 40 + 20 * i->dir.count; /* as tmpfs shows: so much for each name */
+  return i->contents.size;
+}
+
+static k_ret get_stat(k_inode *inode, k_stat *out) {
+  const mem_inode *i = mem_of(inode);
+  *out = (k_stat){
+    .ino = i->ino,
+    .size = size_of(i),
+    .blocks = (i->contents.held + 511) / 512,
+    .mode = inode->mode,
+    .nlink = i->nlink,
+    .uid = i->uid,
+    .gid = i->gid,
+    .dev_minor = 1,
+    .rdev_major = (uint32_t)(i->rdev >> 32),
+    .rdev_minor = (uint32_t)i->rdev,
+    .atime_ns = i->atime_ns,
+    .mtime_ns = i->mtime_ns,
+    .ctime_ns = i->ctime_ns,
+    .btime_ns = i->btime_ns,
+  };
+  return 0;
+}
+
+static k_ret setattr(k_inode *inode, const k_attr *attr) {
+  mem_inode *i = mem_of(inode);
+  K_TRY(mem_touch(i));
+  if (attr->which & K_ATTR_SIZE) {
+    K_TRY(mem_contents_resize(&i->contents, mem_kernel(i), attr->size));
+    mem_contents_changed(i);
+    mem_stamp(i, true);
+  }
+  if (attr->which & K_ATTR_MODE) inode->mode = (inode->mode & K_S_IFMT) | (attr->mode & 07777);
+  if (attr->which & K_ATTR_UID) i->uid = attr->uid;
+  if (attr->which & K_ATTR_GID) i->gid = attr->gid;
+  mem_stamp(i, false);
+  if (attr->which & K_ATTR_ATIME) i->atime_ns = attr->atime_ns;
+  if (attr->which & K_ATTR_MTIME) i->mtime_ns = attr->mtime_ns;
+  return 0;
+}
+
+static k_ret readlink_text(k_inode *inode, char *buf, size_t cap) {
+  if (!k_is_link(inode)) return -K_EINVAL;
+  const char *target = mem_target(mem_of(inode));
+  size_t len = strlen(target), n = len < cap ? len : cap;
+  memcpy(buf, target, n);
+  return (k_ret)n;
+}
+
+const k_inode_ops mem_inode_ops = {
+  .stat = get_stat,
+  .setattr = setattr,
+  .open = mem_open,
+  .readlink = readlink_text,
+  .lookup = mem_lookup,
+  .parent = mem_parent,
+  .name_of = mem_name_of,
+  .was = mem_was,
+  .create = mem_create,
+  .create_unnamed = mem_create_unnamed,
+  .symlink = mem_symlink,
+  .link = mem_link,
+  .unlink = mem_unlink,
+  .rename = mem_rename,
+  .release = release,
+  .has_fifos = true,
+};
+
+/* ---- the file system ---- */
+
+static k_ret make_root(memfs *fs, mem_tree *tree) {
+  mem_inode *root = NULL;
+  if (tree != NULL) {
+    K_TRY(mem_inode_inherit(fs, tree->root, &root));
+    fs->tree = mem_tree_ref(tree);
+  } else {
+    K_TRY(mem_inode_new(fs, K_S_IFDIR | 0755, 0, 0, &root));
+    root->nlink = 2;
+  }
+  root->dir.parent = root;
+  fs->root = root;
+  return 0;
+}
+
+k_ret memfs_new(mem_tree *tree, k_inode **out) {
+  memfs *fs = mem_zalloc(sizeof *fs);
+  if (fs == NULL) return -K_ENOMEM;
+  fs->next_ino = tree != NULL ? tree->next_ino : 1;
+  k_ret r = make_root(fs, tree);
+  if (r < 0) {
+    fs_free(fs);
+    return r;
+  }
+  *out = &fs->root->base;
+  return 0;
+}

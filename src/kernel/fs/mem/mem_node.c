@@ -1,0 +1,106 @@
+#include "kernel/fs/mem/mem_node.h"
+
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* FNV-1a: names are short, and a directory of one sandbox attacked by itself hurts only itself. */
+uint32_t mem_hash(k_name name) {
+  uint32_t h = 2166136261U;
+  for (size_t i = 0; i < name.len; i++) h = (h ^ (uint8_t)name.data[i]) * 16777619U;
+  return h ^ h >> 15;
+}
+
+mem_node *mem_node_new(uint32_t mode, uint32_t uid, uint32_t gid, uint64_t ino) {
+  mem_node *n = mem_zalloc(sizeof *n);
+  if (n == NULL) return NULL;
+  atomic_init(&n->refs, 1);
+  n->mode = mode;
+  n->uid = uid;
+  n->gid = gid;
+  n->ino = ino;
+  n->nlink = (mode & K_S_IFMT) == K_S_IFDIR ? 2 : 1;
+  n->next_pos = MEM_POS_FIRST;
+  return n;
+}
+
+mem_node *mem_node_ref(mem_node *n) {
+  atomic_fetch_add_explicit(&n->refs, 1, memory_order_relaxed);
+  return n;
+}
+
+static void doom(mem_node *n, mem_node **doomed) {
+  if (n == NULL || atomic_fetch_sub_explicit(&n->refs, 1, memory_order_acq_rel) != 1) return;
+  n->next_doomed = *doomed;
+  *doomed = n;
+}
+
+void mem_node_unref(mem_node *n) {
+  mem_node *doomed = NULL;
+  doom(n, &doomed);
+  while ((n = doomed) != NULL) {
+    doomed = n->next_doomed;
+    for (size_t i = 0; i < n->count; i++) {
+      doom(n->children[i].node, &doomed);
+      mem_free(n->children[i].name);
+    }
+    doom(n->below, &doomed);
+    mem_contents_free(&n->contents, NULL);
+    if (n->drop != NULL) n->drop(n->drop_ctx);
+    mem_free(n->target);
+    mem_free(n->children);
+    mem_free(n->index);
+    mem_free(n);
+  }
+}
+
+static void index_put(mem_node *dir, size_t place) {
+  size_t mask = dir->index_cap - 1, at = dir->children[place].hash & mask;
+  while (dir->index[at] != 0) at = (at + 1) & mask;
+  dir->index[at] = (uint32_t)place + 1;
+}
+
+static bool grow_children(mem_node *dir) {
+  if (dir->count < dir->cap) return true;
+  size_t cap = dir->cap != 0 ? 2 * dir->cap : 8;
+  mem_child *children = mem_realloc_array(dir->children, cap, sizeof *children);
+  if (children == NULL) return false;
+  dir->children = children;
+  dir->cap = cap;
+  return true;
+}
+
+static bool grow_index(mem_node *dir) {
+  if (2 * (dir->count + 1) <= dir->index_cap) return true;
+  size_t cap = dir->index_cap != 0 ? 2 * dir->index_cap : 16;
+  uint32_t *index = mem_zalloc_array(cap, sizeof *index);
+  if (index == NULL) return false;
+  mem_free(dir->index);
+  dir->index = index;
+  dir->index_cap = cap;
+  for (size_t i = 0; i < dir->count; i++) index_put(dir, i);
+  return true;
+}
+
+k_ret mem_node_add(mem_node *dir, k_name name, mem_node *child, int64_t pos) {
+  if (!grow_children(dir) || !grow_index(dir)) return -K_ENOMEM;
+  char *copy = mem_strndup(name.data, name.len);
+  if (copy == NULL) return -K_ENOMEM;
+  if (pos == 0) pos = dir->next_pos;
+  if (pos >= dir->next_pos) dir->next_pos = pos + 1;
+  dir->children[dir->count] = (mem_child){ copy, name.len, mem_hash(name), pos, child };
+  index_put(dir, dir->count++);
+  if ((child->mode & K_S_IFMT) == K_S_IFDIR) dir->nlink++;
+  return 0;
+}
+
+mem_child *mem_node_find(const mem_node *dir, k_name name, uint32_t hash) {
+  if (dir->index_cap == 0) return NULL;
+  size_t mask = dir->index_cap - 1;
+  for (size_t at = hash & mask; dir->index[at] != 0; at = (at + 1) & mask) {
+    mem_child *c = &dir->children[dir->index[at] - 1];
+    if (c->hash == hash && c->len == name.len && memcmp(c->name, name.data, name.len) == 0) return c;
+  }
+  return NULL;
+}

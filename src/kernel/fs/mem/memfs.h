@@ -1,0 +1,50 @@
+/* memfs.h - the file tree in memory, and frozen trees that many sandboxes share (tmpfs(5)).
+ *
+ * Two forms. A *frozen* tree (mem_tree) is immutable, counted atomically, and belongs to no kernel: the
+ * system files that every sandbox starts with are one, a snapshot is one. A live file system is made over a
+ * frozen tree in constant time: its inodes appear when they are first looked up, directories list what they
+ * inherit, and contents are shared in blocks that are copied when written. Freezing a live tree costs what
+ * was touched since, not what is there.
+ *
+ * Quota       blocks are charged to kernel.used.disk as allocated (small files in small ones), with the map
+ * that finds them, and the texts of symlinks; what is inherited is free until it is written. -K_ENOSPC leaves
+ * everything as it was (a write may be short). Each inode made or touched into being by a change counts as
+ * one of kernel.used.inodes, and so does each further name of a file; merely looking at inherited ones does
+ * not. Removing always works.
+ *
+ * Times       reading does not move the access time (noatime).
+ *
+ * Invariant   a directory's listing position of an entry never changes while the entry lives (telldir(3));
+ * new entries come later.
+ *
+ * Locks       live trees require kernel.mu; frozen ones none. */
+#pragma once
+
+#include "kernel/vfs/inode.h"
+
+typedef struct mem_tree mem_tree;
+typedef struct memfs memfs;
+
+/* Builds a frozen tree, entry by entry; parents are made as needed (root:root 0755). Paths are absolute. */
+typedef struct mem_builder mem_builder;
+k_ret mem_builder_new(mem_builder **out) CHECKED;
+k_ret mem_builder_dir(mem_builder *b, const char *path, uint32_t mode, uint32_t uid, uint32_t gid) CHECKED;
+/* The bytes are not copied: they stay valid and unchanged until `drop(ctx)` is called when the last tree lets
+ * go (mapped files). drop NULL: static. With `exe` a note for the runner that inodes of this file show in
+ * k_inode.exe until their contents change. */
+k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t uid, uint32_t gid,
+                       const void *data, size_t len, void (*drop)(void *ctx), void *ctx, void *exe) CHECKED;
+k_ret mem_builder_symlink(mem_builder *b, const char *path, const char *target) CHECKED;
+k_ret mem_builder_finish(mem_builder *b, mem_tree **out) CHECKED; /* the builder is freed, also on failure */
+void mem_builder_free(mem_builder *b);
+
+mem_tree *mem_tree_ref(mem_tree *tree);
+void mem_tree_unref(mem_tree *tree); /* NULL is fine */
+
+/* A live file system over `tree` (a reference is taken; NULL: an empty one). *out is its root directory, for
+ * k_options.root or a mount. */
+k_ret memfs_new(mem_tree *tree, k_inode **out) CHECKED;
+
+/* The live tree under this root as it is now. The live one goes on, sharing everything. -K_ENOMEM changes
+ * nothing. */
+k_ret memfs_freeze(k_inode *root, mem_tree **out) CHECKED;

@@ -1,0 +1,68 @@
+/* cpu_limit.c - processor time that is used up (RLIMIT_CPU, setrlimit(2)).
+ *
+ * As with the timers of itimer.c: one thread cannot use more processor time than the wall clock gives, so the
+ * alarm is set for the earliest moment at which the limit could be reached, and again for what is missing
+ * then; it is not disarmed but at the end of the process. */
+#include "kernel/proc/inner.h"
+
+static int64_t clock_of(const k_process *p) { return clock_read_ns(p->cpu.clock, 0); }
+
+/* INT64_MAX: never. */
+static int64_t in_ns(uint64_t seconds) {
+  return seconds < INT64_MAX / NS_PER_SEC ? (int64_t)seconds * NS_PER_SEC : INT64_MAX;
+}
+
+static void arm(k_process *p, int64_t used_ns) {
+  const k_rlimit *limit = &p->rlimits[K_RLIMIT_CPU];
+  int64_t next = in_ns(limit->soft < limit->hard ? limit->soft : limit->hard);
+  if (next == INT64_MAX) return;
+  p->cpu.armed = true;
+  int64_t left = next - used_ns, now = clock_mono_ns();
+  if (alarm_arm(p->kernel->alarms, &p->cpu.entry, now + (left > 0 ? left : 0), NULL) != CAY_OK)
+    k_process_end(p, K_SIGKILL); /* no memory to hold it to its limit */
+}
+
+/* Linux moves the soft limit by a second with each SIGXCPU. */
+static void look(k_process *p) {
+  k_rlimit *limit = &p->rlimits[K_RLIMIT_CPU];
+  int64_t used = clock_of(p) - p->cpu.base_ns;
+  if (used >= in_ns(limit->hard)) {
+    k_process_end(p, K_SIGKILL);
+    return;
+  }
+  if (used >= in_ns(limit->soft)) {
+    limit->soft++;
+    k_signal_send(p, &(k_siginfo){ .signo = K_SIGXCPU, .code = K_SI_KERNEL });
+  }
+  if (!p->dying) arm(p, used);
+}
+
+static void on_alarm(void *ctx) {
+  k_process *p = ctx;
+  k_kernel *k = p->kernel;
+  k_lock(k);
+  if (p->cpu.running && !p->dying) look(p);
+  k_unlock(k);
+}
+
+void k_cpu_limit_init(k_process *p) { p->cpu.entry = (alarm_entry){ .fn = on_alarm, .ctx = p }; }
+
+void k_cpu_limit_changed(k_process *p) {
+  if (p->cpu.running && !p->dying) arm(p, clock_of(p) - p->cpu.base_ns);
+}
+
+void k_cpu_limit_begin(k_process *p) {
+  if (pthread_getcpuclockid(pthread_self(), &p->cpu.clock) != 0) return; /* cannot: the thread is there */
+  p->cpu.base_ns = clock_of(p) - p->user_ns - p->system_ns;
+  p->cpu.running = true;
+  k_cpu_limit_changed(p);
+}
+
+void k_cpu_limit_stop(k_process *p) {
+  p->cpu.running = false;
+  if (!p->cpu.armed) return;
+  p->cpu.armed = false;
+  k_unlock(p->kernel);
+  alarm_disarm(p->kernel->alarms, &p->cpu.entry);
+  k_lock(p->kernel);
+}

@@ -1,0 +1,165 @@
+/* process.h - processes: birth, groups, end, and waiting for them (fork(2), exit(2), wait(2), setpgid(2)).
+ *
+ * Life        k_process_fork makes a copy that nobody runs yet; k_process_start hands it to the runner. A
+ * child of vfork(2) is not started: it lives on its parent's thread until it execs (then it is started) or
+ * exits. k_process_exit makes a zombie; the parent's wait frees it. Orphans go to init, which reaps at once.
+ *
+ * Threads     only the thread that runs a process changes its descriptors, mask, actions and directory;
+ *             others send signals.
+ *
+ * Locks       all require kernel.mu.
+ *
+ * Not here    threads (clone(2) with CLONE_VM), ptrace, capabilities, other users. */
+#pragma once
+
+#include "kernel/file/file.h"
+#include "kernel/signal/signal.h"
+#include "kernel/vfs/vfs.h"
+
+typedef struct k_job k_job;
+
+/* What execve(2) leaves behind, counted and immutable: shared by fork. */
+typedef struct k_program {
+  uint32_t refs;
+  k_image *image;      /* the runner's */
+  k_inode *exe;        /* /proc/self/exe; NULL for programs that are no file */
+  char *path;          /* as resolved, absolute in the sandbox */
+  char **argv, **envp; /* NULL ended, one allocation */
+  uint32_t argc, envc;
+  size_t strings_len; /* bytes of all strings with their NULs */
+  size_t charged;     /* to the kernel's memory, for them */
+  char comm[16];      /* what the process is called after it; of a script its own name */
+} k_program;
+
+typedef struct k_rlimit {
+  uint64_t soft, hard;
+} k_rlimit;
+enum {
+  K_RLIMIT_CPU,
+  K_RLIMIT_FSIZE,
+  K_RLIMIT_DATA,
+  K_RLIMIT_STACK,
+  K_RLIMIT_CORE,
+  K_RLIMIT_RSS,
+  K_RLIMIT_NPROC,
+  K_RLIMIT_NOFILE,
+  K_RLIMIT_MEMLOCK,
+  K_RLIMIT_AS,
+  K_RLIMIT_COUNT = 16
+};
+#define K_RLIM_INFINITY UINT64_MAX
+
+/* Of the thread that runs a process: cpu_limit.c. */
+typedef struct k_cpu_limit {
+  alarm_entry entry;
+  clockid_t clock;
+  int64_t base_ns; /* of that clock, when the process had used nothing */
+  bool running, armed;
+} k_cpu_limit;
+
+struct k_process {
+  k_kernel *kernel;
+  list in_kernel;    /* kernel.processes */
+  k_process *parent; /* init for orphans; NULL for init itself */
+  list children, sibling;
+  list pidfds; /* that name it (pidfd.h) */
+  int32_t pid, pgid, sid;
+  vfs_view view; /* working directory, umask, user */
+  k_fdtable fds;
+  k_signals signals;
+  k_itimer timers[K_ITIMER_COUNT];
+  k_rlimit rlimits[K_RLIMIT_COUNT];
+  k_cpu_limit cpu;
+  k_program *program;
+  char comm[16]; /* prctl(2) PR_SET_NAME, /proc/pid/comm */
+  k_sleeper sleeper;
+  k_waitq child_events;   /* its own children ended, stopped, continued */
+  k_job *job;             /* the embedder's run that started it or an ancestor; NULL: none */
+  void *machine;          /* the runner's: what executes it; NULL when nothing does */
+  _Atomic bool attention; /* a signal or its end is pending: read without the mutex after each system call */
+  bool dying;             /* its thread must leave; exit_status is set */
+  bool zombie, stopped, has_execed;
+  bool stop_reported, continue_pending; /* for WUNTRACED and WCONTINUED */
+  int32_t exit_status; /* as wait(2) gives it: code << 8, or the signal; core files are never written */
+  int32_t stop_signal;
+  uint64_t memory;  /* linear memory charged to the kernel for it; k_process_exit gives back what is left */
+  int64_t start_ns; /* k_mono_ns */
+  int64_t user_ns, system_ns;                   /* kept by the runner */
+  int64_t children_user_ns, children_system_ns; /* of those waited for */
+  bool started;                                 /* the runner has it; counted in kernel.threads */
+  bool has_no_tty;                              /* has given up its session's terminal: TIOCNOTTY */
+  int32_t lost_foreground; /* of a leader whose terminal was hung up: the group that had it, or 0 */
+  bool resident;           /* at rest between calls of the embedder: k_process_revive, k_job_attach */
+};
+
+/* A first process without parent (child of init) in group and session of its own; descriptors empty.
+ * -K_EAGAIN at the limit, -K_ENOMEM. */
+k_ret k_process_new(k_kernel *k, k_job *job, k_process **out) CHECKED;
+
+/* fork(2) without the running: everything inherited is copied, memory is the runner's affair. -K_EAGAIN,
+ * -K_ENOMEM. */
+k_ret k_process_fork(k_process *parent, k_process **out) CHECKED;
+
+/* Hands a process with a program to the runner. On failure the process is as before. The new thread begins
+ * with k_signal_poll: the process may have been ended already. */
+k_ret k_process_start(k_process *p) CHECKED;
+
+/* The failed or abandoned child of k_process_fork that never ran: gone without trace. */
+void k_process_discard(k_process *p);
+
+/* exit(2): descriptors closed, children to init, parent told. After this only wait may look at it. `status`
+ * as in exit_status. May release and retake kernel.mu (files of the host are closed). Frees `p` when nobody
+ * waits for it: do not touch it afterwards. */
+void k_process_exit(k_process *p, int32_t status);
+
+/* Ends it from outside, whatever it does: its thread leaves the guest and calls k_process_exit with this
+ * status. */
+void k_process_end(k_process *p, int32_t status);
+
+/* A resident process was ended, and is put back to what it was before: it goes on, with nothing pending. On
+ * the thread that ran it. */
+void k_process_revive(k_process *p);
+
+k_process *k_process_find(k_kernel *k, int32_t pid); /* NULL: none; zombies are found */
+
+/* waitid(2); wait4(2) is the same with K_WEXITED added to its options. which: pid > 0, 0 own group, -1 any,
+ * < -1 group. Answers the pid, 0 with K_WNOHANG, -K_ECHILD, -K_EINTR... -K_EINVAL when nothing is waited for.
+ */
+enum { K_WNOHANG = 1, K_WUNTRACED = 2, K_WEXITED = 4, K_WCONTINUED = 8, K_WNOWAIT = 0x01000000 };
+typedef struct k_wait_result {
+  int32_t pid, status, code, uid; /* code: K_CLD_*; status as wait4 gives it */
+  int64_t user_ns, system_ns;
+} k_wait_result;
+k_ret k_wait(k_process *p, int32_t which, uint32_t options, k_wait_result *out) CHECKED;
+
+k_ret k_setpgid(k_process *p, int32_t pid, int32_t pgid) CHECKED;
+k_ret k_getpgid(k_process *p, int32_t pid) CHECKED;
+k_ret k_getsid(k_process *p, int32_t pid) CHECKED;
+k_ret k_setsid(k_process *p) CHECKED;
+k_ret k_prlimit(k_process *p, int32_t pid, uint32_t which, const k_rlimit *new_limit, k_rlimit *old) CHECKED;
+
+/* The calling thread runs `p` from here to its exit: RLIMIT_CPU is about the time that it computes. A process
+ * for which this is not called (a child of vfork before it execs, one that rests between calls of the
+ * embedder) has no such limit. */
+void k_cpu_limit_begin(k_process *p);
+
+/* nanosleep(2): to the deadline of k_mono_ns; -K_EINTR earlier. */
+k_ret k_nanosleep(k_process *p, int64_t deadline_ns) CHECKED;
+
+/* AT_FDCWD and friends of open(2) and execve(2). */
+enum { K_AT_FDCWD = -100, K_AT_SYMLINK_NOFOLLOW = 0x100, K_AT_EMPTY_PATH = 0x1000 };
+
+/* exec.c: execve(2) in two steps. prepare resolves `path`, follows #! lines (up to 4), loads the program and
+ * copies the strings
+ * (-K_E2BIG over 2 MiB); it may release kernel.mu. commit makes it the program of `p`: closes descriptors,
+ * resets handlers. It cannot fail, but may release kernel.mu. argv and envp are NULL ended arrays of host
+ * strings. Without commit: k_program_unref. */
+k_ret k_exec_prepare(k_process *p, int32_t dirfd, const char *path, const char *const *argv,
+                     const char *const *envp, uint32_t flags, k_program **out) CHECKED;
+void k_exec_commit(k_process *p, k_program *program);
+k_program *k_program_ref(k_program *program);
+void k_program_unref(k_kernel *k, k_program *program);
+
+/* A program that is no file of the sandbox (the embedder's own module). `image` is taken over on success. */
+k_ret k_program_from_image(k_kernel *k, k_image *image, const char *path, const char *const *argv,
+                           const char *const *envp, k_program **out) CHECKED;

@@ -1,0 +1,168 @@
+/* eval.c - code in, a value out (cay_session_eval). */
+#include "base/utf8.h"
+#include "sandbox/session/value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TRACE_MAX = 100000 };
+
+typedef struct evaluation {
+  const cay_eval_options *options;
+  sb_gathered got;
+  uint64_t events_max;
+} evaluation;
+
+/* ---- output ---- */
+
+static void capture(sb_stream *s, const void *data, size_t len) {
+  size_t room = s->captured.max - s->captured.len, take = len < room ? len : room;
+  if (take != 0 && buf_append(&s->captured, data, take) != CAY_OK) take = 0; /* no memory: it is cut here */
+  if (take < len) s->cut = true;
+}
+
+static void hand_on(evaluation *e, int fd, const void *data, size_t len) {
+  if (len != 0) e->options->output(e->options->output_ctx, fd, (cay_slice){ data, len });
+}
+
+/* The beginning of a character is kept until its end comes. */
+static void hand_on_whole(evaluation *e, int fd, const uint8_t *data, size_t len) {
+  sb_stream *s = &e->got.streams[fd - 1];
+  while (s->rest_len > 0 && len > 0) {
+    uint8_t joined[4];
+    memcpy(joined, s->rest, s->rest_len);
+    joined[s->rest_len] = *data;
+    size_t joined_len = s->rest_len + 1;
+    data++, len--;
+    if (joined_len < sizeof joined && utf8_whole_len(joined, joined_len) < joined_len) {
+      s->rest[s->rest_len++] = joined[joined_len - 1];
+      continue;
+    }
+    s->rest_len = 0;
+    hand_on(e, fd, joined, joined_len);
+  }
+  size_t whole = utf8_whole_len(data, len);
+  hand_on(e, fd, data, whole);
+  if (whole == len) return;
+  memcpy(s->rest, data + whole, len - whole);
+  s->rest_len = len - whole;
+}
+
+/* k_output_fn: one at a time for this evaluation. */
+static void on_output(void *ctx, int fd, const void *data, size_t len) {
+  evaluation *e = ctx;
+  if (!e->options->no_capture) capture(&e->got.streams[fd - 1], data, len);
+  if (e->options->output != NULL) hand_on_whole(e, fd, data, len);
+}
+
+static void flush(evaluation *e) {
+  for (int fd = 1; fd <= 2 && e->options->output != NULL; fd++) {
+    sb_stream *s = &e->got.streams[fd - 1];
+    hand_on(e, fd, s->rest, s->rest_len);
+    s->rest_len = 0;
+  }
+}
+
+/* ---- traces ---- */
+
+static k_ret on_event(void *ctx, uint32_t line, const void *event, size_t event_len, const void *context,
+                      size_t context_len) {
+  evaluation *e = ctx;
+  if (e->got.events == e->events_max) return -K_ENOSPC;
+  e->got.events++;
+  e->options->on_trace(e->options->trace_ctx, line, (cay_slice){ event, event_len },
+                       (cay_slice){ context, context_len });
+  return 0;
+}
+
+static uint32_t flags_of(const cay_eval_options *o, bool grants_changed) {
+  return (o->no_json ? 0u : TALK_WANT_JSON) | (grants_changed ? TALK_CALLBACKS_CHANGED : 0u) |
+         ((o->trace & CAY_TRACE_LINE) != 0 ? TALK_TRACE_LINES : 0u) |
+         ((o->trace & CAY_TRACE_CALL) != 0 ? TALK_TRACE_CALLS : 0u) |
+         ((o->trace & CAY_TRACE_RETURN) != 0 ? TALK_TRACE_RETURNS : 0u) |
+         ((o->trace & CAY_TRACE_EXCEPTION) != 0 ? TALK_TRACE_EXCEPTIONS : 0u) |
+         ((o->trace & CAY_TRACE_LOCALS) != 0 ? TALK_TRACE_WITH_LOCALS : 0u);
+}
+
+/* ---- one evaluation ---- */
+
+static cay_status check(const cay_eval_options *o, cay_error *err) {
+  if (o->code.len > INT32_MAX / 2) return err_set(err, CAY_LIMIT, "the code is longer than 1 GiB");
+  if (utf8_valid_len(o->code.data, o->code.len) != o->code.len)
+    return err_set(err, CAY_INVALID, "the code is not UTF-8 (at byte %zu)",
+                   utf8_valid_len(o->code.data, o->code.len));
+  if (o->trace != 0 && o->on_trace == NULL) return err_set(err, CAY_INVALID, "a trace needs on_trace");
+  return CAY_OK;
+}
+
+static cay_status write_request(buf *to, cay_session *s, const cay_eval_options *o) {
+  char cell[32];
+  uint64_t version = sb_grants_version(s->box->grants);
+  (void)snprintf(cell, sizeof cell, "<cell %u>", s->cells + 1);
+  S_TRY(talk_put(to, TALK_CODE, o->code.data, o->code.len));
+  S_TRY(talk_put_text(to, TALK_NAME, o->name != NULL ? o->name : cell));
+  S_TRY(talk_put_u32(to, TALK_FLAGS, flags_of(o, version != s->grants_version)));
+  if (o->trace_filter != NULL) S_TRY(talk_put_text(to, TALK_TRACE_FILTER, o->trace_filter));
+  s->grants_version = version;
+  s->cells++;
+  return CAY_OK;
+}
+
+static cay_status on_reply(void *ctx, const talk_reply *reply, cay_error *err) {
+  evaluation *e = ctx;
+  return sb_gather(&e->got, reply, err);
+}
+
+static cay_status evaluate(cay_session *s, evaluation *e, cay_value **out, cay_error *err) {
+  const cay_eval_options *o = e->options;
+  uint64_t version = s->grants_version;
+  uint32_t limit = s->box->limits.wall_ms;
+  uint64_t fuel = s->box->limits.fuel;
+  sb_request q = {
+    .session = s,
+    .op = TALK_EXECUTE,
+    .fields = BUF_INIT(INT32_MAX),
+    .input = o->input,
+    .wall_ms = o->wall_ms != 0 && o->wall_ms < limit ? o->wall_ms : limit,
+    .fuel = o->fuel != 0 && (fuel == 0 || o->fuel < fuel) ? o->fuel : fuel,
+    .output = on_output,
+    .output_ctx = e,
+    .event = o->trace != 0 ? on_event : NULL,
+    .event_ctx = e,
+    .on_reply = on_reply,
+    .ctx = e,
+  };
+  if (write_request(&q.fields, s, o) != CAY_OK) {
+    buf_free(&q.fields);
+    sb_session_give(s);
+    return err_no_memory(err);
+  }
+  cay_status status = sb_session_ask(&q, err);
+  buf_free(&q.fields);
+  if (status != CAY_OK) return status;
+  if (q.undone) s->grants_version = version; /* it has forgotten */
+  flush(e);
+  return sb_value_new(&q, &e->got, out, err);
+}
+
+cay_status cay_session_eval(cay_session *s, const cay_eval_options *options, cay_value **out,
+                            cay_error *err) {
+  cay_eval_options o;
+  if (!sb_options_copy(&o, sizeof o, options))
+    return err_set(err, CAY_INVALID, "evaluation options: from a newer version of session.h");
+  S_TRY(check(&o, err));
+  if (o.fuel != 0 && s->fuel == NULL)
+    return err_set(err, CAY_UNSUPPORTED, "the session was not made to count fuel (count_fuel)");
+  S_TRY(sb_session_take(s, err));
+  uint64_t cap = s->box->limits.output;
+  evaluation e = {
+    .options = &o,
+    .got = { .streams = { { .captured = BUF_INIT(cap) }, { .captured = BUF_INIT(cap) } } },
+    .events_max = o.trace_max != 0 ? o.trace_max : TRACE_MAX,
+  };
+  cay_status status = evaluate(s, &e, out, err);
+  buf_free(&e.got.streams[0].captured);
+  buf_free(&e.got.streams[1].captured);
+  buf_free(&e.got.texts);
+  return status;
+}

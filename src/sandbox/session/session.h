@@ -1,0 +1,123 @@
+/* session.h - what stands behind cay_session: a resident process, and who is using it.
+ *
+ * States      IDLE -> RUNNING (an evaluation, or any other request) -> SETTLING (the result is out, the
+ * checkpoint is being made) -> IDLE. BROKEN: it can only be freed. Locks       mu protects `state` and is
+ * held for a moment; `job`, `why` and the stop belong to kernel.mu. Order: mu, kernel.mu. Everything else
+ * belongs to the thread that made it RUNNING. */
+#pragma once
+
+#include "abi/linux/resident.h"
+#include "engine/image_file.h"
+#include "guest/talk.h"
+#include "kernel/file/fd_snapshot.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/session/grant.h"
+#include "sandbox/session/replay.h"
+
+#include <stdatomic.h>
+
+enum sb_session_state { SB_IDLE, SB_RUNNING, SB_SETTLING, SB_BROKEN };
+
+struct cay_session {
+  cay_sandbox *box;
+  list in_box;
+  abi_resident *resident;
+  bool no_undo;
+  _Atomic uint64_t *fuel; /* what is left for the evaluation that runs; the sandbox's. NULL: not counted */
+  bool greeted;           /* it knows its environment and has randomness of its own */
+  bool fresh;             /* it began as an image: the environment is to be told as well */
+  uint32_t cells;         /* evaluations so far, for their names */
+  uint32_t served;        /* requests so far */
+  bool unsaved;           /* it can be put back to what it was before the last request only */
+  sb_replay replay;       /* what leads from the last checkpoint to what it can be put back to */
+  uint64_t grants_version;
+
+  pthread_mutex_t mu;
+  pthread_cond_t changed;
+  _Atomic enum sb_session_state state; /* written with mu */
+  _Atomic bool closing;
+  _Atomic bool dozing; /* the thread in `slot` sleeps on `changed` */
+  _Atomic(struct sb_request *)
+      slot; /* NULL: no thread is here; LINGERING: one waits a moment for the next request */
+
+  /* kernel.mu */
+  k_job *job;          /* of the request that runs */
+  enum k_job_stop why; /* it is being stopped */
+  int64_t hard_ns;     /* when by force */
+  bool forced;
+  alarm_entry stop_alarm;
+};
+
+/* What a program believes of its process. */
+typedef struct sb_believed {
+  abi_signals signals;
+  buf files; /* the descriptors (kernel/fd_snapshot.h); nothing when none are open */
+} sb_believed;
+
+#define SB_BELIEVED_INIT ((sb_believed){ .files = BUF_INIT(K_KEPT_LEN_MAX) })
+
+struct cay_image {
+  eng_image *memory;
+  sb_believed process;
+};
+
+/* The files of the image are those of the session's process, which is at rest, from now on. Before and after
+ * its memory becomes that of the image: only the first can fail, and changes nothing. */
+typedef struct sb_files {
+  k_kept kept;
+  k_file **open;
+} sb_files;
+cay_status sb_files_open(cay_session *session, const cay_image *image, sb_files *out, cay_error *err) CHECKED;
+void sb_files_put(cay_session *session, const cay_image *image, sb_files *files); /* and signals */
+void sb_files_drop(cay_session *session, sb_files *files);                        /* instead */
+
+/* The other way: a process at rest. `out->files` is empty. */
+cay_status sb_believed_take(const abi_resident *r, sb_believed *out, cay_error *err) CHECKED;
+
+/* As bytes, and back: any bytes, or CAY_CORRUPT, CAY_UNSUPPORTED. `files` is the caller's, also on failure.
+ */
+cay_status sb_believed_write(const sb_believed *process, eng_image_sink *sink, void *ctx,
+                             cay_error *err) CHECKED;
+cay_status sb_believed_read(sb_believed *process, eng_image_source *source, void *ctx,
+                            cay_error *err) CHECKED;
+
+/* One request to the interpreter, on a thread of the engine. */
+typedef struct sb_request {
+  cay_session *session;
+  enum talk_op op;
+  buf fields;
+  cay_slice input;
+  uint32_t wall_ms;
+  uint64_t fuel; /* 0: not counted */
+  uint64_t fuel_used;
+  k_output_fn *output;
+  void *output_ctx;
+  k_event_fn *event;
+  void *event_ctx;
+  /* Looks at the reply while it is there; on the session's thread. */
+  cay_status (*on_reply)(void *ctx, const talk_reply *reply, cay_error *err);
+  void *ctx;
+
+  /* what became of it */
+  bool returned;
+  bool undone;
+  enum k_job_stop stop;
+  abi_gone gone;
+  int64_t start_ns, end_ns;
+  cay_status status;
+  cay_error err;
+
+  _Atomic bool done; /* set with session.mu */
+} sb_request;
+
+/* Waits for an evaluation's aftermath, and makes the session RUNNING. CAY_BUSY, CAY_INTERNAL (it is broken).
+ */
+cay_status sb_session_take(cay_session *session, cay_error *err) CHECKED;
+void sb_session_give(cay_session *session); /* and makes it IDLE again */
+
+/* Runs the request in a session that was taken, and gives that back by and by. The status is the host's;
+ * whether the interpreter answered is in `returned`. */
+cay_status sb_session_ask(sb_request *request, cay_error *err) CHECKED;
+
+/* All of the sandbox's; before its kernel is stopped. */
+void sb_sessions_free(cay_sandbox *box);

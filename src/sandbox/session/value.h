@@ -1,0 +1,31 @@
+/* value.h - the result of an evaluation, in one allocation. */
+#pragma once
+
+#include "sandbox/session/session.h"
+
+/* One stream of output: captured up to a cap, and handed on in whole characters. */
+typedef struct sb_stream {
+  buf captured;
+  bool cut;
+  uint8_t rest[3]; /* the beginning of a character whose end has not come yet */
+  size_t rest_len;
+} sb_stream;
+
+/* What an evaluation gathers while it runs. The replies' texts are copied here, since they stand in memory
+ * that may be put back. */
+typedef struct sb_gathered {
+  sb_stream streams[2];
+  buf texts; /* all of `fields`, one after the other, each with a NUL */
+  struct {
+    size_t at, len;
+  } fields[TALK_TAG_END];
+  bool answered;
+  uint32_t status, exit_code, error_line;
+  uint64_t events;
+} sb_gathered;
+
+/* Copies what the interpreter answered; clean UTF-8. CAY_NO_MEMORY. */
+cay_status sb_gather(sb_gathered *to, const talk_reply *reply, cay_error *err) CHECKED;
+
+cay_status sb_value_new(const sb_request *request, const sb_gathered *from, cay_value **out,
+                        cay_error *err) CHECKED;
