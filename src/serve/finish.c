@@ -2,7 +2,7 @@
  *
  * The reading thread has nothing to read any more and watches the client instead; a thread of the pool waits until nothing
  * is under way, because a condition cannot be polled. */
-#include "serve/ask.h"
+#include "serve/client_request.h"
 #include "serve/python.h"
 
 #include <errno.h>
