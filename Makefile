@@ -87,6 +87,7 @@ install: guests
 	@DESTDIR=$(DESTDIR) meson install -C build --quiet
 	@scripts/install-guests build/guest $(DESTDIR)$(abspath $(PREFIX))/lib/cay/guest
 	@DESTDIR=$(DESTDIR) guest/install $(abspath $(PREFIX))
+	@scripts/notices $(DESTDIR)$(abspath $(PREFIX))/share/doc/cay
 
 wheel: guests
 	@scripts/wheel

@@ -33,10 +33,14 @@ def project():
     return field("name"), field("description"), field("requires-python"), classifiers
 
 
-def metadata():
+LICENCES = ("LICENSE", "THIRD-PARTY-NOTICES")  # scripts/notices put them into the native folder
+
+
+def metadata(licences):
     name, description, python, classifiers = project()
-    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version()}", f"Summary: {description}",
-             *(f"Classifier: {c}" for c in classifiers), f"Requires-Python: {python}",
+    lines = ["Metadata-Version: 2.4", f"Name: {name}", f"Version: {version()}", f"Summary: {description}",
+             *(f"Classifier: {c}" for c in classifiers), f"Requires-Python: {python}", "License-Expression: Apache-2.0",
+             *(f"License-File: {name}" for name in licences),
              "Description-Content-Type: text/markdown", "", (HERE / "README.md").read_text()]
     return "\n".join(lines)
 
@@ -90,8 +94,8 @@ def native_folder():
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     native = native_folder()
-    name = f"cay-{version()}-{tag(native)}.whl"
-    wheel = Wheel(pathlib.Path(wheel_directory) / name)
+    file_name = f"cay-{version()}-{tag(native)}.whl"
+    wheel = Wheel(pathlib.Path(wheel_directory) / file_name)
     for file in sorted((HERE / "src").rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             wheel.add(file.relative_to(HERE / "src").as_posix(), file.read_bytes())
@@ -100,11 +104,14 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
             mode = 0o755 if os.access(file, os.X_OK) else 0o644
             wheel.add(f"cay/_native/{file.relative_to(native).as_posix()}", file.read_bytes(), mode)
     info = f"cay-{version()}.dist-info"
-    wheel.add(f"{info}/METADATA", metadata().encode())
+    licences = [name for name in LICENCES if native is not None and (native / name).is_file()]
+    wheel.add(f"{info}/METADATA", metadata(licences).encode())
+    for name in licences:
+        wheel.add(f"{info}/licenses/{name}", (native / name).read_bytes())
     pure = "true" if native is None else "false"
     wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: cay\nRoot-Is-Purelib: {pure}\nTag: {tag(native)}\n".encode())
     wheel.close(info)
-    return name
+    return file_name
 
 
 def build_sdist(sdist_directory, config_settings=None):
