@@ -266,7 +266,11 @@ typedef struct cay_stat {
 } cay_stat;
 typedef bool cay_list_fn(void *ctx, const char *name, const cay_stat *stat); /* false stops */
 
+/* The whole file. CAY_LIMIT (EFBIG): it is larger than the sandbox's limit of disk, as a file with holes may be; with
+ * cay_file_read_max, larger than `max` bytes. Holes count; not more than these bytes are allocated. */
 CAY_CHECK CAY_API cay_status cay_file_read(cay_sandbox *box, const char *path, cay_buf *out, cay_error *err);
+CAY_CHECK CAY_API cay_status cay_file_read_max(cay_sandbox *box, const char *path, uint64_t max, cay_buf *out,
+                                               cay_error *err);
 /* Replaces the file; makes parents as needed. mode 0: 0644. */
 CAY_CHECK CAY_API cay_status cay_file_write(cay_sandbox *box, const char *path, cay_slice bytes,
                                             uint32_t mode, cay_error *err);
@@ -276,6 +280,11 @@ CAY_CHECK CAY_API cay_status cay_file_read_at(cay_sandbox *box, const char *path
                                               size_t cap, size_t *out, cay_error *err);
 CAY_CHECK CAY_API cay_status cay_file_write_at(cay_sandbox *box, const char *path, uint64_t offset,
                                                cay_slice bytes, cay_error *err);
+/* For copies that keep holes: the first bytes at or after `offset` that are in no hole are [*start, *end). Without any,
+ * both are the length of the file. A file without a length (of /proc) is all data, up to UINT64_MAX. The file may change
+ * before it is read. */
+CAY_CHECK CAY_API cay_status cay_file_next_data(cay_sandbox *box, const char *path, uint64_t offset,
+                                                uint64_t *start, uint64_t *end, cay_error *err);
 CAY_CHECK CAY_API cay_status cay_file_stat(cay_sandbox *box, const char *path, cay_stat *out,
                                            cay_error *err); /* of the target of a symlink */
 CAY_CHECK CAY_API cay_status cay_file_lstat(cay_sandbox *box, const char *path, cay_stat *out,

@@ -59,12 +59,22 @@ static const char *write_chunk(export *out, int fd, uint64_t offset, size_t len)
   return NULL;
 }
 
+/* Where the next chunk with data begins; a file that is measured wrongly (of /proc) is read to its end. */
+static bool skip_hole(export *out, const char *guest, uint64_t *offset, cay_error *err) {
+  uint64_t start = 0, end = 0;
+  if (cay_file_next_data(out->box, guest, *offset, &start, &end, err) != CAY_OK) return false;
+  if (start > *offset) *offset = start;
+  return true;
+}
+
 /* NULL, or why not; borrowed until the next failure. */
 static const char *write_all(export *out, const char *guest, int fd, cay_error *err) {
   for (uint64_t offset = 0;;) {
     size_t n = 0;
-    if (cay_file_read_at(out->box, guest, offset, out->chunk, CHUNK, &n, err) != CAY_OK) return err->message;
-    if (n == 0) return NULL;
+    if (!skip_hole(out, guest, &offset, err) ||
+        cay_file_read_at(out->box, guest, offset, out->chunk, CHUNK, &n, err) != CAY_OK)
+      return err->message;
+    if (n == 0) return ftruncate(fd, (off_t)offset) == 0 ? NULL : strerror(errno);
     const char *why = write_chunk(out, fd, offset, n);
     if (why != NULL) return why;
     offset += n;

@@ -5,10 +5,12 @@
  * meanwhile. */
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "kernel/vfs/mount.h"
 #include "sandbox/status.h"
 #include "sandbox/view.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { PIECE = 1 << 20 };
@@ -33,34 +35,88 @@ static k_ret open_regular(const vfs_view *v, const char *path, uint32_t flags, k
   return vfs_open_inode(v, inode, flags, out);
 }
 
-static k_ret read_pieces(k_file *f, buf *into) {
+/* The room is taken at once: a file that was measured is read without moving what was read. One that has no size
+ * (of /proc) or grows meanwhile gets more room, up to `max`. */
+static k_ret read_pieces(k_file *f, uint64_t max, buf *into) {
   k_stat st;
   K_TRY(k_file_stat(f, &st));
-  size_t guess = st.size < SIZE_MAX / 4 ? (size_t)st.size + 1 : 1;
+  if (st.size > max) return -K_EFBIG;
+  if (st.size != 0 && buf_room(into, (size_t)st.size) == NULL) return -K_ENOMEM;
   for (;;) {
-    size_t want = guess > into->len && guess - into->len < PIECE ? guess - into->len : PIECE;
+    uint64_t left = max - into->len, room_left = into->cap - into->len;
+    size_t want = room_left > 1 && room_left - 1 < PIECE ? (size_t)room_left - 1 : PIECE;
+    if (want > left) want = (size_t)left + 1; /* one byte more would be too much */
     void *room = buf_room(into, want);
     if (room == NULL) return -K_ENOMEM;
     k_ret n = vfs_pread(f, room, want, (int64_t)into->len);
     if (n <= 0) return n;
+    if ((uint64_t)n > left) return -K_EFBIG;
     buf_grew(into, (size_t)n);
     breathe(f->kernel);
   }
 }
 
+struct whole {
+  uint64_t max;
+  cay_buf *out;
+};
+
 static k_ret read_whole(const vfs_view *v, const char *path, void *arg) {
+  const struct whole *w = arg;
   buf bytes = BUF_INIT(BUF_UNLIMITED);
   k_file *f = NULL;
   K_TRY(open_regular(v, path, K_O_RDONLY, &f));
-  k_ret r = read_pieces(f, &bytes);
+  k_ret r = read_pieces(f, w->max, &bytes);
   k_file_unref(f);
-  if (r >= 0) *(cay_buf *)arg = buf_take(&bytes);
+  if (r >= 0) *w->out = buf_take(&bytes);
   buf_free(&bytes);
   return r;
 }
 
+cay_status cay_file_read_max(cay_sandbox *box, const char *path, uint64_t max, cay_buf *out, cay_error *err) {
+  if (max > BUF_UNLIMITED - 1) max = BUF_UNLIMITED - 1;
+  k_ret r = sb_with_view(box, path, read_whole, &(struct whole){ max, out });
+  if (r != -K_EFBIG) return sb_status(err, r, path);
+  err_set(err, CAY_LIMIT,
+          "EFBIG: %.150s: the file is larger than the limit of %" PRIu64 " bytes; read it in parts", path,
+          max);
+  if (err != NULL) err->os_errno = K_EFBIG;
+  return CAY_LIMIT;
+}
+
 cay_status cay_file_read(cay_sandbox *box, const char *path, cay_buf *out, cay_error *err) {
-  return with_view(box, path, read_whole, out, err);
+  return cay_file_read_max(box, path, box->kernel->limits.disk, out, err);
+}
+
+struct stretch {
+  uint64_t offset, *start, *end;
+};
+
+static k_ret find_data(const vfs_view *v, const char *path, void *arg) {
+  const struct stretch *s = arg;
+  if (s->offset > INT64_MAX) return -K_EINVAL;
+  k_stat st;
+  k_file *f = NULL;
+  K_TRY(open_regular(v, path, K_O_RDONLY, &f));
+  k_ret r = k_file_stat(f, &st), end = 0;
+  k_ret start = r < 0 ? r : k_file_seek(f, (int64_t)s->offset, K_SEEK_DATA);
+  if (start >= 0) end = k_file_seek(f, start, K_SEEK_HOLE);
+  k_file_unref(f);
+  bool none = start == -K_ENXIO;
+  if (start == -K_EINVAL) { /* of /proc: its length is known at its end */
+    *s->start = s->offset;
+    *s->end = UINT64_MAX;
+    return 0;
+  }
+  if (r < 0 || (start < 0 && !none) || end < 0) return r < 0 ? r : start < 0 ? start : end;
+  *s->start = none ? st.size : (uint64_t)start;
+  *s->end = none ? st.size : (uint64_t)end;
+  return 0;
+}
+
+cay_status cay_file_next_data(cay_sandbox *box, const char *path, uint64_t offset, uint64_t *start,
+                              uint64_t *end, cay_error *err) {
+  return with_view(box, path, find_data, &(struct stretch){ offset, start, end }, err);
 }
 
 struct piece {

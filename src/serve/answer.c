@@ -1,4 +1,5 @@
 /* answer.c - what methods say: failures, and bytes of guests as members of JSON. */
+#include "base/utf8.h"
 #include "serve/server.h"
 #include "serve/text.h"
 
@@ -63,6 +64,20 @@ bool put_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, con
   buf text = BUF_INIT(BUF_UNLIMITED);
   bool fine = text_put_utf8(&text, data, len) &&
               yyjson_mut_obj_add_strncpy(doc, object, name, buf_text(&text), text.len);
+  buf_free(&text);
+  return fine;
+}
+
+bool put_file_name(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, const void *data,
+                   size_t len) {
+  if (!put_text(doc, object, name, data, len)) return false;
+  if (utf8_valid_len(data, len) == len) return true;
+  char other[64];
+  buf text = BUF_INIT(BUF_UNLIMITED);
+  (void)snprintf(other, sizeof other, "%sBase64", name);
+  bool fine = text_put_base64(&text, data, len) &&
+              yyjson_mut_obj_add(object, yyjson_mut_strcpy(doc, other),
+                                 yyjson_mut_strncpy(doc, buf_text(&text), text.len));
   buf_free(&text);
   return fine;
 }

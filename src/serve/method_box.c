@@ -7,7 +7,7 @@
 
 method_fn rpc_protocol, rpc_create, rpc_destroy, rpc_kill, rpc_usage;
 
-enum { PROTOCOL = 1, OUTPUT_KEPT = 16 << 20 };
+enum { PROTOCOL = 1, OUTPUT_KEPT = 16 << 20, DISK_DEFAULT = 256 << 20 };
 
 /* ---- the protocol itself ---- */
 
@@ -113,6 +113,7 @@ static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
   box->server = s;
   box->timeout_ms = (uint32_t)w->timeout;
   box->output_max = (size_t)w->limits.output;
+  box->disk_max = w->limits.disk;
   box->name = mem_strdup(w->name);
   cay_status status = box->name != NULL ? new_sandbox(s, w, &box->sandbox, err) : err_no_memory(err);
   if (status != CAY_OK) {
@@ -127,7 +128,7 @@ static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
 
 static bool read_wanted(call *c, struct wanted *w) {
   /* The server keeps the deadline of each run, which may be later than that of create. */
-  w->limits = CAY_INIT(cay_limits, .wall_ms = UINT32_MAX, .output = OUTPUT_KEPT);
+  w->limits = CAY_INIT(cay_limits, .wall_ms = UINT32_MAX, .output = OUTPUT_KEPT, .disk = DISK_DEFAULT);
   w->name = w->wasm_dir = "";
   w->timeout = 30000;
   uint64_t processes = 0;

@@ -4,11 +4,10 @@
 method_fn rpc_mount, rpc_unmount, rpc_env_set, rpc_env_get;
 
 enum answer rpc_mount(call *c) {
-  const char *host = NULL;
-  char path[SERVE_PATH_MAX];
+  char host[SERVE_PATH_MAX], path[SERVE_PATH_MAX];
   bool writable = false;
   cay_error err;
-  if (!param_text(c, "hostPath", true, &host) || !param_path(c, "path", path) ||
+  if (!param_file(c, "hostPath", true, host) || !param_path(c, "path", path) ||
       !param_bool(c, "writable", &writable))
     return ANSWER_ERROR;
   cay_mount_options options =

@@ -59,7 +59,22 @@ static enum answer answer_data(call *c, const void *data, size_t len) {
   return put_base64(c->doc, c->result, "data", &c->kept, data, len) ? ANSWER_RESULT : fail_memory(c);
 }
 
-static enum answer read_part(call *c, const char *path, uint64_t offset, uint64_t length) {
+/* To the first data at or after *offset, or to the end of the file; the answer says where that is. */
+static bool skip_hole(call *c, const char *path, uint64_t *offset) {
+  uint64_t start = 0, end = 0;
+  cay_error err;
+  if (cay_file_next_data(c->box->sandbox, path, *offset, &start, &end, &err) != CAY_OK) {
+    fail_status(c, &err);
+    return false;
+  }
+  if (start > *offset) *offset = start;
+  if (yyjson_mut_obj_add_uint(c->doc, c->result, "offset", *offset)) return true;
+  fail_memory(c);
+  return false;
+}
+
+static enum answer read_part(call *c, const char *path, uint64_t offset, uint64_t length, bool skip_holes) {
+  if (skip_holes && !skip_hole(c, path, &offset)) return ANSWER_ERROR;
   uint8_t *bytes = mem_alloc((size_t)length);
   if (bytes == NULL) return fail_memory(c);
   size_t got = 0;
@@ -72,14 +87,17 @@ static enum answer read_part(call *c, const char *path, uint64_t offset, uint64_
 
 enum answer rpc_files_read(call *c) {
   char path[SERVE_PATH_MAX];
-  uint64_t offset = 0, length = UINT64_MAX;
+  uint64_t offset = 0, length = UINT64_MAX, limit = c->box->disk_max;
+  bool skip_holes = false;
   if (!param_path(c, "path", path) || !param_number(c, "offset", 0, INT64_MAX, &offset) ||
-      !param_number(c, "length", 0, PART_MAX, &length))
+      !param_number(c, "length", 0, PART_MAX, &length) || !param_number(c, "limit", 0, INT64_MAX, &limit) ||
+      !param_bool(c, "skipHoles", &skip_holes))
     return ANSWER_ERROR;
-  if (length != UINT64_MAX) return read_part(c, path, offset, length);
+  if (length != UINT64_MAX) return read_part(c, path, offset, length, skip_holes);
+  if (skip_holes) return fail(c, RPC_INVALID_PARAMS, "skipHoles: only with length");
   cay_buf bytes = { 0 };
   cay_error err;
-  if (cay_file_read(c->box->sandbox, path, &bytes, &err) != CAY_OK) return fail_status(c, &err);
+  if (cay_file_read_max(c->box->sandbox, path, limit, &bytes, &err) != CAY_OK) return fail_status(c, &err);
   cay_slice wanted = { bytes.data, bytes.len };
   if (offset >= bytes.len)
     wanted.len = 0;
@@ -109,9 +127,9 @@ enum answer rpc_files_rm(call *c) {
 }
 
 enum answer rpc_files_install(call *c) {
-  const char *path;
+  char path[SERVE_PATH_MAX];
   cay_error err;
-  if (!param_text(c, "hostPath", true, &path)) return ANSWER_ERROR;
+  if (!param_file(c, "hostPath", true, path)) return ANSWER_ERROR;
   return answer_done(c, cay_sandbox_install(c->box->sandbox, path, &err), &err);
 }
 
@@ -134,10 +152,9 @@ static cay_status make_parents(cay_sandbox *box, const char *path, cay_error *er
 }
 
 enum answer rpc_files_symlink(call *c) {
-  const char *target = NULL;
-  char path[SERVE_PATH_MAX];
+  char target[SERVE_PATH_MAX], path[SERVE_PATH_MAX];
   cay_error err;
-  if (!param_text(c, "target", true, &target) || !param_path(c, "path", path)) return ANSWER_ERROR;
+  if (!param_file(c, "target", true, target) || !param_path(c, "path", path)) return ANSWER_ERROR;
   cay_status status = make_parents(c->box->sandbox, path, &err);
   if (status == CAY_OK) status = cay_file_symlink(c->box->sandbox, target, path, &err);
   return answer_done(c, status, &err);

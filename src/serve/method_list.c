@@ -19,7 +19,7 @@ static const char *type_of(cay_kind kind) {
 }
 
 static bool put_stat(call *c, yyjson_mut_val *object, const char *name, const cay_stat *st) {
-  return put_text(c->doc, object, "name", name, strlen(name)) &&
+  return put_file_name(c->doc, object, "name", name, strlen(name)) &&
          yyjson_mut_obj_add_str(c->doc, object, "type", type_of(st->kind)) &&
          yyjson_mut_obj_add_uint(c->doc, object, "size", st->len) &&
          yyjson_mut_obj_add_uint(c->doc, object, "mode", st->mode) &&
@@ -67,7 +67,7 @@ static bool add_targets(struct listing *l) {
     (void)snprintf(path, sizeof path, "%s/%s", l->root, name);
     cay_buf target = { 0 };
     if (cay_file_readlink(l->c->box->sandbox, path, &target, NULL) != CAY_OK) continue;
-    bool fine = put_text(l->c->doc, entry, "target", target.data, target.len);
+    bool fine = put_file_name(l->c->doc, entry, "target", target.data, target.len);
     cay_buf_free(&target);
     if (!fine) return false;
   }

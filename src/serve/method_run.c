@@ -183,8 +183,8 @@ static bool read_input(call *c, struct wanted *w) {
 }
 
 static bool read_cwd(call *c, struct wanted *w) {
-  yyjson_val *value = yyjson_obj_get(c->params, "cwd");
-  if (value == NULL || yyjson_is_null(value)) return true;
+  yyjson_val *text = yyjson_obj_get(c->params, "cwd"), *bytes = yyjson_obj_get(c->params, "cwdBase64");
+  if ((text == NULL || yyjson_is_null(text)) && (bytes == NULL || yyjson_is_null(bytes))) return true;
   w->cwd = w->cwd_room;
   return param_path(c, "cwd", w->cwd_room);
 }

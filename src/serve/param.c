@@ -1,6 +1,7 @@
 /* param.c - members of params, as a method wants them. */
 #include "base/alloc.h"
 #include "serve/server.h"
+#include "serve/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,18 +32,62 @@ bool param_text(call *c, const char *name, bool required, const char **out) {
   return true;
 }
 
-bool param_path(call *c, const char *name, char out[static SERVE_PATH_MAX]) {
-  const char *path = NULL;
-  if (!param_text(c, name, true, &path)) return false;
-  int len =
-      snprintf(out, SERVE_PATH_MAX, "%s%s", path[0] != '/' && path[0] != '\0' ? "/home/agent/" : "", path);
-  if (len == 0)
-    fail(c, RPC_SANDBOX_ERROR, "ENOENT: %s: the path is empty", name);
-  else if (len >= SERVE_PATH_MAX)
-    fail(c, RPC_SANDBOX_ERROR, "ENAMETOOLONG: %s: the path is longer than 4096 bytes", name);
-  else
-    return true;
+static bool too_long(call *c, const char *name) {
+  fail(c, RPC_SANDBOX_ERROR, "ENAMETOOLONG: %s: the path is longer than 4096 bytes", name);
   return false;
+}
+
+static bool copy_file(call *c, const char *name, const char *data, size_t len,
+                      char out[static SERVE_PATH_MAX]) {
+  if (len == 0) {
+    fail(c, RPC_SANDBOX_ERROR, "ENOENT: %s: the path is empty", name);
+    return false;
+  }
+  if (len >= SERVE_PATH_MAX) return too_long(c, name);
+  memcpy(out, data, len);
+  out[len] = '\0';
+  return true;
+}
+
+/* Bytes that JSON cannot carry as text. */
+static bool file_from_base64(call *c, const char *name, const char *text, size_t len,
+                             char out[static SERVE_PATH_MAX]) {
+  cay_buf bytes = { 0 };
+  cay_status status = text_from_base64(text, len, &bytes);
+  if (status == CAY_NO_MEMORY) {
+    fail_memory(c);
+    return false;
+  }
+  if (status != CAY_OK) return wrong(c, name, "is not base64");
+  bool fine = memchr(bytes.data, '\0', bytes.len) == NULL
+                  ? copy_file(c, name, bytes.data, bytes.len, out)
+                  : wrong(c, name, "must not contain a NUL character");
+  mem_free(bytes.data);
+  return fine;
+}
+
+bool param_file(call *c, const char *name, bool required, char out[static SERVE_PATH_MAX]) {
+  char other[64];
+  const char *text = NULL;
+  size_t len = 0;
+  (void)snprintf(other, sizeof other, "%sBase64", name);
+  out[0] = '\0';
+  if (!param_text_len(c, other, false, &text, &len)) return false;
+  if (text != NULL) return file_from_base64(c, other, text, len, out);
+  if (!param_text(c, name, required, &text)) return false;
+  return text == NULL || copy_file(c, name, text, strlen(text), out);
+}
+
+bool param_path(call *c, const char *name, char out[static SERVE_PATH_MAX]) {
+  static const char HOME[] = "/home/agent/";
+  enum { HOME_LEN = sizeof HOME - 1 };
+  if (!param_file(c, name, true, out)) return false;
+  if (out[0] == '/') return true;
+  size_t len = strlen(out);
+  if (len + HOME_LEN >= SERVE_PATH_MAX) return too_long(c, name);
+  memmove(out + HOME_LEN, out, len + 1);
+  memcpy(out, HOME, HOME_LEN);
+  return true;
 }
 
 bool param_number(call *c, const char *name, uint64_t min, uint64_t max, uint64_t *out) {

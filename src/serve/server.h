@@ -29,6 +29,7 @@ typedef struct serve_box {
   cay_sandbox *sandbox;
   uint32_t timeout_ms; /* of a run that names none */
   size_t output_max;   /* bytes of each stream of a run that are kept */
+  uint64_t disk_max;   /* bytes in files: the limit of the sandbox */
   uint32_t runs;       /* under way */
   bool ending;         /* asks nothing any more; with server.mu */
   list sinks;          /* method_run.c */
@@ -112,8 +113,12 @@ bool param_text_len(call *c, const char *name, bool required, const char **out, 
 bool param_number(call *c, const char *name, uint64_t min, uint64_t max, uint64_t *out);
 bool param_bool(call *c, const char *name, bool *out);
 
-/* A required path, made absolute: relative ones start where commands do. */
 enum { SERVE_PATH_MAX = 4096 + 16 };
+/* A name of files, here or in the sandbox: the text `name`, or for what is not UTF-8 the bytes `nameBase64`. Without NUL, not
+ * empty. One that is optional and not there leaves *out empty. */
+bool param_file(call *c, const char *name, bool required, char out[static SERVE_PATH_MAX]);
+
+/* A required path of the sandbox, made absolute: relative ones start where commands do. */
 bool param_path(call *c, const char *name, char out[static SERVE_PATH_MAX]);
 
 /* An object of texts as "NAME=value" entries, NULL ended; free with param_env_free. NULL when absent. */
@@ -124,6 +129,9 @@ bool param_texts(call *c, const char *name, const char ***out);
 
 /* Adds bytes of a guest as text. False: out of memory. */
 bool put_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, const void *data, size_t len);
+/* Bytes that may be no UTF-8, as the member `name` and then also as `nameBase64`. */
+bool put_file_name(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, const void *data,
+                   size_t len);
 /* Base64 of them, without a copy: `kept` holds the text and must outlive the document. */
 bool put_base64(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, buf *kept, const void *data,
                 size_t len);

@@ -152,3 +152,59 @@ TEST(a_mount_shows_a_folder_of_the_host) {
   EXPECT_EQ(cay_file_write(box, "/mnt/in/f", box_text("no"), 0, NULL), CAY_DENIED);
   cay_sandbox_free(box);
 }
+
+/* ---- holes ---- */
+
+static cay_sandbox *box_of_ten_mebibytes(void) {
+  cay_sandbox *box = NULL;
+  cay_limits limits = CAY_INIT(cay_limits, .disk = 10 << 20);
+  EXPECT_EQ(cay_sandbox_new(box_engine(), &CAY_INIT(cay_sandbox_options, .limits = &limits), &box, NULL),
+            CAY_OK);
+  return box;
+}
+
+static void make_sparse(cay_sandbox *box, uint64_t len) {
+  EXPECT_EQ(cay_file_write(box, "/tmp/sparse", box_text("begin"), 0, NULL), CAY_OK);
+  EXPECT_EQ(cay_file_write_at(box, "/tmp/sparse", len - 3, box_text("end"), NULL), CAY_OK);
+}
+
+TEST(a_file_larger_than_the_limit_is_not_read) {
+  cay_sandbox *box = box_of_ten_mebibytes();
+  cay_error err;
+  cay_buf b = { 0 };
+  make_sparse(box, 400000000);
+  expect_errno(cay_file_read(box, "/tmp/sparse", &b, &err), CAY_LIMIT, &err, "EFBIG");
+  EXPECT(strstr(err.message, "/tmp/sparse: the file is larger than the limit of 10485760 bytes") != NULL);
+  EXPECT(b.data == NULL);
+  make_sparse(box, 1000);
+  EXPECT_EQ(cay_file_write(box, "/tmp/ten", box_text("0123456789"), 0, NULL), CAY_OK);
+  expect_errno(cay_file_read_max(box, "/tmp/ten", 9, &b, &err), CAY_LIMIT, &err, "EFBIG");
+  EXPECT_EQ(cay_file_read_max(box, "/tmp/ten", 10, &b, &err), CAY_OK);
+  EXPECT_EQ(b.len, 10);
+  cay_buf_free(&b);
+  expect_errno(cay_file_read_max(box, "/proc/version", 3, &b, &err), CAY_LIMIT, &err, "EFBIG");
+  EXPECT_EQ(cay_file_read(box, "/proc/version", &b, &err), CAY_OK);
+  EXPECT(b.len > 3);
+  cay_buf_free(&b);
+  cay_sandbox_free(box);
+}
+
+TEST(holes_are_found) {
+  cay_sandbox *box = box_of_ten_mebibytes();
+  cay_error err;
+  uint64_t start = 7, end = 7;
+  make_sparse(box, 400000000);
+  EXPECT_EQ(cay_file_next_data(box, "/tmp/sparse", 0, &start, &end, &err), CAY_OK);
+  EXPECT_EQ(start, 0);
+  EXPECT(end >= 5 && end <= 1 << 16);
+  EXPECT_EQ(cay_file_next_data(box, "/tmp/sparse", end, &start, &end, &err), CAY_OK);
+  EXPECT(start >= 400000000 - (1 << 16) && start <= 400000000 - 3);
+  EXPECT_EQ(end, 400000000);
+  EXPECT_EQ(cay_file_next_data(box, "/tmp/sparse", end, &start, &end, &err), CAY_OK);
+  EXPECT_EQ(start, 400000000);
+  EXPECT_EQ(end, 400000000);
+  EXPECT_EQ(cay_file_next_data(box, "/proc/version", 5, &start, &end, &err), CAY_OK);
+  EXPECT_EQ(start, 5);
+  expect_errno(cay_file_next_data(box, "/tmp", 0, &start, &end, &err), CAY_INVALID, &err, "EISDIR");
+  cay_sandbox_free(box);
+}

@@ -176,10 +176,22 @@ cay_status cay_file_stat(cay_sandbox *box, const char *path, cay_stat *out, cay_
   return stat_of(box, path, out, err);
 }
 
-cay_status cay_file_read(cay_sandbox *box, const char *path, cay_buf *out, cay_error *err) {
+cay_status cay_file_read_max(cay_sandbox *box, const char *path, uint64_t max, cay_buf *out, cay_error *err) {
   struct fake_file *f = find(box, path);
   if (f == NULL) return missing(err, path);
+  if (f->len > max) return err_set(err, CAY_LIMIT, "EFBIG: %.150s: too large", path);
   return give(f->data, f->len, out, err);
+}
+
+/* Zeros are holes. */
+cay_status cay_file_next_data(cay_sandbox *box, const char *path, uint64_t offset, uint64_t *start,
+                              uint64_t *end, cay_error *err) {
+  struct fake_file *f = find(box, path);
+  if (f == NULL) return missing(err, path);
+  while (offset < f->len && f->data[offset] == 0) offset++;
+  *start = offset < f->len ? offset : f->len;
+  *end = f->len;
+  return CAY_OK;
 }
 
 cay_status cay_file_read_at(cay_sandbox *box, const char *path, uint64_t offset, void *to, size_t cap,

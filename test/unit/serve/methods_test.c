@@ -73,12 +73,16 @@ static void leave_out(talk *t, size_t method, size_t param) {
 
 TEST(a_required_parameter_that_is_missing_is_invalid_params) { for_each_param(leave_out); }
 
+static bool is_textual(const struct row *r) {
+  return is_type(r, "text") || is_type(r, "path") || is_type(r, "file");
+}
+
 static void wrong_type(talk *t, size_t method, size_t param) {
   static const char *const values[] = { "1", "\"text!\"", "true", "[]", "{\"a\":1}", "-1", "1e300", "1.5" };
   const struct row *r = &ROWS[param];
   for (size_t i = 0; i < COUNT_OF(values); i++) {
     bool is_text = values[i][0] == '"', is_number = values[i][0] == '1' && values[i][1] == '\0';
-    if (is_text && (is_type(r, "text") || is_type(r, "path"))) continue;
+    if (is_text && is_textual(r)) continue;
     if (is_number && is_type(r, "number")) continue;
     if (values[i][0] == 't' && is_type(r, "bool")) continue;
     if (values[i][0] == '[' && is_type(r, "list")) continue;
@@ -104,8 +108,8 @@ TEST(null_is_as_good_as_leaving_out) { for_each_param(null_value); }
 
 static void with_nul(talk *t, size_t method, size_t param) {
   const struct row *r = &ROWS[param];
-  if ((!is_type(r, "text") && !is_type(r, "path")) || strcmp(r->param, "stdin") == 0 ||
-      strcmp(r->param, "code") == 0 || strcmp(ROWS[method].method, "run.input") == 0)
+  if (!is_textual(r) || strcmp(r->param, "stdin") == 0 || strcmp(r->param, "code") == 0 ||
+      strcmp(ROWS[method].method, "run.input") == 0)
     return; /* bytes of any value */
   expect_params_error(ask(t, 1, ROWS[method].method, params(method, param, "\"a\\u0000b\"")), r);
 }
@@ -191,7 +195,7 @@ TEST(a_listing_names_everything_below_and_where_links_lead) {
       ask(&t, 2, "files.list", "{\"path\":\"/\"}"),
       "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"entries\":[{\"name\":\"f\",\"type\":\"file\",\"size\":2,"
       "\"mode\":420,\"mtimeMs\":5},{\"name\":\"link\",\"type\":\"link\",\"size\":0,\"mode\":511,\"mtimeMs\":0,"
-      "\"target\":\"\xef\xbf\xbdwhere\"},{\"name\":\"d\",\"type\":\"dir\",\"size\":0,\"mode\":493,"
+      "\"target\":\"\xef\xbf\xbdwhere\",\"targetBase64\":\"/3doZXJl\"},{\"name\":\"d\",\"type\":\"dir\",\"size\":0,\"mode\":493,"
       "\"mtimeMs\":0}]}}");
   EXPECT(has(ask(&t, 3, "files.list", "{\"path\":\"/\",\"recursive\":true}"), "\"name\":\"d/d/link\""));
   talk_close(&t);
@@ -213,5 +217,35 @@ TEST(a_variable_is_set_read_and_removed) {
   EXPECT(has(ask(&t, 10, "env.get", "{\"name\":\"FOO\"}"), "\"result\":{\"value\":\"bar\"}"));
   EXPECT(has(ask(&t, 11, "env.set", "{\"name\":\"FOO\",\"value\":null}"), "\"result\":{\"ok\":true}"));
   EXPECT(has(ask(&t, 12, "env.get", "{\"name\":\"FOO\"}"), "\"result\":{\"value\":null}"));
+  talk_close(&t);
+}
+
+TEST(reading_is_bounded_and_skips_holes) {
+  talk t;
+  talk_open_with_sandbox(&t);
+  (void)ask(&t, 1, "files.write", "{\"path\":\"/f\",\"data\":\"AAAAAGhp\"}"); /* four zeros, "hi" */
+  EXPECT(has(ask(&t, 2, "files.read", "{\"path\":\"/f\",\"limit\":5}"), "\"message\":\"EFBIG: /f: "));
+  EXPECT(has(ask(&t, 3, "files.read", "{\"path\":\"/f\",\"limit\":6}"), "\"data\":\"AAAAAGhp\""));
+  EXPECT(has(ask(&t, 4, "files.read", "{\"path\":\"/f\",\"length\":9,\"skipHoles\":true}"),
+             "\"offset\":4,\"data\":\"aGk=\""));
+  EXPECT(has(ask(&t, 5, "files.read", "{\"path\":\"/f\",\"offset\":6,\"length\":9,\"skipHoles\":true}"),
+             "\"offset\":6,\"data\":\"\""));
+  EXPECT(has(ask(&t, 6, "files.read", "{\"path\":\"/f\",\"skipHoles\":true}"), "-32602"));
+  talk_close(&t);
+}
+
+TEST(names_that_are_not_utf8_go_both_ways_in_base64) {
+  talk t;
+  talk_open_with_sandbox(&t);
+  EXPECT(has(ask(&t, 1, "files.write", "{\"pathBase64\":\"L4BmZg==\",\"data\":\"aGk=\"}"),
+             "\"ok\":true")); /* "/\200ff" */
+  EXPECT(has(ask(&t, 2, "files.read", "{\"pathBase64\":\"L4BmZg==\"}"), "\"data\":\"aGk=\""));
+  EXPECT(has(ask(&t, 3, "files.stat", "{\"pathBase64\":\"L4BmZg==\"}"), "\"name\":\"\xef\xbf\xbd"
+                                                                        "ff\",\"nameBase64\":\"gGZm\""));
+  EXPECT(has(ask(&t, 4, "files.list", "{\"path\":\"/\"}"), "\"nameBase64\":\"gGZm\""));
+  EXPECT(has(ask(&t, 5, "files.read", "{\"pathBase64\":\"?\"}"), "pathBase64: is not base64"));
+  EXPECT(has(ask(&t, 6, "files.read", "{\"pathBase64\":\"AA==\"}"), "pathBase64: must not contain a NUL"));
+  EXPECT(has(ask(&t, 7, "files.read", "{\"pathBase64\":\"\"}"), "ENOENT: "));
+  EXPECT(has(ask(&t, 8, "run", "{\"command\":\"cat\",\"cwdBase64\":\"L3g=\"}"), "ENOENT: /x"));
   talk_close(&t);
 }
