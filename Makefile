@@ -2,6 +2,8 @@
 # make demo       the same, then show it at work
 # make test       every test, with all of its own set-up
 # make test-python-full   CPython's own tests, in sandboxes: minutes
+# make lint       the static analyser, over src
+# make coverage   which lines the unit tests reach, by folder
 # make bench      figures, beside native and bubblewrap
 # make install PREFIX=/usr/local
 # make wheel      the Python package with all it needs: dist/cay-*.whl
@@ -14,7 +16,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test test-python-full bench install wheel npm clean
+.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test test-python-full lint coverage bench install wheel npm clean
 
 all: guests
 
@@ -78,6 +80,13 @@ test: setup-test guests build-asan build-tsan build-fuzz
 test-python-full: guests
 	@test/python-suite/run --all
 
+lint: fetch
+	@scripts/setup test lint
+	@scripts/lint
+
+coverage: setup-test guests
+	@scripts/coverage
+
 bench: setup-bench guests
 	@bench/run
 	@bench/python
@@ -96,4 +105,4 @@ npm: guests
 	@scripts/npm
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz dist cay
+	rm -rf build build-asan build-tsan build-fuzz build-lint build-coverage dist cay

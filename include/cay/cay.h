@@ -10,17 +10,18 @@
  *
  * Errors      A function that can fail returns cay_status and takes a cay_error* last (NULL: not wanted). On
  *             failure no out parameter is written. A guest that exits 1, traps or is killed is NOT a failure
- *             of the call: it is CAY_OK with cay_result.end saying how it ended.
- * Ownership   X_new gives you an X; give it back with X_free, which accepts NULL. Every other pointer you
- *             receive is borrowed, and the comment says until when. Everything you pass is copied before the
+ *             of the call: the status is CAY_OK and cay_result.end says how the guest ended.
+ * Ownership   X_new returns an X that the caller owns; X_free releases it and accepts NULL. Every other
+ *             pointer returned is borrowed, and the comment says until when. Arguments are copied before the
  *             call returns, except a callback's context, which lives as long as the object it was given to.
- * Options     Zero is the default for every field and the safe choice. Build them with CAY_INIT, which
- * records the size the caller was compiled with; NULL options are all defaults. Threads     Any function may
- * be called from any thread. [any time] marks those that never wait for a running guest. Runs of one sandbox
- * may overlap: they share its files and processes. Callbacks come on a library thread, hold no lock, and may
- * call [any time] functions on their own sandbox. Process     The library keeps no global state, never aborts
- * on bad input or lack of memory, installs no signal handler beyond Wasmtime's own (SIGSEGV, SIGILL, SIGFPE,
- * SIGBUS for traps of guests), and writes to no file descriptor it was not given. */
+ * Options     Zero is the default for every field and the safe choice. CAY_INIT builds option structs and
+ *             records the size the caller was compiled with. NULL options are all defaults.
+ * Threads     Any function may be called from any thread. [any time] marks functions that never wait for a
+ *             running guest. Runs of one sandbox may overlap: they share its files and processes. Callbacks
+ *             come on a library thread, hold no lock, and may call [any time] functions on their own sandbox.
+ * Process     The library keeps no global state and never aborts on bad input or lack of memory. It installs
+ *             no signal handler beyond Wasmtime's own (SIGSEGV, SIGILL, SIGFPE, SIGBUS for traps of guests)
+ *             and writes to no file descriptor that it was not given. */
 #ifndef CAY_H
 #define CAY_H
 

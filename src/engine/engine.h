@@ -8,8 +8,8 @@
  *   ENG_STOP_PROTECT  nothing in the code. The memory is taken away from under it, so the guest can only be
  *                     ended, and only at its next load or store. For code we compiled ourselves.
  *   ENG_STOP_EPOCH    a check at each loop edge and function entry, 8 to 15 % slower. The guest can also be
- * made to run a handler and go on. ENG_STOP_FUEL     the same, and instructions are counted against a budget.
- * Up to twice as slow.
+ *                     made to run a handler and go on.
+ *   ENG_STOP_FUEL     the same, and instructions are counted against a budget. Up to twice as slow.
  *
  * Signals: making the first engine of a process installs handlers for SIGSEGV, SIGILL and SIGFPE. They pass
  * on what is not a guest's. Threads that run guests must not block those three. */

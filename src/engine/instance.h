@@ -3,9 +3,10 @@
  * An instance belongs to one thread at a time, the one inside eng_call or, between calls, whoever the owner
  * says. Only eng_instance_kick (stop.h) may be called from elsewhere.
  *
- * Memory      its base never moves while the instance lives; its length only grows. Up to 4 GiB of addresses
- * are reserved, so a stray access of the guest traps. Ownership   eng_instance_new, eng_instance_free. Holds
- * a reference on its module. Not here    several memories, shared memories, 64-bit memories. */
+ * Memory      The base never moves while the instance lives; the length only grows. Up to 4 GiB of addresses
+ *             are reserved, so a stray access of the guest traps.
+ * Ownership   eng_instance_new, eng_instance_free. Holds a reference to its module.
+ * Not here    several memories, shared memories, 64-bit memories. */
 #pragma once
 
 #include "engine/host.h"

@@ -1,8 +1,9 @@
 /* internal.h - what the files of src/engine share. Nobody else includes it.
  *
  * Locks       engine.mu guards the module table, reference counts of modules and the making of wasm engines.
- * It is never held while compiling, while calling a guest, or while taking another lock. instance.stop.mu
- *             guards the protection of one memory; inside it only system calls are made. */
+ *             It is never held while compiling, while calling a guest, or while taking another lock.
+ *             instance.stop.mu guards the protection of one memory; only system calls are made while it is
+ *             held. */
 #pragma once
 
 #include "base/clock.h"

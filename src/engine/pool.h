@@ -4,7 +4,8 @@
  * that it touches: a tenth of the time. What it was used for is gone: memory and globals are the image's, and
  * tables cannot have changed (eng_module_why_not_imageable).
  *
- * Threads     any. Ownership   eng_pool_new, eng_pool_free; spare instances keep their image and module. */
+ * Threads     any.
+ * Ownership   eng_pool_new, eng_pool_free; spare instances keep their image and module. */
 #pragma once
 
 #include "engine/image.h"

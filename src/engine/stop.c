@@ -1,20 +1,24 @@
-/* Two ways of reaching a guest that computes.
+/* stop.c - two ways of stopping a guest that computes.
  *
- * Epoch. Compiled code compares the engine's epoch with the store's deadline, which is always the next one. A
- * kick sets the instance's flag and advances the epoch; every guest of that engine then comes into on_epoch,
- * and those whose flag is not set set a new deadline and go on. There is no ticker. One race cannot be closed
- * from here: after on_epoch has looked at the flag for the last time, wasmtime computes the new deadline from
- * the epoch. A kick in those nanoseconds is seen by neither. So a kick that finds `rearmed` (there was an
- * on_epoch in this call) also sets an alarm, which advances the epoch again until the flag is taken.
+ * Epoch. Compiled code compares the engine's epoch with the store's deadline, which is always the next epoch.
+ * A kick sets the instance's flag and advances the epoch. Every guest of that engine then enters on_epoch;
+ * those whose flag is not set take a new deadline and go on. There is no ticker. One race cannot be closed
+ * here: after on_epoch has read the flag for the last time, wasmtime computes the new deadline from the
+ * epoch, and neither sees a kick in those nanoseconds. A kick that finds `rearmed` (there was an on_epoch in
+ * this call) therefore also sets an alarm, which advances the epoch again until the flag is taken.
  *
  * Protect. The kicker takes the memory away (mprotect PROT_NONE) while `where` says IN_GUEST. The guest's
- * next access traps, or the next crossing between guest and host sees the flag. That the host never touches
- * memory without rights is a question of order, as in Dekker's algorithm: guest's thread: store where =
- * IN_HOST; load kicked     kicker: store kicked; load where Each side needs a full fence between its two
- * steps. Kicks are rare and crossings are not, so the kicker makes both fences with membarrier(2) where the
- * host has it. Runtime functions of wasmtime (memory.copy, memory.fill) are IN_GUEST and touch memory from
- * native code, where a fault is no trap: rescue.c gives pieces back there, and the alarm takes them away
- * again afterwards. */
+ * next access traps, or the next crossing between guest and host sees the flag. The host never touches memory
+ * without rights; the order of steps guarantees that, as in Dekker's algorithm:
+ *
+ *   guest's thread                kicker
+ *   store where = IN_HOST         store kicked
+ *   load kicked                   load where
+ *
+ * Each side needs a full fence between its two steps. Kicks are rare and crossings are not, so the kicker
+ * makes both fences with membarrier(2) where the host has it. Runtime functions of wasmtime (memory.copy,
+ * memory.fill) are IN_GUEST and touch memory from native code, where a fault is no trap: rescue.c gives
+ * pieces back there, and the alarm takes them away again afterwards. */
 #include "engine/internal.h"
 
 #include <linux/membarrier.h>

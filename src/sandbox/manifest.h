@@ -3,10 +3,12 @@
  * Lines of text; '#' begins a comment. Names in the sandbox are absolute, names of files relative to the
  * folder of the manifest.
  *
- *   file  /bin/bash bash.wasm epoch      a program; how it is stopped while it computes: epoch or protect
- *   file  /usr/bin/python3 python3.wasm protect python3.image     one that begins as an image
- * (cay_image_install) link  /bin/sh   /bin/dash            a symbolic link and its target tree
- * /usr/share/zoneinfo zoneinfo   a folder of plain files, copied name by name
+ *   file  /bin/bash bash.wasm epoch                               a program; how it is stopped while it
+ *                                                                 computes: epoch or protect
+ *   file  /usr/bin/python3 python3.wasm protect python3.image     a program that begins as an image
+ *                                                                 (cay_image_install)
+ *   link  /bin/sh /bin/dash                                       a symbolic link and its target
+ *   tree  /usr/share/zoneinfo zoneinfo.tar                        a folder of plain files, from an archive
  *
  * The folder is ours and trusted like our code, but a damaged one gives an error that names the line. */
 #pragma once

@@ -5,7 +5,8 @@
  * then the answer's bytes, then end of file. Closing the file is how a guest loses interest.
  *
  * Ownership   counted: one reference is the asker's (given back by k_ask_answer or k_ask_unref), one the
- * file's. Locks       all require kernel.mu, unless said otherwise. */
+ *             file's.
+ * Locks       all require kernel.mu, unless said otherwise. */
 #pragma once
 
 #include "kernel/proc/process.h"

@@ -1,23 +1,24 @@
-/* fd_snapshot.h - the descriptors of a process as a value: what belongs beside a copy of its memory.
+/* fd_snapshot.h - save, restore and serialize a process's descriptors, beside a copy of its memory.
  *
- * There are two. A checkpoint is for the same process a moment later: it knows which open files these were,
- * and puts back what was closed, moved or opened since. An image is for any process of any kernel, at any
- * time: bytes that know paths, and what was queued in pipes.
+ * There are two kinds. A checkpoint belongs to the same process a moment later: it refers to the open files
+ * themselves, and restoring it puts back what was closed, moved or opened since. An image belongs to any
+ * process of any kernel at any time: it is bytes that hold paths, and the contents of pipes.
  *
- *                       checkpoint                       image
- *   files, directories  the same open file, or its       opened again by path, and moved to the position
- *   and /dev/null etc.  inode opened again
- *   pipes               while they are open              made anew with their contents, if all ends are
- * inside everything else     while it is open                 dead
+ *                       checkpoint                  image
+ *   files, directories, the same open file, or its  opened again by path and moved to the position
+ *   /dev/null etc.      inode opened again
+ *   pipes               while they are open         made anew with their contents, if all ends are inside
+ *   everything else     while it is open            dead
  *
- * What cannot be had again is dead: its number is taken, so that no other file gets it, and everything but
- * dup(2), fcntl(2) of the descriptor and close(2) answers EBADF. Opening again never makes or cuts a file,
- * and asks for the permissions that open(2) asks for. Descriptors that shared an open file share it again.
- * Locks are not kept.
+ * A dead descriptor keeps its number, so that no other file gets it; everything but dup(2), fcntl(2) of the
+ * descriptor and close(2) answers EBADF. Opening again never creates or truncates a file, and checks the
+ * permissions that open(2) checks. Descriptors that shared an open file description share it again. Locks are
+ * not saved.
  *
- * Descriptors 0, 1 and 2 are neither kept nor touched: they belong to whoever runs the process.
+ * Descriptors 0, 1 and 2 are neither saved nor touched: they belong to the run.
  *
- * Locks       all but k_kept_read require kernel.mu, and a process at rest: nobody else changes its table. */
+ * Locks       all but k_kept_read require kernel.mu, and a process at rest: no other thread changes its
+ *             table. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,9 +1,9 @@
 /* session.h - what stands behind cay_session: a resident process, and who is using it.
  *
  * States      IDLE -> RUNNING (an evaluation, or any other request) -> SETTLING (the result is out, the
- * checkpoint is being made) -> IDLE. BROKEN: it can only be freed. Locks       mu protects `state` and is
- * held for a moment; `job`, `why` and the stop belong to kernel.mu. Order: mu, kernel.mu. Everything else
- * belongs to the thread that made it RUNNING. */
+ *             checkpoint is being made) -> IDLE. A BROKEN session can only be freed.
+ * Locks       mu protects `state` and is held for a moment; `job`, `why` and the stop belong to kernel.mu.
+ *             Order: mu, kernel.mu. Everything else belongs to the thread that made the session RUNNING. */
 #pragma once
 
 #include "abi/linux/resident.h"
