@@ -80,6 +80,7 @@ static serve_box *box_named(server *s, const char *name) {
 
 void box_free(serve_box *box) {
   cay_sandbox_free(box->sandbox);
+  cay_image_free(box->image);
   sinks_free(box);
   mem_free(box->name);
   mem_free(box);
@@ -90,17 +91,18 @@ struct wanted {
   cay_limits limits;
   uint64_t timeout;
   char **env;
-  const char **packages; /* NULL ended; NULL: none */
+  const char **packages;      /* NULL ended; NULL: none */
+  char image[SERVE_PATH_MAX]; /* "": the standard one */
 };
 
-static cay_status new_sandbox(server *s, const struct wanted *w, cay_sandbox **out, cay_error *err) {
-  cay_engine *engine = NULL;
-  S_TRY(engine_for(s, w->wasm_dir, &engine, err));
+static cay_status new_sandbox(server *s, const struct wanted *w, serve_box *box, cay_error *err) {
+  S_TRY(engine_for(s, w->wasm_dir, &box->engine, err));
+  if (w->image[0] != '\0') S_TRY(cay_image_load(box->engine, NULL, w->image, &box->image, err));
   cay_packages *packages = NULL;
-  if (w->packages != NULL) S_TRY(cay_packages_open(engine, w->packages, &packages, err));
+  if (w->packages != NULL) S_TRY(cay_packages_open(box->engine, w->packages, &packages, err));
   cay_sandbox_options options = CAY_INIT(cay_sandbox_options, .limits = &w->limits,
                                          .env = (const char *const *)w->env, .packages = packages);
-  cay_status status = cay_sandbox_new(engine, &options, out, err);
+  cay_status status = cay_sandbox_new(box->engine, &options, &box->sandbox, err);
   cay_packages_free(packages);
   return status;
 }
@@ -115,8 +117,9 @@ static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
   box->output_max = (size_t)w->limits.output;
   box->disk_max = w->limits.disk;
   box->name = mem_strdup(w->name);
-  cay_status status = box->name != NULL ? new_sandbox(s, w, &box->sandbox, err) : err_no_memory(err);
+  cay_status status = box->name != NULL ? new_sandbox(s, w, box, err) : err_no_memory(err);
   if (status != CAY_OK) {
+    cay_image_free(box->image);
     mem_free(box->name);
     mem_free(box);
     return status;
@@ -140,7 +143,7 @@ static bool read_wanted(call *c, struct wanted *w) {
               param_number(c, "fuelLimit", 1, UINT64_MAX / 2, &w->limits.fuel) &&
               param_number(c, "codeLimitBytes", 1, UINT64_C(1) << 46, &w->limits.code) &&
               param_number(c, "processLimit", 1, 10000, &processes) && param_env(c, "env", &w->env) &&
-              param_texts(c, "packages", &w->packages);
+              param_file(c, "image", false, w->image) && param_texts(c, "packages", &w->packages);
   w->limits.processes = (uint32_t)processes;
   return fine;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 method_fn rpc_python_eval, rpc_python_cancel, rpc_python_close, rpc_python_save_state, rpc_python_load_state,
-    rpc_python_clear_state, rpc_python_fork;
+    rpc_python_clear_state, rpc_python_fork, rpc_python_open;
 
 enum { NAME_MAX_LEN = 128, SESSIONS_MAX = 1024 };
 
@@ -63,7 +63,7 @@ static serve_session *session_of(call *c) {
   if (!param_name(c, "session", false, &name)) return NULL;
   serve_session *one = session_named(c->box, name);
   if (one != NULL) return one;
-  if (session_new(c, name, NULL, &one, &err) != CAY_OK) {
+  if (session_new(c, name, &CAY_INIT(cay_session_options, .image = c->box->image), &one, &err) != CAY_OK) {
     fail_status(c, &err);
     return NULL;
   }
@@ -186,6 +186,7 @@ static char *value_line(const job *j, const cay_value *v, size_t *len) {
               put_json(doc, to, "value", v->json, false) && put_error(doc, to, v) && put_stop(doc, to, v) &&
               (!v->out_cut || yyjson_mut_obj_add_bool(doc, to, "stdoutTruncated", true)) &&
               (!v->err_cut || yyjson_mut_obj_add_bool(doc, to, "stderrTruncated", true)) &&
+              (v->fuel == 0 || yyjson_mut_obj_add_uint(doc, to, "fuel", v->fuel)) &&
               (j->trace == 0 || yyjson_mut_obj_add_uint(doc, to, "traceEvents", v->trace_events)) &&
               yyjson_mut_obj_add_real(doc, to, "executionTimeMs", ms);
   char *line = fine ? rpc_result_line(doc, &j->id, to, len) : NULL;
@@ -428,6 +429,25 @@ static cay_status fork_session(call *c, serve_session *from, const char *name, c
   cay_status status = session_new(c, name, &CAY_INIT(cay_session_options, .image = image), &one, err);
   cay_image_free(image);
   return status;
+}
+
+static cay_status open_session(call *c, const char *name, const char *path, cay_error *err) {
+  cay_image *image = NULL;
+  serve_session *one = NULL;
+  S_TRY(cay_image_load(c->box->engine, NULL, path, &image, err));
+  cay_status status = session_new(c, name, &CAY_INIT(cay_session_options, .image = image), &one, err);
+  cay_image_free(image);
+  return status;
+}
+
+enum answer rpc_python_open(call *c) {
+  const char *name;
+  char path[SERVE_PATH_MAX];
+  cay_error err;
+  if (!param_name(c, "session", false, &name) || !param_file(c, "image", true, path)) return ANSWER_ERROR;
+  if (session_named(c->box, name) != NULL)
+    return fail(c, RPC_SANDBOX_ERROR, "EEXIST: there is a session \"%.100s\" already", name);
+  return answer_done(c, open_session(c, name, path, &err), &err);
 }
 
 enum answer rpc_python_fork(call *c) {

@@ -29,7 +29,8 @@ static bool put_end(const run *r, yyjson_mut_doc *doc, yyjson_mut_val *to, const
          (!r->cut[1] || yyjson_mut_obj_add_bool(doc, to, "stderrTruncated", true)) &&
          (end == CAY_END_EXIT || yyjson_mut_obj_add_str(doc, to, "end", cay_end_name(end))) &&
          (result->end != CAY_END_TRAP ||
-          put_text(doc, to, "detail", result->detail.data, result->detail.len));
+          put_text(doc, to, "detail", result->detail.data, result->detail.len)) &&
+         (result->fuel == 0 || yyjson_mut_obj_add_uint(doc, to, "fuel", result->fuel));
 }
 
 static char *result_line(const run *r, const cay_result *result, size_t *len) {
@@ -60,6 +61,7 @@ static void answer(const run *r, cay_status status, const cay_result *result, co
 /* ---- the end ---- */
 
 static void run_free(run *r) {
+  mem_free(r->command);
   for (int i = 0; i < 2; i++) {
     buf_free(&r->held[i]);
     buf_free(&r->kept[i]);
@@ -154,8 +156,8 @@ void runs_end(server *s, serve_box *box, int wait_ms) {
 struct wanted {
   const char *command, *cwd, *input, *encoding;
   size_t input_len;
-  uint64_t timeout, window;
-  bool stream, base64, input_open, tty;
+  uint64_t timeout, window, fuel;
+  bool stream, base64, input_open, tty, announce;
   uint64_t rows, cols;
   char **env;
   cay_buf decoded;
@@ -215,8 +217,9 @@ static bool read_wanted(call *c, struct wanted *w) {
   if (!param_text(c, "command", true, &w->command) || !read_cwd(c, w) ||
       !param_text(c, "encoding", false, &w->encoding) ||
       !param_number(c, "timeoutMs", 1, UINT32_MAX - 1, &w->timeout) || !param_bool(c, "stream", &w->stream) ||
-      !param_number(c, "window", 0, UINT32_MAX, &w->window) || !param_bool(c, "inputOpen", &w->input_open) ||
-      !read_tty(c, w))
+      !param_number(c, "window", 0, UINT32_MAX, &w->window) ||
+      !param_number(c, "fuel", 1, UINT64_MAX / 2, &w->fuel) || !param_bool(c, "announce", &w->announce) ||
+      !param_bool(c, "inputOpen", &w->input_open) || !read_tty(c, w))
     return false;
   w->base64 = strcmp(w->encoding, "base64") == 0;
   if (!w->base64 && strcmp(w->encoding, "utf8") != 0) {
@@ -238,9 +241,10 @@ static cay_status run_new(call *c, const struct wanted *w, run **out, cay_error 
               .deadline_ns = clock_mono_ns() + (int64_t)w->timeout * NS_PER_MS,
               .held = { BUF_INIT(BUF_UNLIMITED), BUF_INIT(BUF_UNLIMITED) },
               .kept = { BUF_INIT(BUF_UNLIMITED), BUF_INIT(BUF_UNLIMITED) } };
-  if (sink_new(r, err) != CAY_OK) {
-    mem_free(r);
-    return CAY_NO_MEMORY;
+  r->command = mem_strdup(w->command);
+  if (r->command == NULL || sink_new(r, err) != CAY_OK) {
+    run_free(r);
+    return err_no_memory(err);
   }
   pthread_mutex_lock(&c->server->mu);
   list_push(&c->server->runs, &r->in_server);
@@ -258,17 +262,31 @@ static void give_up(run *r) {
   run_free(r);
 }
 
+/* Before its answer: the process is running, and this is its number. */
+static void announce(const run *r) {
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_val *params = yyjson_mut_obj(doc);
+  size_t len = 0;
+  bool fine = yyjson_mut_obj_add_val(doc, params, "id", yyjson_mut_raw(doc, r->id.text)) &&
+              yyjson_mut_obj_add_int(doc, params, "pid", r->pid);
+  char *line = fine ? rpc_notification_line(doc, "run.started", params, &len) : NULL;
+  server_send(r->server, line, len);
+  yyjson_mut_doc_free(doc);
+}
+
 static cay_status start(run *r, const struct wanted *w, cay_error *err) {
   cay_run_options options =
       CAY_INIT(cay_run_options, .command = w->command, .cwd = w->cwd, .env = (const char *const *)w->env,
                .input = { w->input, w->input_len }, .input_open = w->input_open, .tty = w->tty,
                .tty_rows = (uint16_t)w->rows, .tty_cols = (uint16_t)w->cols, .no_capture = true,
-               .output = sink_write, .output_ctx = r->sink);
+               .output = sink_write, .output_ctx = r->sink, .fuel = w->fuel);
   cay_process *process = NULL;
   S_TRY(cay_spawn(r->box->sandbox, &options, &process, err));
   pthread_mutex_lock(&r->server->mu);
   r->process = process;
   pthread_mutex_unlock(&r->server->mu);
+  r->pid = cay_process_pid(process);
+  if (w->announce) announce(r);
   return thread_pool_run(r->server->waiters, await_end, r, err);
 }
 

@@ -1,4 +1,4 @@
-/* method_running.c - run.cancel, run.ack, run.input, run.resize: a command while it runs. */
+/* method_running.c - run.list, run.cancel, run.signal, run.ack, run.input, run.resize: a command while it runs. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "serve/run.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-method_fn rpc_run_cancel, rpc_run_ack, rpc_run_input, rpc_run_resize;
+method_fn rpc_run_list, rpc_run_cancel, rpc_run_signal, rpc_run_ack, rpc_run_input, rpc_run_resize;
 
 static bool param_run_id(call *c, rpc_id *out) {
   if (rpc_id_from(yyjson_obj_get(c->params, "id"), out)) return true;
@@ -129,4 +129,38 @@ enum answer rpc_run_resize(call *c) {
                  cay_process_resize(r->process, (uint16_t)rows, (uint16_t)cols, NULL) == CAY_OK;
   pthread_mutex_unlock(&c->server->mu);
   return answer_running(c, running);
+}
+
+enum answer rpc_run_signal(call *c) {
+  enum { SIGNAL_MAX = 64 };
+  rpc_id id;
+  uint64_t number = 0;
+  if (!param_run_id(c, &id) || !param_number(c, "signal", 1, SIGNAL_MAX, &number)) return ANSWER_ERROR;
+  if (number == 0) return fail(c, RPC_INVALID_PARAMS, "signal: is required");
+  pthread_mutex_lock(&c->server->mu);
+  run *r = find(c, &id);
+  bool running = r != NULL && r->process != NULL;
+  if (running) cay_process_signal(r->process, (int)number);
+  pthread_mutex_unlock(&c->server->mu);
+  return answer_running(c, running);
+}
+
+/* ---- which there are ---- */
+
+static bool put_run(yyjson_mut_doc *doc, yyjson_mut_val *list, const run *r) {
+  yyjson_mut_val *one = yyjson_mut_arr_add_obj(doc, list);
+  return one != NULL && yyjson_mut_obj_add_val(doc, one, "id", yyjson_mut_rawcpy(doc, r->id.text)) &&
+         yyjson_mut_obj_add_int(doc, one, "pid", r->pid) &&
+         put_text(doc, one, "command", r->command, strlen(r->command));
+}
+
+enum answer rpc_run_list(call *c) {
+  yyjson_mut_val *list = yyjson_mut_obj_add_arr(c->doc, c->result, "runs");
+  bool fine = list != NULL;
+  pthread_mutex_lock(&c->server->mu);
+  LIST_EACH (r, &c->server->runs, run, in_server) {
+    if (r->box == c->box && !r->over && r->process != NULL) fine = fine && put_run(c->doc, list, r);
+  }
+  pthread_mutex_unlock(&c->server->mu);
+  return fine ? ANSWER_RESULT : fail_memory(c);
 }

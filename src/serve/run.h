@@ -27,6 +27,8 @@ struct run {
   sink *sink;
   cay_process *process;
   rpc_id id;
+  char *command;
+  int32_t pid;
   bool stream, base64;
   bool timed_out;      /* and was ended for it */
   bool over;           /* its command has ended: there is nothing to cancel */

@@ -25,15 +25,17 @@ typedef struct server server;
 typedef struct serve_box {
   list in_server;
   server *server;
-  char *name; /* "" for the one of the plain form */
+  char *name;         /* "" for the one of the plain form */
+  cay_engine *engine; /* the server's */
   cay_sandbox *sandbox;
-  uint32_t timeout_ms; /* of a run that names none */
-  size_t output_max;   /* bytes of each stream of a run that are kept */
-  uint64_t disk_max;   /* bytes in files: the limit of the sandbox */
-  uint32_t runs;       /* under way */
-  bool ending;         /* asks nothing any more; with server.mu */
-  list sinks;          /* method_run.c */
-  list sessions;       /* python.h */
+  struct cay_image *image; /* what sessions begin as; NULL: the standard one */
+  uint32_t timeout_ms;     /* of a run that names none */
+  size_t output_max;       /* bytes of each stream of a run that are kept */
+  uint64_t disk_max;       /* bytes in files: the limit of the sandbox */
+  uint32_t runs;           /* under way */
+  bool ending;             /* asks nothing any more; with server.mu */
+  list sinks;              /* method_run.c */
+  list sessions;           /* python.h */
 } serve_box;
 
 struct server {

@@ -444,6 +444,15 @@ cay_status cay_process_resize(cay_process *p, uint16_t rows, uint16_t cols, cay_
   return err_set(err, CAY_INVALID, "no terminal");
 }
 
+int32_t cay_process_pid(cay_process *p) {
+  (void)p;
+  return 7;
+}
+
+void cay_process_signal(cay_process *p, int signal) {
+  if (signal == 9) cay_process_kill(p);
+}
+
 void cay_process_kill(cay_process *p) {
   kills++;
   end_process(p);

@@ -129,3 +129,16 @@ TEST(a_client_that_goes_answers_what_its_guests_asked) {
   (void)ask(&t, 2, "python.eval", "{\"code\":\"ask\"}");
   talk_close(&t);
 }
+
+TEST(sessions_begin_as_an_image) {
+  talk t;
+  talk_open(&t);
+  EXPECT(has(ask(&t, 1, "create", "{\"image\":\"/nothing\"}"), "\"message\":\"ENOENT: /nothing"));
+  EXPECT(has(ask(&t, 2, "create", "{\"image\":\"/image\"}"), "\"ok\":true"));
+  EXPECT(has(ask(&t, 3, "python.eval", "{\"code\":\"1\"}"), "\"outcome\":\"value\""));
+  EXPECT(has(ask(&t, 4, "python.open", "{\"session\":\"a\",\"image\":\"/nothing\"}"), "ENOENT: /nothing"));
+  EXPECT(has(ask(&t, 5, "python.open", "{\"session\":\"a\",\"image\":\"/image\"}"), "\"ok\":true"));
+  EXPECT(has(ask(&t, 6, "python.open", "{\"session\":\"a\",\"image\":\"/image\"}"), "EEXIST: "));
+  EXPECT(has(ask(&t, 7, "python.open", "{\"session\":\"b\"}"), "-32602"));
+  talk_close(&t);
+}

@@ -258,3 +258,21 @@ TEST(a_client_that_is_gone_after_the_end_of_input_ends_what_runs) {
   server_finish(&t.server, -1);
   talk_close(&t);
 }
+
+TEST(commands_that_run_are_announced_listed_and_signalled) {
+  talk t;
+  talk_open_with_sandbox(&t);
+  EXPECT(has(ask(&t, 1, "run.list", "{}"), "\"runs\":[]"));
+  say(&t, 2, "run", "{\"command\":\"wait\",\"announce\":true}");
+  EXPECT_TEXT(hear(&t), "{\"jsonrpc\":\"2.0\",\"method\":\"run.started\",\"params\":{\"id\":2,\"pid\":7}}");
+  EXPECT(has(ask(&t, 3, "run.list", "{}"), "\"runs\":[{\"id\":2,\"pid\":7,\"command\":\"wait\"}]"));
+  EXPECT(has(ask(&t, 4, "run.signal", "{\"id\":2}"), "-32602"));
+  EXPECT(has(ask(&t, 5, "run.signal", "{\"id\":2,\"signal\":65}"), "-32602"));
+  EXPECT(has(ask(&t, 6, "run.signal", "{\"id\":2,\"signal\":15}"), "\"running\":true"));
+  say(&t, 7, "run.signal", "{\"id\":2,\"signal\":9}");
+  bool first = has(hear(&t), "\"running\":true"), second = has(hear(&t), "\"running\":true");
+  EXPECT(first != second);
+  EXPECT(has(ask(&t, 8, "run.list", "{}"), "\"runs\":[]"));
+  EXPECT(has(ask(&t, 9, "run.signal", "{\"id\":2,\"signal\":9}"), "\"running\":false"));
+  talk_close(&t);
+}
