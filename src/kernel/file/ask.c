@@ -44,11 +44,11 @@ static k_ret ask_read(k_file *f, void *buf, size_t len, int64_t pos) {
   size_t done = 0;
   (void)pos;
   if (!ask->answered) return -K_EAGAIN;
-  if (len > 0 && f->append_hint == 0) to[done++] = ask->refused;
-  size_t from = (size_t)(f->append_hint > 0 ? f->append_hint - 1 : 0);
+  if (len > 0 && f->answer_offset == 0) to[done++] = ask->refused;
+  size_t from = (size_t)(f->answer_offset > 0 ? f->answer_offset - 1 : 0);
   size_t left = ask->len - from, n = left < len - done ? left : len - done;
   if (n != 0) memcpy(to + done, ask->data + from, n);
-  f->append_hint += done + n;
+  f->answer_offset += done + n;
   return (k_ret)(done + n);
 }
 
@@ -58,7 +58,7 @@ static k_waitq *ask_queue(k_file *f) { return &of(f)->changed; }
 
 static k_ret ask_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
   if (request != K_FIONREAD || len < sizeof(int32_t)) return -K_ENOTTY;
-  size_t left = of(f)->answered ? of(f)->len + 1 - (size_t)f->append_hint : 0;
+  size_t left = of(f)->answered ? of(f)->len + 1 - (size_t)f->answer_offset : 0;
   int32_t count = left > INT32_MAX ? INT32_MAX : (int32_t)left;
   memcpy(arg, &count, sizeof count);
   return 0;

@@ -82,11 +82,15 @@ struct k_file {
   uint32_t refs;
   uint32_t flags; /* access mode and status flags; never O_CREAT, O_EXCL, O_TRUNC, O_CLOEXEC */
   int64_t pos;
-  k_inode *inode;       /* a reference, or NULL (pipe, socket, embedder's stream) */
-  void *object;         /* of the operations */
-  uint64_t append_hint; /* of the operations */
-  uint64_t serial;      /* no other of its kernel has it; never 0 */
-  bool busy;            /* its position is in use by a call that has released kernel.mu */
+  k_inode *inode;           /* a reference, or NULL (pipe, socket, embedder's stream) */
+  void *object;             /* of the operations */
+  union {                   /* of the operations, by kind of file */
+    uint32_t writers_seen;  /* FIFO: writers that there had been when its reader opened it */
+    uint64_t hangups_seen;  /* terminal: hang-ups of its slave side before it was opened */
+    uint64_t answer_offset; /* callback: bytes of its answer that were read */
+  };
+  uint64_t serial; /* no other of its kernel has it; never 0 */
+  bool busy;       /* its position is in use by a call that has released kernel.mu */
 };
 
 /* refs 1. `inode` may be NULL; its reference is taken over only on success. -K_ENOMEM. */

@@ -86,9 +86,8 @@ static uint32_t pipe_ready(k_file *f) {
   uint32_t ready = 0;
   if (reads(f->flags)) {
     if (s->ring.len > 0) ready |= K_POLLIN | K_POLLRDNORM;
-    /* A FIFO that nobody has opened for writing since is not hung up yet. */
-    if (s->writers == 0 && (s->slot == NULL || s->writer_count != (uint32_t)f->append_hint))
-      ready |= K_POLLHUP;
+    /* A FIFO has no hang-up before the first writer after this open. */
+    if (s->writers == 0 && (s->slot == NULL || s->writer_count != f->writers_seen)) ready |= K_POLLHUP;
   }
   if (writes(f->flags)) {
     if (k_ring_room(&s->ring) >= K_PIPE_ATOMIC) ready |= K_POLLOUT | K_POLLWRNORM;
@@ -219,7 +218,7 @@ k_ret k_fifo_open(k_process *p, k_inode *inode, k_fifo **slot, uint32_t flags, k
     s->slot = slot;
     *slot = s;
   }
-  uint32_t hint = s->writer_count;
+  uint32_t writers_seen = s->writer_count;
   enter(s, flags);
   k_ret r = both || nonblock ? 0 : wait_for_other_side(p, s, reader);
   if (r >= 0) r = k_file_new(inode->kernel, &fifo_ops, flags, inode, s, out);
@@ -228,6 +227,6 @@ k_ret k_fifo_open(k_process *p, k_inode *inode, k_fifo **slot, uint32_t flags, k
     return r;
   }
   k_inode_ref(inode);
-  (*out)->append_hint = hint;
+  (*out)->writers_seen = writers_seen;
   return 0;
 }

@@ -15,7 +15,7 @@ bool k_tty_is_master(const k_file *f) { return f->ops == &master_ops; }
 
 bool k_tty_is_hung_up(const k_file *slave) {
   const k_tty *t = slave->object;
-  return slave->append_hint != t->hangups;
+  return slave->hangups_seen != t->hangups;
 }
 
 /* ---- life ---- */
@@ -75,7 +75,7 @@ k_ret k_tty_new(k_kernel *k, k_inode *inode, uint32_t flags, k_file **master) {
 k_ret k_tty_open(k_tty *t, k_process *p, k_inode *inode, uint32_t flags, k_file **slave) {
   if (t->locked || !t->has_master) return -K_EIO;
   K_TRY(k_file_new(t->kernel, &slave_ops, flags, inode, k_tty_ref(t), slave));
-  (*slave)->append_hint = t->hangups;
+  (*slave)->hangups_seen = t->hangups;
   t->slaves++;
   t->slave_gone = false;
   bool readable = (flags & K_O_ACCMODE) != K_O_WRONLY;
