@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Room for `len` more bytes and the NUL. */
-static cay_status reserve(buf *b, size_t len) {
+static cay_status buf_reserve(buf *b, size_t len) {
   if (len > b->max - b->len) return CAY_LIMIT;
   size_t need = b->len + len + 1;
   if (need <= b->cap) return CAY_OK;
@@ -21,7 +21,7 @@ static cay_status reserve(buf *b, size_t len) {
   return CAY_OK;
 }
 
-void *buf_room(buf *b, size_t len) { return reserve(b, len) == CAY_OK ? b->data + b->len : NULL; }
+void *buf_room(buf *b, size_t len) { return buf_reserve(b, len) == CAY_OK ? b->data + b->len : NULL; }
 
 void buf_grew(buf *b, size_t len) {
   assert(len < b->cap - b->len);
@@ -30,7 +30,7 @@ void buf_grew(buf *b, size_t len) {
 }
 
 cay_status buf_append(buf *b, const void *data, size_t len) {
-  S_TRY(reserve(b, len));
+  S_TRY(buf_reserve(b, len));
   if (len != 0) memcpy(b->data + b->len, data, len);
   buf_grew(b, len);
   return CAY_OK;
@@ -46,7 +46,7 @@ cay_status buf_appendf(buf *b, const char *format, ...) {
   va_copy(again, args);
   int wanted = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  cay_status status = wanted < 0 ? CAY_INVALID : reserve(b, (size_t)wanted);
+  cay_status status = wanted < 0 ? CAY_INVALID : buf_reserve(b, (size_t)wanted);
   if (status == CAY_OK) {
     (void)vsnprintf((char *)b->data + b->len, (size_t)wanted + 1, format, again);
     b->len += (size_t)wanted;

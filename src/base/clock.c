@@ -52,17 +52,17 @@ cay_status alarm_set_new(alarm_set **out, cay_error *err) {
   return CAY_OK;
 }
 
-static void put(alarm_set *set, size_t at, alarm_entry *entry) {
+static void clock_put(alarm_set *set, size_t at, alarm_entry *entry) {
   set->heap[at] = entry;
   entry->slot = at + 1;
 }
 
 static void sift_up(alarm_set *set, size_t at, alarm_entry *entry) {
   while (at > 0 && entry->due_ns < set->heap[(at - 1) / 2]->due_ns) {
-    put(set, at, set->heap[(at - 1) / 2]);
+    clock_put(set, at, set->heap[(at - 1) / 2]);
     at = (at - 1) / 2;
   }
-  put(set, at, entry);
+  clock_put(set, at, entry);
 }
 
 static void sift_down(alarm_set *set, size_t at, alarm_entry *entry) {
@@ -70,10 +70,10 @@ static void sift_down(alarm_set *set, size_t at, alarm_entry *entry) {
     size_t child = 2 * at + 1;
     if (child + 1 < set->count && set->heap[child + 1]->due_ns < set->heap[child]->due_ns) child++;
     if (child >= set->count || entry->due_ns <= set->heap[child]->due_ns) break;
-    put(set, at, set->heap[child]);
+    clock_put(set, at, set->heap[child]);
     at = child;
   }
-  put(set, at, entry);
+  clock_put(set, at, entry);
 }
 
 static void heap_remove(alarm_set *set, alarm_entry *entry) {
@@ -144,7 +144,7 @@ void alarm_set_free(alarm_set *set) {
 }
 
 /* Requires set.mu. */
-static cay_status arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_error *err) {
+static cay_status clock_arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_error *err) {
   if (entry->slot != 0) heap_remove(set, entry);
   if (!heap_reserve(set)) return err_no_memory(err);
   if (!set->started) {
@@ -160,7 +160,7 @@ static cay_status arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_er
 
 cay_status alarm_arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_error *err) {
   (void)pthread_mutex_lock(&set->mu);
-  cay_status status = arm(set, entry, due_ns, err);
+  cay_status status = clock_arm(set, entry, due_ns, err);
   (void)pthread_mutex_unlock(&set->mu);
   return status;
 }

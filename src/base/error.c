@@ -29,7 +29,7 @@ static void store(cay_error *err, const char *text, int wanted) {
 }
 
 /* Formats `context` and appends `tail`. The arguments may point into err->message. */
-static void fill(cay_error *err, const char *tail, const char *format, va_list args) {
+static void error_fill(cay_error *err, const char *tail, const char *format, va_list args) {
   char text[MESSAGE_LEN];
   int wanted = vsnprintf(text, sizeof text, format, args);
   if (wanted < 0) {
@@ -47,7 +47,7 @@ cay_status err_set(cay_error *err, cay_status status, const char *format, ...) {
   if (err == NULL) return status;
   va_list args;
   va_start(args, format);
-  fill(err, "", format, args);
+  error_fill(err, "", format, args);
   va_end(args);
   err->status = status;
   err->os_errno = 0;
@@ -59,7 +59,7 @@ cay_status err_errno(cay_error *err, int os_errno, const char *format, ...) {
   char reason[128];
   va_list args;
   va_start(args, format);
-  fill(err, strerror_r(os_errno, reason, sizeof reason), format, args);
+  error_fill(err, strerror_r(os_errno, reason, sizeof reason), format, args);
   va_end(args);
   err->status = CAY_IO;
   err->os_errno = os_errno;
@@ -74,7 +74,7 @@ cay_status err_prefix(cay_error *err, cay_status status, const char *format, ...
   memcpy(tail, err->message, sizeof tail);
   va_list args;
   va_start(args, format);
-  fill(err, tail, format, args);
+  error_fill(err, tail, format, args);
   va_end(args);
   err->status = status;
   return status;

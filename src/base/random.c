@@ -20,7 +20,7 @@ cay_status random_bytes(void *out, size_t len, cay_error *err) {
   return CAY_OK;
 }
 
-static void start(rng *r, const uint8_t key[static CHACHA_KEY_SIZE]) {
+static void random_start(rng *r, const uint8_t key[static CHACHA_KEY_SIZE]) {
   static const uint8_t nonce[CHACHA_NONCE_SIZE];
   *r = (rng){ 0 };
   chacha_set_key(&r->stream, key);
@@ -30,7 +30,7 @@ static void start(rng *r, const uint8_t key[static CHACHA_KEY_SIZE]) {
 cay_status rng_seed(rng *r, cay_error *err) {
   uint8_t key[CHACHA_KEY_SIZE];
   S_TRY(random_bytes(key, sizeof key, err));
-  start(r, key);
+  random_start(r, key);
   explicit_bzero(key, sizeof key);
   return CAY_OK;
 }
@@ -40,7 +40,7 @@ void rng_seed_number(rng *r, uint64_t seed) {
   for (size_t i = 0; i < 8; i++) text[sizeof text - 9 + i] = (uint8_t)(seed >> 8 * i);
   digest key = digest_of(text, sizeof text);
   static_assert(sizeof key.bytes == CHACHA_KEY_SIZE, "the digest is the key");
-  start(r, key.bytes);
+  random_start(r, key.bytes);
 }
 
 static void refill(rng *r) {

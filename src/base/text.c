@@ -8,13 +8,13 @@
 /* What was not understood is shown, but not at any length. */
 #define SHOWN "%.40s"
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool text_is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Digits from *at on; false if there is none or the value passes `max`. */
 static bool read_digits(const char **at, uint64_t max, uint64_t *out) {
-  if (!is_digit(**at)) return false;
+  if (!text_is_digit(**at)) return false;
   uint64_t value = 0;
-  for (; is_digit(**at); (*at)++) {
+  for (; text_is_digit(**at); (*at)++) {
     uint64_t digit = (uint64_t)(**at - '0');
     if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, digit, &value))
       return false;
@@ -54,9 +54,9 @@ static bool read_fraction(const char **at, int64_t *out_billionths) {
   *out_billionths = 0;
   if (**at != '.') return true;
   (*at)++;
-  if (!is_digit(**at)) return false;
+  if (!text_is_digit(**at)) return false;
   int64_t place = 100 * NS_PER_MS;
-  for (; is_digit(**at); (*at)++, place /= 10) *out_billionths += (**at - '0') * place;
+  for (; text_is_digit(**at); (*at)++, place /= 10) *out_billionths += (**at - '0') * place;
   return true;
 }
 

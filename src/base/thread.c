@@ -33,7 +33,7 @@ static void mask_library_signals(sigset_t *before) {
   (void)pthread_sigmask(SIG_SETMASK, &blocked, before);
 }
 
-static int create(size_t stack_len, start *s, pthread_t *out) {
+static int thread_create(size_t stack_len, start *s, pthread_t *out) {
   pthread_attr_t attr;
   int failed = pthread_attr_init(&attr);
   if (failed != 0) return failed;
@@ -56,7 +56,7 @@ cay_status thread_start(const char *name, size_t stack_len, thread_fn *fn, void 
   (void)snprintf(s->name, sizeof s->name, "%s", name);
 
   pthread_t thread;
-  if (mem_fault_here() || create(stack_len, s, &thread) != 0) {
+  if (mem_fault_here() || thread_create(stack_len, s, &thread) != 0) {
     mem_free(s);
     return err_set(err, CAY_NO_MEMORY, "the host gives no more threads");
   }

@@ -161,13 +161,13 @@ bool net_block_has(const net_block *block, const net_addr *addr) {
 
 /* ---- kinds ---- */
 
-static const range *range_of(const net_addr *addr) {
+static const range *addr_range_of(const net_addr *addr) {
   size_t i = 0;
   while (!net_block_has(&RANGES[i].block, addr)) i++; /* the table covers both versions */
   return &RANGES[i];
 }
 
-enum net_class net_addr_class(const net_addr *addr) { return range_of(addr)->class; }
+enum net_class net_addr_class(const net_addr *addr) { return addr_range_of(addr)->class; }
 
 const char *net_class_name(enum net_class class) {
   static const char *const names[] = { "public",     "metadata",  "loopback",    "private",    "shared",
@@ -176,5 +176,5 @@ const char *net_class_name(enum net_class class) {
 }
 
 bool net_block_names(const net_block *block, const net_addr *addr) {
-  return net_block_has(block, addr) && block->bits >= range_of(addr)->block.bits;
+  return net_block_has(block, addr) && block->bits >= addr_range_of(addr)->block.bits;
 }

@@ -20,7 +20,7 @@ static struct {
   char why[120];
 } library = { .once = PTHREAD_ONCE_INIT };
 
-static bool find(void *so, const char *name, void *place) {
+static bool curl_find(void *so, const char *name, void *place) {
   void *symbol = dlsym(so, name);
   if (symbol == NULL) (void)snprintf(library.why, sizeof library.why, "has no %s", name);
   memcpy(place, &symbol, sizeof symbol); /* a function pointer is no object pointer to ISO C */
@@ -28,21 +28,26 @@ static bool find(void *so, const char *name, void *place) {
 }
 
 static bool find_all(void *so, net_curl *t) {
-  return find(so, "curl_global_init", &t->global_init) && find(so, "curl_easy_init", &t->easy_init) &&
-         find(so, "curl_easy_setopt", &t->easy_setopt) && find(so, "curl_easy_getinfo", &t->easy_getinfo) &&
-         find(so, "curl_easy_perform", &t->easy_perform) && find(so, "curl_easy_cleanup", &t->easy_cleanup) &&
-         find(so, "curl_easy_strerror", &t->easy_strerror) && find(so, "curl_multi_init", &t->multi_init) &&
-         find(so, "curl_multi_add_handle", &t->multi_add_handle) &&
-         find(so, "curl_multi_remove_handle", &t->multi_remove_handle) &&
-         find(so, "curl_multi_perform", &t->multi_perform) && find(so, "curl_multi_wait", &t->multi_wait) &&
-         find(so, "curl_multi_info_read", &t->multi_info_read) &&
-         find(so, "curl_multi_cleanup", &t->multi_cleanup) &&
-         find(so, "curl_slist_append", &t->slist_append) &&
-         find(so, "curl_slist_free_all", &t->slist_free_all) &&
-         find(so, "curl_version_info", &t->version_info);
+  return curl_find(so, "curl_global_init", &t->global_init) &&
+         curl_find(so, "curl_easy_init", &t->easy_init) &&
+         curl_find(so, "curl_easy_setopt", &t->easy_setopt) &&
+         curl_find(so, "curl_easy_getinfo", &t->easy_getinfo) &&
+         curl_find(so, "curl_easy_perform", &t->easy_perform) &&
+         curl_find(so, "curl_easy_cleanup", &t->easy_cleanup) &&
+         curl_find(so, "curl_easy_strerror", &t->easy_strerror) &&
+         curl_find(so, "curl_multi_init", &t->multi_init) &&
+         curl_find(so, "curl_multi_add_handle", &t->multi_add_handle) &&
+         curl_find(so, "curl_multi_remove_handle", &t->multi_remove_handle) &&
+         curl_find(so, "curl_multi_perform", &t->multi_perform) &&
+         curl_find(so, "curl_multi_wait", &t->multi_wait) &&
+         curl_find(so, "curl_multi_info_read", &t->multi_info_read) &&
+         curl_find(so, "curl_multi_cleanup", &t->multi_cleanup) &&
+         curl_find(so, "curl_slist_append", &t->slist_append) &&
+         curl_find(so, "curl_slist_free_all", &t->slist_free_all) &&
+         curl_find(so, "curl_version_info", &t->version_info);
 }
 
-static void load(void) {
+static void curl_load(void) {
   static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
   void *so = NULL;
   for (size_t i = 0; so == NULL && i < COUNT_OF(names); i++) so = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
@@ -61,7 +66,7 @@ static void load(void) {
 }
 
 cay_status net_curl_load(const net_curl **out, cay_error *err) {
-  (void)pthread_once(&library.once, load);
+  (void)pthread_once(&library.once, curl_load);
   if (!library.loaded) return err_set(err, CAY_UNSUPPORTED, "HTTP needs libcurl, which %s", library.why);
   *out = &library.table;
   return CAY_OK;

@@ -65,7 +65,7 @@ static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sock
   return CURL_SOCKET_BAD;
 }
 
-static size_t end_with(hop *h, cay_status why) {
+static size_t http_end_with(hop *h, cay_status why) {
   h->why = why;
   return 0;
 }
@@ -92,7 +92,8 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx) {
   size_t len = size * count;
   net_http_response *r = h->response;
   h->header_bytes += len;
-  if (h->header_bytes > r->headers.max || r->header_count >= HEADER_COUNT_MAX) return end_with(h, CAY_LIMIT);
+  if (h->header_bytes > r->headers.max || r->header_count >= HEADER_COUNT_MAX)
+    return http_end_with(h, CAY_LIMIT);
   if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
     const char *blank = memchr(line, ' ', len);
     buf_clear(&r->headers);
@@ -105,7 +106,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx) {
     return len;
   }
   cay_status status = keep_header(r, line, len);
-  return status == CAY_OK ? len : end_with(h, status);
+  return status == CAY_OK ? len : http_end_with(h, status);
 }
 
 static size_t on_body(char *data, size_t size, size_t count, void *ctx) {
@@ -117,10 +118,10 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx) {
     return h->enough ? 0 : len;
   }
   size_t room = r->body.max - r->body.len, take = len < room ? len : room;
-  if (buf_append(&r->body, data, take) != CAY_OK) return end_with(h, CAY_NO_MEMORY);
+  if (buf_append(&r->body, data, take) != CAY_OK) return http_end_with(h, CAY_NO_MEMORY);
   if (take == len) return len;
   r->truncated = true;
-  return end_with(h, h->request->truncate ? CAY_OK : CAY_LIMIT);
+  return http_end_with(h, h->request->truncate ? CAY_OK : CAY_LIMIT);
 }
 
 /* ---- one hop ---- */
@@ -156,8 +157,8 @@ static bool add_line(const net_curl *c, struct curl_slist **list, const char *li
   return true;
 }
 
-static cay_status make_headers(const hop *h, bool crossed, bool has_body, struct curl_slist **list,
-                               cay_error *err) {
+static cay_status http_make_headers(const hop *h, bool crossed, bool has_body, struct curl_slist **list,
+                                    cay_error *err) {
   const net_http_request *q = h->request;
   if (!add_line(h->curl, list, "Expect:")) return err_no_memory(err);
   bool typed = false;
@@ -198,8 +199,8 @@ static cay_status make_hosts(const hop *h, const net_url *url, struct curl_slist
 #define SET(option, ...)                                                                                     \
   if (code == CURLE_OK) code = c->easy_setopt(handle, option, __VA_ARGS__)
 
-static CURLcode set_up(hop *h, CURL *handle, const char *url, const char *method, const cay_slice *body,
-                       struct curl_slist *headers, struct curl_slist *hosts) {
+static CURLcode http_set_up(hop *h, CURL *handle, const char *url, const char *method, const cay_slice *body,
+                            struct curl_slist *headers, struct curl_slist *hosts) {
   const net_curl *c = h->curl;
   CURLcode code = CURLE_OK;
   int64_t left_ms = (h->request->deadline_ns - clock_mono_ns()) / NS_PER_MS;
@@ -247,7 +248,7 @@ static CURLcode drive(const net_curl *c, CURLM *multi, int wish, cancel *stop) {
   return end != NULL ? end->data.result : CURLE_ABORTED_BY_CALLBACK;
 }
 
-static CURLcode transfer(const hop *h, CURL *handle) {
+static CURLcode http_transfer(const hop *h, CURL *handle) {
   const net_curl *c = h->curl;
   int wish = cancel_fd(h->request->stop);
   if (wish < 0) return c->easy_perform(handle);
@@ -262,7 +263,7 @@ static CURLcode transfer(const hop *h, CURL *handle) {
   return code;
 }
 
-static cay_status explain(const hop *h, CURLcode code, const net_url *url, cay_error *err) {
+static cay_status http_explain(const hop *h, CURLcode code, const net_url *url, cay_error *err) {
   if (code == CURLE_OK || h->enough || (h->response->truncated && h->why == CAY_OK)) return CAY_OK;
   if (code == CURLE_ABORTED_BY_CALLBACK && cancel_raised(h->request->stop))
     return err_set(err, CAY_CANCELLED, "cancelled");
@@ -283,12 +284,12 @@ static cay_status perform(hop *h, const net_url *url, const char *method, const 
   OWNED(buf_free) buf text = BUF_INIT(2 * NET_URL_MAX);
   CURL *handle = h->curl->easy_init();
   cay_status status = handle != NULL && net_url_write(url, &text) == CAY_OK ? CAY_OK : err_no_memory(err);
-  if (status == CAY_OK) status = make_headers(h, crossed, body != NULL, &headers, err);
+  if (status == CAY_OK) status = http_make_headers(h, crossed, body != NULL, &headers, err);
   if (status == CAY_OK) status = make_hosts(h, url, &hosts, err);
   if (status == CAY_OK) {
-    CURLcode code = set_up(h, handle, buf_text(&text), method, body, headers, hosts);
-    if (code == CURLE_OK) code = transfer(h, handle);
-    status = explain(h, code, url, err);
+    CURLcode code = http_set_up(h, handle, buf_text(&text), method, body, headers, hosts);
+    if (code == CURLE_OK) code = http_transfer(h, handle);
+    status = http_explain(h, code, url, err);
   }
   if (handle != NULL) h->curl->easy_cleanup(handle);
   for (struct curl_slist *at = headers; at != NULL; at = at->next) explicit_bzero(at->data, strlen(at->data));
@@ -337,7 +338,7 @@ static cay_status next_hop(const net_http_request *q, net_http_response *r, cons
   return CAY_OK;
 }
 
-static cay_status run(const net_http_request *q, net_http_response *r, cay_error *err) {
+static cay_status http_run(const net_http_request *q, net_http_response *r, cay_error *err) {
   hop h = { .request = q, .response = r };
   sending s = { .method = q->method, .body = q->body.data != NULL ? &q->body : NULL };
   if (!net_http_is_token(q->method)) return err_set(err, CAY_INVALID, "method must be a token");
@@ -363,7 +364,7 @@ cay_status net_http(const net_http_request *request, net_http_response *response
   r.headers.max = request->headers_max != 0 ? request->headers_max : HEADERS_MAX;
   r.body.max = request->body_max != 0 ? request->body_max : BODY_MAX;
   r.url = mem_dup(request->url, sizeof *request->url);
-  cay_status status = r.url != NULL ? run(request, &r, err) : err_no_memory(err);
+  cay_status status = r.url != NULL ? http_run(request, &r, err) : err_no_memory(err);
   if (status == CAY_OK)
     *response = r;
   else

@@ -8,20 +8,22 @@
 /* ---- names ---- */
 
 static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_word(char c) { return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_'; }
+static bool policy_is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool policy_is_word(char c) {
+  return (c >= 'a' && c <= 'z') || policy_is_digit(c) || c == '-' || c == '_';
+}
 
 /* A last label of digits, or 0x and what follows, is an address to inet_aton(3). */
 static bool looks_like_number(const char *host) {
   const char *dot = strrchr(host, '.'), *last = dot != NULL ? dot + 1 : host;
-  return is_digit(last[0]) &&
+  return policy_is_digit(last[0]) &&
          (strspn(last, "0123456789") == strlen(last) || (last[0] == '0' && last[1] == 'x'));
 }
 
-static bool is_name(const char *host) {
+static bool policy_is_name(const char *host) {
   size_t label = 0;
   for (const char *p = host; *p != '\0'; p++) {
-    if (*p == '.' ? label == 0 : !is_word(*p)) return false;
+    if (*p == '.' ? label == 0 : !policy_is_word(*p)) return false;
     label = *p == '.' ? 0 : label + 1;
     if (label > 63) return false;
   }
@@ -38,7 +40,7 @@ bool net_host_clean(const char *host, size_t len, char out[static NET_HOST_MAX +
   text[len] = '\0';
   net_addr addr;
   bool is_addr = net_addr_parse(text, &addr);
-  if (bracketed ? !is_addr || addr.family != 6 : !is_addr && !is_name(text)) return false;
+  if (bracketed ? !is_addr || addr.family != 6 : !is_addr && !policy_is_name(text)) return false;
   if (is_addr)
     net_addr_format(&addr, out);
   else

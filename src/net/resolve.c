@@ -32,18 +32,18 @@ static void question_free(question *q) {
   mem_free(q);
 }
 
-static void take(const struct addrinfo *found, net_addrs *out) {
+static void resolve_take(const struct addrinfo *found, net_addrs *out) {
   for (; found != NULL && out->count < NET_ADDRS_MAX; found = found->ai_next)
     if (net_addr_from(found->ai_addr, &out->list[out->count])) out->count++;
 }
 
-static void ask(void *ctx) {
+static void resolve_ask(void *ctx) {
   question *q = ctx;
   struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG }, *found = NULL;
   int code = getaddrinfo(q->host, NULL, &hints, &found);
   pthread_mutex_lock(&q->mu);
   q->code = code;
-  if (code == 0) take(found, &q->addrs);
+  if (code == 0) resolve_take(found, &q->addrs);
   q->done = true;
   bool abandoned = q->abandoned;
   pthread_cond_signal(&q->answered);
@@ -54,7 +54,7 @@ static void ask(void *ctx) {
   question_free(q);
 }
 
-static cay_status answer_of(const question *q, net_addrs *out, cay_error *err) {
+static cay_status resolve_answer_of(const question *q, net_addrs *out, cay_error *err) {
   if (q->code == EAI_MEMORY) return err_no_memory(err);
   if (q->code == EAI_NONAME || q->code == EAI_NODATA || (q->code == 0 && q->addrs.count == 0))
     return err_set(err, CAY_NOT_FOUND, "no such host: %.100s", q->host);
@@ -63,7 +63,7 @@ static cay_status answer_of(const question *q, net_addrs *out, cay_error *err) {
   return CAY_OK;
 }
 
-static void on_cancel(void *ctx) {
+static void resolve_on_cancel(void *ctx) {
   question *q = ctx;
   pthread_mutex_lock(&q->mu);
   pthread_cond_broadcast(&q->answered);
@@ -73,7 +73,7 @@ static void on_cancel(void *ctx) {
 /* False: the time is over, or nobody wants the answer any more; the thread has the question. */
 static bool await_answer(question *q, int64_t deadline_ns, cancel *stop) {
   struct timespec until = clock_timespec(deadline_ns);
-  cancel_watch watch = { .fn = on_cancel, .ctx = q };
+  cancel_watch watch = { .fn = resolve_on_cancel, .ctx = q };
   cancel_add(stop, &watch);
   pthread_mutex_lock(&q->mu);
   while (!q->done && clock_mono_ns() < deadline_ns && !cancel_raised(stop))
@@ -97,7 +97,7 @@ static cay_status ask_host(const char *host, int64_t deadline_ns, cancel *stop, 
   clock_cond_init(&q->answered);
   memcpy(q->host, host, strlen(host) + 1);
   pthread_t thread;
-  cay_status status = thread_start("cay-resolve", 256 << 10, ask, q, &thread, err);
+  cay_status status = thread_start("cay-resolve", 256 << 10, resolve_ask, q, &thread, err);
   if (status != CAY_OK) {
     question_free(q);
     return status;
@@ -108,7 +108,7 @@ static cay_status ask_host(const char *host, int64_t deadline_ns, cancel *stop, 
     return err_set(err, CAY_TIMEOUT, "no answer from the name server in time");
   }
   thread_join(thread);
-  status = answer_of(q, out, err);
+  status = resolve_answer_of(q, out, err);
   question_free(q);
   return status;
 }

@@ -14,13 +14,13 @@ typedef struct spot {
   cay_error *err;
 } spot;
 
-static cay_status wrong(const spot *at, const char *want) {
+static cay_status rules_wrong(const spot *at, const char *want) {
   return err_set(at->err, CAY_INVALID, "%.100s.rules[%zu]%s%s: %s", at->path, at->rule,
                  at->member[0] != '\0' ? "." : "", at->member, want);
 }
 
 /* A text without NUL, or NULL. */
-static const char *text_of(yyjson_val *value) {
+static const char *rules_text_of(yyjson_val *value) {
   const char *text = yyjson_get_str(value);
   return text != NULL && strlen(text) == yyjson_get_len(value) ? text : NULL;
 }
@@ -29,7 +29,7 @@ static const char *text_of(yyjson_val *value) {
 
 typedef cay_status read_fn(const spot *at, yyjson_val *value, net_rule *r);
 
-static cay_status keep(const spot *at, const char *text, char **list, size_t *count) {
+static cay_status rules_keep(const spot *at, const char *text, char **list, size_t *count) {
   if ((list[*count] = mem_strdup(text)) == NULL) return err_no_memory(at->err);
   ++*count;
   return CAY_OK;
@@ -37,22 +37,23 @@ static cay_status keep(const spot *at, const char *text, char **list, size_t *co
 
 static cay_status read_host(const spot *at, yyjson_val *value, net_rule *r) {
   static const char want[] = "must be a host name, *.suffix or *";
-  const char *text = text_of(value);
+  const char *text = rules_text_of(value);
   char clean[NET_HOST_MAX + 3] = "*.";
-  if (text == NULL) return wrong(at, want);
-  if (strcmp(text, "*") == 0) return keep(at, text, r->hosts, &r->host_count);
+  if (text == NULL) return rules_wrong(at, want);
+  if (strcmp(text, "*") == 0) return rules_keep(at, text, r->hosts, &r->host_count);
   bool below = strncmp(text, "*.", 2) == 0;
   const char *name = below ? text + 2 : text;
   net_addr addr;
   if (!net_host_clean(name, strlen(name), clean + 2) || (below && net_addr_parse(clean + 2, &addr)))
-    return wrong(at, want);
-  return keep(at, below ? clean : clean + 2, r->hosts, &r->host_count);
+    return rules_wrong(at, want);
+  return rules_keep(at, below ? clean : clean + 2, r->hosts, &r->host_count);
 }
 
 static cay_status read_cidr(const spot *at, yyjson_val *value, net_rule *r) {
-  const char *text = text_of(value);
+  const char *text = rules_text_of(value);
   if (text == NULL || !net_block_parse(text, &r->blocks[r->block_count]))
-    return wrong(at, "must be a block such as 10.0.0.0/8 without bits behind the prefix, or an address");
+    return rules_wrong(at,
+                       "must be a block such as 10.0.0.0/8 without bits behind the prefix, or an address");
   r->block_count++;
   return CAY_OK;
 }
@@ -66,9 +67,9 @@ static bool port_from(const char **text, uint16_t *out) {
   return n <= UINT16_MAX;
 }
 
-static cay_status read_port(const spot *at, yyjson_val *value, net_rule *r) {
+static cay_status rules_read_port(const spot *at, yyjson_val *value, net_rule *r) {
   net_ports p = { 0 };
-  const char *text = text_of(value);
+  const char *text = rules_text_of(value);
   bool fine = false;
   if (yyjson_is_uint(value)) {
     p.first = p.last = (uint16_t)yyjson_get_uint(value);
@@ -78,17 +79,17 @@ static cay_status read_port(const spot *at, yyjson_val *value, net_rule *r) {
     fine = *text == '\0' || (*text++ == '-' && port_from(&text, &p.last) && *text == '\0');
   }
   if (!fine || p.first > p.last)
-    return wrong(at, "must be a port from 1 to 65535, or a range such as \"8000-8999\"");
+    return rules_wrong(at, "must be a port from 1 to 65535, or a range such as \"8000-8999\"");
   r->ports[r->port_count++] = p;
   return CAY_OK;
 }
 
 static cay_status read_scheme(const spot *at, yyjson_val *value, net_rule *r) {
-  const char *text = text_of(value);
+  const char *text = rules_text_of(value);
   size_t len = text != NULL ? strlen(text) : 0;
   if (len == 0 || len > 16 || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+-.") != len)
-    return wrong(at, "must be a scheme in small letters, such as https");
-  return keep(at, text, r->schemes, &r->scheme_count);
+    return rules_wrong(at, "must be a scheme in small letters, such as https");
+  return rules_keep(at, text, r->schemes, &r->scheme_count);
 }
 
 /* ---- a rule ---- */
@@ -98,7 +99,7 @@ static cay_status read_each(const spot *at, yyjson_val *value, void **list, size
                             net_rule *r) {
   if (value == NULL) return CAY_OK;
   size_t count = yyjson_is_arr(value) ? yyjson_arr_size(value) : 1;
-  if (count == 0 || count > NET_CONDITIONS_MAX) return wrong(at, "must have 1 to 256 values");
+  if (count == 0 || count > NET_CONDITIONS_MAX) return rules_wrong(at, "must have 1 to 256 values");
   if ((*list = mem_zalloc_array(count, size)) == NULL) return err_no_memory(at->err);
   if (!yyjson_is_arr(value)) return read(at, value, r);
   yyjson_arr_iter it = yyjson_arr_iter_with(value);
@@ -109,14 +110,15 @@ static cay_status read_each(const spot *at, yyjson_val *value, void **list, size
 static cay_status check_members(spot *at, yyjson_val *value) {
   static const char *const known[] = { "action", "host", "cidr", "port", "scheme", "comment" };
   unsigned seen = 0;
-  if (!yyjson_is_obj(value)) return wrong(at, "must be an object");
+  if (!yyjson_is_obj(value)) return rules_wrong(at, "must be an object");
   yyjson_obj_iter it = yyjson_obj_iter_with(value);
   for (yyjson_val *key; (key = yyjson_obj_iter_next(&it)) != NULL;) {
     size_t i = 0;
     while (i < COUNT_OF(known) && !yyjson_equals_str(key, known[i])) i++;
     /* A condition that is not understood must not be left out: the rule would match more than was meant. */
-    if (i == COUNT_OF(known)) return wrong(at, "has a member other than action, host, cidr, port, scheme");
-    if ((seen & 1U << i) != 0) return wrong(at, "has a member that stands twice");
+    if (i == COUNT_OF(known))
+      return rules_wrong(at, "has a member other than action, host, cidr, port, scheme");
+    if ((seen & 1U << i) != 0) return rules_wrong(at, "has a member that stands twice");
     seen |= 1U << i;
   }
   return CAY_OK;
@@ -127,13 +129,14 @@ static cay_status read_rule(spot at, yyjson_val *value, net_rule *r) {
   yyjson_val *action = yyjson_obj_get(value, "action");
   r->allow = yyjson_equals_str(action, "allow");
   at.member = "action";
-  if (!r->allow && !yyjson_equals_str(action, "deny")) return wrong(&at, "must be allow or deny");
+  if (!r->allow && !yyjson_equals_str(action, "deny")) return rules_wrong(&at, "must be allow or deny");
   at.member = "host";
   S_TRY(read_each(&at, yyjson_obj_get(value, "host"), (void **)&r->hosts, sizeof *r->hosts, read_host, r));
   at.member = "cidr";
   S_TRY(read_each(&at, yyjson_obj_get(value, "cidr"), (void **)&r->blocks, sizeof *r->blocks, read_cidr, r));
   at.member = "port";
-  S_TRY(read_each(&at, yyjson_obj_get(value, "port"), (void **)&r->ports, sizeof *r->ports, read_port, r));
+  S_TRY(read_each(&at, yyjson_obj_get(value, "port"), (void **)&r->ports, sizeof *r->ports, rules_read_port,
+                  r));
   at.member = "scheme";
   return read_each(&at, yyjson_obj_get(value, "scheme"), (void **)&r->schemes, sizeof *r->schemes,
                    read_scheme, r);

@@ -8,7 +8,9 @@
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
-static cay_status wrong(cay_error *err, const char *why) { return err_set(err, CAY_INVALID, "url: %s", why); }
+static cay_status url_wrong(cay_error *err, const char *why) {
+  return err_set(err, CAY_INVALID, "url: %s", why);
+}
 
 static bool is_unreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -20,7 +22,7 @@ static bool is_url_char(char c) {
   return is_unreserved(c) || (c != '\0' && strchr(":/?#[]@!$&'()*+,;=%|", c) != NULL);
 }
 
-static bool read_port(const char *text, size_t len, uint16_t *out) {
+static bool url_read_port(const char *text, size_t len, uint16_t *out) {
   unsigned long port = 0;
   if (len == 0) return true; /* "host:" is the usual port, RFC 3986, 3.2.3 */
   if (len > 5) return false;
@@ -33,14 +35,15 @@ static bool read_port(const char *text, size_t len, uint16_t *out) {
 }
 
 static cay_status read_authority(const char *text, size_t len, net_url *url, cay_error *err) {
-  if (memchr(text, '@', len) != NULL) return wrong(err, "a user name or password is not taken");
+  if (memchr(text, '@', len) != NULL) return url_wrong(err, "a user name or password is not taken");
   const char *bracket = memrchr(text, ']', len);
   const char *start = bracket != NULL ? bracket : text;
   const char *colon = memchr(start, ':', len - (size_t)(start - text));
   size_t host = colon != NULL ? (size_t)(colon - text) : len;
-  if (!net_host_clean(text, host, url->host)) return wrong(err, "no such host name can be");
-  if (bracket == NULL && strchr(url->host, ':') != NULL) return wrong(err, "no such host name can be");
-  if (colon != NULL && !read_port(colon + 1, len - host - 1, &url->port)) return wrong(err, "not a port");
+  if (!net_host_clean(text, host, url->host)) return url_wrong(err, "no such host name can be");
+  if (bracket == NULL && strchr(url->host, ':') != NULL) return url_wrong(err, "no such host name can be");
+  if (colon != NULL && !url_read_port(colon + 1, len - host - 1, &url->port))
+    return url_wrong(err, "not a port");
   return CAY_OK;
 }
 
@@ -49,7 +52,7 @@ static cay_status read_rest(const char *text, size_t len, net_url *url, cay_erro
   const char *fragment = memchr(text, '#', len);
   if (fragment != NULL) len = (size_t)(fragment - text);
   bool rooted = len > 0 && text[0] == '/';
-  if (len + 2 > sizeof url->rest) return wrong(err, "too long");
+  if (len + 2 > sizeof url->rest) return url_wrong(err, "too long");
   url->rest[0] = '/';
   memcpy(url->rest + (rooted ? 0 : 1), text, len);
   url->rest[len + (rooted ? 0 : 1)] = '\0';
@@ -57,16 +60,16 @@ static cay_status read_rest(const char *text, size_t len, net_url *url, cay_erro
 }
 
 cay_status net_url_parse(const char *text, size_t len, net_url *out, cay_error *err) {
-  if (len > NET_URL_MAX) return wrong(err, "too long");
+  if (len > NET_URL_MAX) return url_wrong(err, "too long");
   for (size_t i = 0; i < len; i++)
-    if (!is_url_char(text[i])) return wrong(err, "has a byte that must be written as %XX");
+    if (!is_url_char(text[i])) return url_wrong(err, "has a byte that must be written as %XX");
   net_url url = { 0 };
   if (len >= 8 && strncasecmp(text, "https://", 8) == 0)
     url.secure = true, text += 8, len -= 8;
   else if (len >= 7 && strncasecmp(text, "http://", 7) == 0)
     text += 7, len -= 7;
   else
-    return wrong(err, "must begin with http:// or https://");
+    return url_wrong(err, "must begin with http:// or https://");
   url.port = url.secure ? PORT_HTTPS : PORT_HTTP;
   size_t authority = 0;
   while (authority < len && strchr("/?#", text[authority]) == NULL) authority++;
@@ -142,7 +145,7 @@ cay_status net_url_follow(const net_url *base, const char *reference, net_url *o
   OWNED(buf_free) buf merged = BUF_INIT(2 * NET_URL_MAX), text = BUF_INIT(NET_URL_MAX);
   cay_status status = merge(base, reference, &merged);
   if (status == CAY_OK) status = clean(&merged, &text);
-  if (status == CAY_LIMIT) return wrong(err, "too long");
+  if (status == CAY_LIMIT) return url_wrong(err, "too long");
   if (status != CAY_OK) return err_no_memory(err);
   return net_url_parse(buf_text(&text), text.len, out, err);
 }

@@ -18,7 +18,7 @@ void sock_wake_followers(k_socket *s) {
   LIST_EACH (f, &s->followers, sock_follower, node) k_wake(&f->socket->changed);
 }
 
-static void disconnect(k_socket *s) {
+static void dgram_disconnect(k_socket *s) {
   list_remove(&s->follow.node);
   s->peer = NULL;
   s->has_peer = false;
@@ -74,7 +74,7 @@ static k_ret send_local(k_process *p, k_socket *s, const void *buf, size_t len, 
     return -K_ENOTCONN;
   }
   if (receiver == NULL) { /* the one it was connected to is gone: told once */
-    disconnect(s);
+    dgram_disconnect(s);
     return -K_ECONNREFUSED;
   }
   if (receiver->no_more) return -K_EPIPE;
@@ -103,7 +103,7 @@ static k_ret connect_udp(k_socket *s, const k_sockaddr *addr) {
   return 0;
 }
 
-static k_ret connect_local(k_process *p, k_socket *s, const k_sockaddr *addr) {
+static k_ret dgram_connect_local(k_process *p, k_socket *s, const k_sockaddr *addr) {
   k_socket *to = NULL;
   K_TRY(sock_local_autobind(p, s));
   K_TRY(sock_local_find(p, addr, s->type, &to));
@@ -119,11 +119,11 @@ static k_ret connect_local(k_process *p, k_socket *s, const k_sockaddr *addr) {
 k_ret sock_dgram_connect(k_process *p, k_socket *s, const k_sockaddr *addr) {
   k_ret r = 0;
   if (addr->family == K_AF_UNSPEC)
-    disconnect(s);
+    dgram_disconnect(s);
   else if (sock_is_inet(s))
     r = connect_udp(s, addr);
   else
-    r = addr->family == K_AF_UNIX ? connect_local(p, s, addr) : -K_EINVAL;
+    r = addr->family == K_AF_UNIX ? dgram_connect_local(p, s, addr) : -K_EINVAL;
   if (r >= 0) k_wake(&s->changed);
   return r;
 }

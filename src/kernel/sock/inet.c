@@ -12,14 +12,14 @@ static const uint8_t any6[IP_LEN], loopback6[IP_LEN] = { [15] = 1 };
 static const uint8_t any4[IP_LEN] = { [10] = 0xff, 0xff };
 static const uint8_t loopback4[IP_LEN] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
 
-static bool same(const uint8_t *a, const uint8_t *b) { return memcmp(a, b, IP_LEN) == 0; }
+static bool inet_same(const uint8_t *a, const uint8_t *b) { return memcmp(a, b, IP_LEN) == 0; }
 static bool is_v4(const uint8_t *ip) { return memcmp(ip, any4, V4_AT) == 0; }
-static bool is_any(const uint8_t *ip) { return same(ip, any6) || same(ip, any4); }
-static bool is_here(const uint8_t *ip) { return same(ip, loopback6) || (is_v4(ip) && ip[V4_AT] == 127); }
+static bool is_any(const uint8_t *ip) { return inet_same(ip, any6) || inet_same(ip, any4); }
+static bool is_here(const uint8_t *ip) { return inet_same(ip, loopback6) || (is_v4(ip) && ip[V4_AT] == 127); }
 
 k_sockaddr sock_seen_by(const k_socket *s, k_sockaddr addr) {
   addr.family = s->family;
-  if (s->family == K_AF_INET6 && same(addr.ip, any4)) memcpy(addr.ip, any6, IP_LEN);
+  if (s->family == K_AF_INET6 && inet_same(addr.ip, any4)) memcpy(addr.ip, any6, IP_LEN);
   return addr;
 }
 
@@ -33,15 +33,15 @@ static k_ret check_family(const k_socket *s, const k_sockaddr *addr, bool sends)
 /* ---- who has an address ---- */
 
 /* Could one packet be meant for both? */
-static bool overlap(const k_socket *a, const uint8_t *ip, bool v6_only) {
+static bool inet_overlap(const k_socket *a, const uint8_t *ip, bool v6_only) {
   const uint8_t *other = a->local.ip;
   if (is_any(ip) || is_any(other)) {
     bool both_v4 = is_v4(ip) && is_v4(other), both_v6 = !is_v4(ip) && !is_v4(other);
     if (both_v4 || both_v6) return true;
     /* One is of each: they meet where :: takes the other family, too. */
-    return (same(ip, any6) && !v6_only) || (same(other, any6) && !a->options.v6_only);
+    return (inet_same(ip, any6) && !v6_only) || (inet_same(other, any6) && !a->options.v6_only);
   }
-  return same(ip, other);
+  return inet_same(ip, other);
 }
 
 static bool tolerated(const k_socket *a, const k_socket *b) {
@@ -53,7 +53,7 @@ static bool is_taken(const k_socket *s, const k_sockaddr *addr) {
   LIST_EACH (other, &s->kernel->sockets, k_socket, named) {
     if (other == s || !sock_is_inet(other) || other->type != s->type || other->local.port != addr->port)
       continue;
-    if (overlap(other, addr->ip, s->options.v6_only) && !tolerated(other, s)) return true;
+    if (inet_overlap(other, addr->ip, s->options.v6_only) && !tolerated(other, s)) return true;
   }
   return false;
 }
@@ -116,8 +116,8 @@ void sock_inet_unbind(k_socket *s) {
 k_ret sock_inet_route(const k_socket *s, const k_sockaddr *addr, k_sockaddr *out) {
   k_sockaddr to = *addr;
   K_TRY(check_family(s, addr, true));
-  if (same(to.ip, any4)) memcpy(to.ip, loopback4, IP_LEN);
-  if (same(to.ip, any6))
+  if (inet_same(to.ip, any4)) memcpy(to.ip, loopback4, IP_LEN);
+  if (inet_same(to.ip, any6))
     memcpy(to.ip, is_v4(s->local.ip) && s->local.port != 0 ? loopback4 : loopback6, IP_LEN);
   if (is_v4(to.ip) && s->family == K_AF_INET6 && s->options.v6_only) return -K_ENETUNREACH;
   if (!is_here(to.ip)) return -K_ENETUNREACH;
@@ -148,9 +148,9 @@ k_ret sock_inet_autobind(k_socket *s, const k_sockaddr *to, bool fix) {
 /* ---- who is meant ---- */
 
 /* How well the address of `s` fits: 0 not at all. */
-static int fits(const k_socket *s, const k_sockaddr *to) {
+static int inet_fits(const k_socket *s, const k_sockaddr *to) {
   if (!sock_is_inet(s) || s->local.port != to->port) return 0;
-  if (same(s->local.ip, to->ip)) return 4;
+  if (inet_same(s->local.ip, to->ip)) return 4;
   if (!is_any(s->local.ip)) return 0;
   if (is_v4(s->local.ip)) return is_v4(to->ip) ? 2 : 0;
   if (!is_v4(to->ip)) return 2;
@@ -161,7 +161,7 @@ k_socket *sock_inet_listener(k_kernel *k, const k_sockaddr *to) {
   k_socket *best = NULL;
   int best_fit = 0;
   LIST_EACH (s, &k->sockets, k_socket, named) {
-    int fit = s->state == SOCK_LISTENING ? fits(s, to) : 0;
+    int fit = s->state == SOCK_LISTENING ? inet_fits(s, to) : 0;
     if (fit > best_fit) best_fit = fit, best = s;
   }
   return best;
@@ -173,10 +173,10 @@ k_socket *sock_inet_receiver(k_kernel *k, const k_sockaddr *to, const k_sockaddr
   k_socket *best = NULL;
   int best_fit = 0;
   LIST_EACH (s, &k->sockets, k_socket, named) {
-    int fit = s->type == K_SOCK_DGRAM ? fits(s, to) : 0;
+    int fit = s->type == K_SOCK_DGRAM ? inet_fits(s, to) : 0;
     if (fit == 0) continue;
     if (s->has_peer) {
-      if (s->remote.port != from->port || !same(s->remote.ip, from->ip)) continue;
+      if (s->remote.port != from->port || !inet_same(s->remote.ip, from->ip)) continue;
       fit += 8;
     }
     if (fit >= best_fit) best_fit = fit, best = s;

@@ -11,7 +11,7 @@ enum {
   ARP_LOOPBACK = 772
 };
 
-static void put_address(uint8_t *to, const uint8_t ip[static 4]) {
+static void interface_put_address(uint8_t *to, const uint8_t ip[static 4]) {
   memset(to, 0, NAME_LEN);
   to[0] = K_AF_INET;
   memcpy(to + 4, ip, 4);
@@ -34,8 +34,8 @@ k_ret sock_interface(uint32_t request, void *ifreq, size_t len) {
   if (memcmp(name, "lo", 3) != 0) return -K_ENODEV;
   switch (request) {
   case K_SIOCGIFFLAGS: put_number(value, UP_LOOPBACK_RUNNING); return 0;
-  case K_SIOCGIFADDR: put_address(value, (uint8_t[4]){ 127, 0, 0, 1 }); return 0;
-  case K_SIOCGIFNETMASK: put_address(value, (uint8_t[4]){ 255, 0, 0, 0 }); return 0;
+  case K_SIOCGIFADDR: interface_put_address(value, (uint8_t[4]){ 127, 0, 0, 1 }); return 0;
+  case K_SIOCGIFNETMASK: interface_put_address(value, (uint8_t[4]){ 255, 0, 0, 0 }); return 0;
   case K_SIOCGIFMTU: put_number(value, LO_MTU); return 0;
   case K_SIOCGIFINDEX: put_number(value, LO_INDEX); return 0;
   case K_SIOCGIFHWADDR:

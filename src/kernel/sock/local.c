@@ -17,7 +17,7 @@ static k_socket *find_abstract(k_kernel *k, const k_sockaddr *addr) {
 }
 
 /* A path is as long as its field, or ends at a NUL before. */
-static void path_of(const k_sockaddr *addr, char path[static K_SUN_PATH + 1]) {
+static void local_path_of(const k_sockaddr *addr, char path[static K_SUN_PATH + 1]) {
   memcpy(path, addr->path, addr->path_len);
   path[addr->path_len] = '\0';
 }
@@ -25,7 +25,7 @@ static void path_of(const k_sockaddr *addr, char path[static K_SUN_PATH + 1]) {
 static k_ret find_in_tree(k_process *p, const k_sockaddr *addr, k_socket **out) {
   char path[K_SUN_PATH + 1];
   OWNED(k_inode_unref) k_inode *inode = NULL;
-  path_of(addr, path);
+  local_path_of(addr, path);
   K_TRY(vfs_resolve(&p->view, NULL, path, 0, &inode));
   K_TRY(vfs_may(&p->view, inode, 2));
   if (inode->socket == NULL) return -K_ECONNREFUSED;
@@ -63,7 +63,7 @@ static k_ret autoname(k_kernel *k, k_sockaddr *name) {
 
 static k_ret make_in_tree(k_process *p, k_socket *s, const k_sockaddr *addr) {
   char path[K_SUN_PATH + 1];
-  path_of(addr, path);
+  local_path_of(addr, path);
   k_inode *made = NULL;
   k_ret r = vfs_make_socket(&p->view, path, &made);
   if (r < 0) return r == -K_EEXIST ? -K_EADDRINUSE : r;
@@ -81,7 +81,7 @@ static k_ret bound_again(k_process *p, const k_sockaddr *addr) {
   char path[K_SUN_PATH + 1];
   if (addr->path_len == 0) return 0;
   if (is_abstract(addr)) return -K_EINVAL;
-  path_of(addr, path);
+  local_path_of(addr, path);
   return vfs_access(&p->view, NULL, path, VFS_NOFOLLOW, 0) >= 0 ? -K_EADDRINUSE : -K_EINVAL;
 }
 

@@ -1,14 +1,14 @@
 /* move.c - send(2) and recv(2), which may sleep. */
 #include "kernel/sock/sock.h"
 
-static bool may_sleep(const k_process *p, const k_file *f, uint32_t flags) {
+static bool move_may_sleep(const k_process *p, const k_file *f, uint32_t flags) {
   return p != NULL && (f->flags & K_O_NONBLOCK) == 0 && (flags & K_MSG_DONTWAIT) == 0;
 }
 
 /* ---- sending ---- */
 
 /* Until there is room in the queue of another, or that one is gone: then nobody is followed any more. */
-static k_ret wait_for_room(k_process *p, k_file *f, k_socket *full, int64_t deadline_ns) {
+static k_ret move_wait_for_room(k_process *p, k_file *f, k_socket *full, int64_t deadline_ns) {
   sock_follower follower;
   list_init(&follower.node);
   sock_follow(&follower, sock_of(f), full);
@@ -30,8 +30,8 @@ static k_ret send_message(k_process *p, k_file *f, const void *buf, size_t len, 
     sock_of(f)->writer = sock_cred_of(p);
     k_ret r = sock_send_message(p, sock_of(f), buf, len, to, parcel, &full);
     if (r == -K_EPIPE) no_reader(p, flags);
-    if (r != -K_EAGAIN || full == NULL || !may_sleep(p, f, flags)) return r;
-    K_TRY(wait_for_room(p, f, full, deadline));
+    if (r != -K_EAGAIN || full == NULL || !move_may_sleep(p, f, flags)) return r;
+    K_TRY(move_wait_for_room(p, f, full, deadline));
   }
 }
 
@@ -51,7 +51,7 @@ static k_ret send_with(k_process *p, k_file *f, const void *buf, size_t len, uin
     sock_of(f)->writer = sock_cred_of(p);
     first = sock_write_once(sock_of(f), buf, len, parcel);
     if (first == -K_EPIPE) no_reader(p, flags);
-    if (first != -K_EAGAIN || !may_sleep(p, f, flags)) break;
+    if (first != -K_EAGAIN || !move_may_sleep(p, f, flags)) break;
     K_TRY(k_file_sleep(p, f, deadline));
   }
   if (first > 0 && (size_t)first < len)
@@ -103,7 +103,7 @@ static void name_sender(const k_socket *s, k_ret r, k_received *what) {
   if (sock_is_inet(s) && what->from.family != K_AF_UNSPEC) what->from = sock_seen_by(s, what->from);
 }
 
-static k_ret receive(k_process *p, k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
+static k_ret move_receive(k_process *p, k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
   k_socket *s = sock_of(f);
   bool all = (flags & K_MSG_WAITALL) != 0 && (flags & K_MSG_PEEK) == 0 && sock_is_stream(s);
   int64_t deadline = k_file_deadline(f, false);
@@ -113,7 +113,7 @@ static k_ret receive(k_process *p, k_file *f, void *buf, size_t len, uint32_t fl
     k_ret r = receive_once(f, (char *)buf + done, len - done, flags, what);
     if (r > 0) done += (size_t)r;
     if (r > 0 && all && done < len && what->parcel == NULL) continue;
-    if (r != -K_EAGAIN || !may_sleep(p, f, flags)) return done > 0 ? (k_ret)done : r;
+    if (r != -K_EAGAIN || !move_may_sleep(p, f, flags)) return done > 0 ? (k_ret)done : r;
     r = k_file_sleep(p, f, deadline);
     if (r < 0) return done > 0 ? (k_ret)done : r;
   }
@@ -124,7 +124,7 @@ k_ret k_socket_recv(k_process *p, k_file *f, void *buf, size_t len, uint32_t fla
   if (what == NULL) what = &unused;
   *what = (k_received){ .from = { .family = K_AF_UNSPEC } };
   if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
-  k_ret r = receive(p, f, buf, len, flags, what);
+  k_ret r = move_receive(p, f, buf, len, flags, what);
   name_sender(sock_of(f), r, what);
   if (what == &unused) k_parcel_free(unused.parcel);
   return r;

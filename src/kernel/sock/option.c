@@ -64,7 +64,7 @@ static uint32_t doubled(int32_t asked, uint32_t least) {
   return 2 * n < least ? least : 2 * n;
 }
 
-static k_ret set_timeout(int64_t *timeout, const int32_t *value, size_t count) {
+static k_ret option_set_timeout(int64_t *timeout, const int32_t *value, size_t count) {
   if (count < 2) return -K_EINVAL;
   *timeout = (int64_t)((uint64_t)(uint32_t)value[1] << 32 | (uint32_t)value[0]);
   return 0;
@@ -78,8 +78,8 @@ static k_ret set_socket(k_socket *s, int name, const int32_t *value, size_t coun
   case K_SO_PASSCRED: o->pass_cred = value[0] != 0; return 0;
   case K_SO_SNDBUF: o->sndbuf = doubled(value[0], LEAST_SEND); break;
   case K_SO_RCVBUF: o->rcvbuf = doubled(value[0], LEAST_RECEIVE); break;
-  case K_SO_RCVTIMEO: return set_timeout(&o->receive_ns, value, count);
-  case K_SO_SNDTIMEO: return set_timeout(&o->send_ns, value, count);
+  case K_SO_RCVTIMEO: return option_set_timeout(&o->receive_ns, value, count);
+  case K_SO_SNDTIMEO: return option_set_timeout(&o->send_ns, value, count);
   case K_SO_LINGER:
     if (count < 2) return -K_EINVAL;
     o->linger = value[0] != 0;

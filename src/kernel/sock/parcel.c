@@ -26,7 +26,7 @@ static k_socket *local_socket(const k_file *f) {
   return k_is_socket(f) && !sock_is_inet(sock_of(f)) ? sock_of(f) : NULL;
 }
 
-static void put_in(k_parcel *x, k_file *f) {
+static void parcel_put_in(k_parcel *x, k_file *f) {
   k_socket *s = local_socket(f);
   if (s != NULL) {
     s->in_flight++;
@@ -81,7 +81,7 @@ k_ret k_parcel_new(k_process *p, const int32_t *fds, size_t count, k_parcel **ou
   }
   K_TRY(parcel_new(k, count, &x));
   for (size_t i = 0; i < count; i++) {
-    if (k_fd_get(&p->fds, fds[i], &f) >= 0) put_in(x, f);
+    if (k_fd_get(&p->fds, fds[i], &f) >= 0) parcel_put_in(x, f);
   }
   *out = x;
   return 0;
@@ -89,7 +89,7 @@ k_ret k_parcel_new(k_process *p, const int32_t *fds, size_t count, k_parcel **ou
 
 k_ret sock_parcel_copy(const k_parcel *parcel, k_parcel **out) {
   K_TRY(parcel_new(parcel->kernel, parcel->count, out));
-  for (uint32_t i = 0; i < parcel->count; i++) put_in(*out, parcel->files[i]);
+  for (uint32_t i = 0; i < parcel->count; i++) parcel_put_in(*out, parcel->files[i]);
   return 0;
 }
 
@@ -165,7 +165,7 @@ static void forget_reached(k_parcel *x) {
   }
 }
 
-static void reach(k_parcel *x, list *reached) {
+static void parcel_reach(k_parcel *x, list *reached) {
   if (x->reached) return;
   x->reached = true;
   list_remove(&x->in_kernel);
@@ -176,9 +176,9 @@ static void reach(k_parcel *x, list *reached) {
 static void reach_from(k_socket *s, list *reached) {
   if (s->reached) return;
   s->reached = true;
-  LIST_EACH (x, &s->parcels, k_parcel, in_queue) reach(x, reached);
+  LIST_EACH (x, &s->parcels, k_parcel, in_queue) parcel_reach(x, reached);
   LIST_EACH (made, &s->accepts, k_socket, in_listener) {
-    LIST_EACH (x, &made->parcels, k_parcel, in_queue) reach(x, reached);
+    LIST_EACH (x, &made->parcels, k_parcel, in_queue) parcel_reach(x, reached);
   }
 }
 
@@ -190,7 +190,7 @@ void sock_collect(k_kernel *k) {
   list_init(&reached);
   LIST_EACH (x, &k->parcels, k_parcel, in_kernel) forget_reached(x);
   LIST_EACH_SAFE (x, &k->parcels, k_parcel, in_kernel) {
-    if (x->queue == NULL || is_held(x->queue)) reach(x, &reached);
+    if (x->queue == NULL || is_held(x->queue)) parcel_reach(x, &reached);
   }
   LIST_EACH (x, &reached, k_parcel, in_kernel) { /* which grows meanwhile */
     for (uint32_t i = 0; i < x->count; i++) {

@@ -39,12 +39,12 @@ size_t sock_next_len(const k_socket *s) { return list_empty(&s->messages) ? s->r
 /* ---- where it comes from ---- */
 
 /* As Linux: the writer is kept when either end wants to know by then. */
-static bool is_asked(const k_socket *to, const k_socket *by) {
+static bool queue_is_asked(const k_socket *to, const k_socket *by) {
   return !sock_is_inet(to) && (to->options.pass_cred || by->options.pass_cred);
 }
 
 static void origin_set(origin *o, k_socket *to, const k_socket *by, k_parcel **parcel) {
-  o->known = is_asked(to, by);
+  o->known = queue_is_asked(to, by);
   o->cred = by->writer;
   k_parcel *x = *parcel;
   *parcel = NULL;
@@ -101,7 +101,7 @@ static span *last_span(const k_socket *to, const k_socket *by, const k_parcel *p
 /* *out NULL: the next bytes need none. It is in no list yet. */
 static k_ret span_new(k_socket *to, const k_socket *by, const k_parcel *parcel, span **out) {
   *out = NULL;
-  if (parcel == NULL && !is_asked(to, by)) return 0;
+  if (parcel == NULL && !queue_is_asked(to, by)) return 0;
   *out = last_span(to, by, parcel);
   if (*out != NULL) return 0;
   if (k_memory_charge(to->kernel, sizeof **out) < 0) return -K_ENOBUFS;

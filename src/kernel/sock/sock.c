@@ -73,7 +73,7 @@ static k_ret sock_admit_writer(k_process *p, k_file *f) {
   return 0;
 }
 
-static bool has_room(const k_socket *s) {
+static bool sock_has_room(const k_socket *s) {
   const k_socket *to = s->peer;
   if (to == NULL || s->no_writing || s->broken) return true; /* a write would not sleep */
   return sock_is_stream(s) ? sock_room(to, s) > 0 : sock_has_message_room(to);
@@ -98,7 +98,7 @@ static uint32_t sock_ready(k_file *f) {
     ready |= K_POLLHUP;
   if (s->state == SOCK_DECIDED && !s->has_peer) ready |= K_POLLIN | K_POLLRDNORM | K_POLLRDHUP;
   if (fresh || (s->no_more && s->error != 0 && connected_kind)) ready |= K_POLLHUP;
-  if (has_room(s)) ready |= K_POLLOUT | K_POLLWRNORM;
+  if (sock_has_room(s)) ready |= K_POLLOUT | K_POLLWRNORM;
   return ready;
 }
 

@@ -55,7 +55,7 @@ static void lose_peer(k_socket *s, bool reset) {
   k_wake(&s->changed);
 }
 
-static void part(k_socket *s, bool reset) {
+static void stream_part(k_socket *s, bool reset) {
   k_socket *peer = s->peer;
   if (peer == NULL) return;
   s->peer = NULL;
@@ -64,7 +64,7 @@ static void part(k_socket *s, bool reset) {
 
 /* ---- listening ---- */
 
-static bool is_full(const k_socket *l) { return l->accept_count > l->backlog; }
+static bool stream_is_full(const k_socket *l) { return l->accept_count > l->backlog; }
 
 static void leave_listener(k_socket *s) {
   k_socket *l = s->listener;
@@ -74,7 +74,7 @@ static void leave_listener(k_socket *s) {
   s->listener = NULL;
 }
 
-static void refuse(k_socket *s, int32_t error) {
+static void stream_refuse(k_socket *s, int32_t error) {
   leave_listener(s);
   s->state = SOCK_DECIDED;
   s->error = error;
@@ -82,10 +82,10 @@ static void refuse(k_socket *s, int32_t error) {
 }
 
 void sock_stream_forsake(k_socket *l) {
-  LIST_EACH_SAFE (s, &l->waiting, k_socket, in_listener) refuse(s, K_ECONNREFUSED);
+  LIST_EACH_SAFE (s, &l->waiting, k_socket, in_listener) stream_refuse(s, K_ECONNREFUSED);
   LIST_EACH_SAFE (s, &l->accepts, k_socket, in_listener) {
     leave_listener(s);
-    part(s, true);
+    stream_part(s, true);
     sock_free(s);
   }
   sock_wake_followers(l);
@@ -94,7 +94,7 @@ void sock_stream_forsake(k_socket *l) {
 void sock_stream_close(k_socket *s) {
   if (s->state == SOCK_LISTENING) sock_stream_forsake(s);
   leave_listener(s);
-  part(s, !sock_is_empty(s) || (s->options.linger && s->options.linger_s == 0 && sock_is_inet(s)));
+  stream_part(s, !sock_is_empty(s) || (s->options.linger && s->options.linger_s == 0 && sock_is_inet(s)));
   /* Who still sleeps to connect to it has to look for somebody else. */
   sock_wake_followers(s);
   LIST_EACH_SAFE (f, &s->followers, sock_follower, node) list_remove(&f->node);
@@ -151,8 +151,8 @@ static k_ret enter_queue(k_socket *s, k_socket *l) {
 }
 
 /* Room was made: those that wait come in, in their order. */
-static void admit(k_socket *l) {
-  while (!is_full(l) && !list_empty(&l->waiting)) {
+static void stream_admit(k_socket *l) {
+  while (!stream_is_full(l) && !list_empty(&l->waiting)) {
     k_socket *s = CONTAINER_OF(l->waiting.next, k_socket, in_listener);
     leave_listener(s);
     k_ret r = enter_queue(s, l);
@@ -207,7 +207,7 @@ static k_ret connect_inet(k_process *p, k_file *f, const k_sockaddr *addr) {
   s->remote = to;
   s->cred = sock_cred_of(p);
   s->no_more = s->no_writing = s->broken = false;
-  bool waits = l != NULL && is_full(l);
+  bool waits = l != NULL && stream_is_full(l);
   if (waits) wait_in(s, l);
   if (l != NULL && !waits) K_TRY(enter_queue(s, l));
   if (l == NULL) s->error = K_ECONNREFUSED;
@@ -233,7 +233,7 @@ static k_ret wait_for_listener(k_process *p, k_socket *s, k_socket *l, int64_t d
   return deadline == K_FOREVER ? r : k_never_restart(r);
 }
 
-static k_ret connect_local(k_process *p, k_file *f, const k_sockaddr *addr) {
+static k_ret stream_connect_local(k_process *p, k_file *f, const k_sockaddr *addr) {
   k_socket *s = sock_of(f), *l = NULL;
   int64_t deadline = sock_deadline(clock_mono_ns(), s->options.send_ns);
   K_TRY(sock_local_autobind(p, s));
@@ -242,7 +242,7 @@ static k_ret connect_local(k_process *p, k_file *f, const k_sockaddr *addr) {
     if (s->state == SOCK_LISTENING) return -K_EINVAL;
     if (s->state == SOCK_CONNECTED) return -K_EISCONN;
     if (l->state != SOCK_LISTENING) return -K_ECONNREFUSED;
-    if (!is_full(l)) break;
+    if (!stream_is_full(l)) break;
     if (p == NULL || (f->flags & K_O_NONBLOCK) != 0) return -K_EAGAIN;
     K_TRY(wait_for_listener(p, s, l, deadline));
   }
@@ -251,10 +251,10 @@ static k_ret connect_local(k_process *p, k_file *f, const k_sockaddr *addr) {
 }
 
 /* connect(2) with AF_UNSPEC: as it was made. */
-static k_ret disconnect(k_socket *s) {
+static k_ret stream_disconnect(k_socket *s) {
   if (s->state == SOCK_LISTENING) sock_stream_forsake(s);
   leave_listener(s);
-  part(s, true);
+  stream_part(s, true);
   sock_drop_queue(s);
   if (!s->bound) sock_inet_forget_address(s);
   s->state = SOCK_NEW;
@@ -269,8 +269,8 @@ k_ret k_socket_connect(k_process *p, k_file *f, const k_sockaddr *addr) {
   if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_socket *s = sock_of(f);
   if (!sock_is_connected_kind(s)) return sock_dgram_connect(p, s, addr);
-  if (!sock_is_inet(s)) return addr->family == K_AF_UNIX ? connect_local(p, f, addr) : -K_EINVAL;
-  if (addr->family == K_AF_UNSPEC) return disconnect(s);
+  if (!sock_is_inet(s)) return addr->family == K_AF_UNIX ? stream_connect_local(p, f, addr) : -K_EINVAL;
+  if (addr->family == K_AF_UNSPEC) return stream_disconnect(s);
   switch (s->state) {
   case SOCK_LISTENING:
   case SOCK_CONNECTED: return -K_EISCONN;
@@ -290,7 +290,7 @@ static k_ret accept_once(k_socket *l, uint32_t flags, k_file **out) {
   leave_listener(s);
   k_memory_uncharge(s->kernel, sizeof *s);
   s->charged = false;
-  admit(l);
+  stream_admit(l);
   sock_wake_followers(l);
   k_wake(&l->changed);
   return 0;
@@ -314,7 +314,7 @@ k_ret k_socket_accept(k_process *p, k_file *f, uint32_t flags, k_file **out) {
 /* ---- writing ---- */
 
 /* What may be written to a stream now; the errors of one that cannot be written at all. */
-static k_ret may_write(k_socket *s) {
+static k_ret stream_may_write(k_socket *s) {
   if (sock_is_inet(s) && s->error != 0) return sock_take_error(s);
   if (s->no_writing || s->broken) return -K_EPIPE;
   if (s->state == SOCK_CONNECTING) return -K_EAGAIN;
@@ -323,7 +323,7 @@ static k_ret may_write(k_socket *s) {
 }
 
 k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parcel) {
-  K_TRY(may_write(s));
+  K_TRY(stream_may_write(s));
   if (s->peer == NULL) {
     if (!sock_is_inet(s)) return -K_EPIPE;
     s->broken = true; /* the answer to these bytes is a reset: the next write hears of it */

@@ -15,8 +15,10 @@ static bool is_special(const k_ldisc *l, int which, uint8_t c) { return c != 0 &
 static uint8_t at(const k_ldisc *l, uint32_t place) { return l->in[place % K_LDISC_CAP]; }
 static uint32_t used(const k_ldisc *l) { return l->head - l->tail; }
 
-static bool is_control(uint8_t c) { return c < 0x20 || c == 0x7f; }
-static bool is_continuation(const k_ldisc *l, uint8_t c) { return input(l, K_IUTF8) && (c & 0xc0) == 0x80; }
+static bool ldisc_is_control(uint8_t c) { return c < 0x20 || c == 0x7f; }
+static bool ldisc_is_continuation(const k_ldisc *l, uint8_t c) {
+  return input(l, K_IUTF8) && (c & 0xc0) == 0x80;
+}
 
 void k_ldisc_init(k_ldisc *l, k_kernel *k, void (*on_signal)(void *ctx, int sig), void *ctx) {
   *l = (k_ldisc){
@@ -48,7 +50,7 @@ void k_ldisc_free(k_ldisc *l) { k_ring_free(&l->out, l->kernel); }
 
 /* ---- the queue ---- */
 
-static void put(k_ldisc *l, uint8_t c, enum k_ldisc_mark mark) {
+static void ldisc_put(k_ldisc *l, uint8_t c, enum k_ldisc_mark mark) {
   /* The last place is for the end of the line. */
   if (used(l) >= K_LDISC_CAP - (mark == K_MARK_NONE ? 1 : 0)) {
     if (input(l, K_IMAXBEL)) k_echo_raw(l, '\a');
@@ -62,8 +64,8 @@ static void put(k_ldisc *l, uint8_t c, enum k_ldisc_mark mark) {
 
 /* 0377 is doubled with PARMRK, where it would begin the mark of an error. */
 static void put_char(k_ldisc *l, uint8_t c) {
-  if (c == 0xff && input(l, K_PARMRK)) put(l, c, K_MARK_NONE);
-  put(l, c, K_MARK_NONE);
+  if (c == 0xff && input(l, K_PARMRK)) ldisc_put(l, c, K_MARK_NONE);
+  ldisc_put(l, c, K_MARK_NONE);
 }
 
 /* A line that is too long goes on being looked at, or nothing could end it. */
@@ -84,7 +86,7 @@ void k_ldisc_end_line(k_ldisc *l) {
 }
 
 /* As Linux: what is there when lines begin is one; what is there when they end is bytes. */
-static void change_mode(k_ldisc *l) {
+static void ldisc_change_mode(k_ldisc *l) {
   memset(l->marks, K_MARK_NONE, sizeof l->marks);
   l->line_end = l->tail;
   k_ldisc_end_line(l);
@@ -96,7 +98,7 @@ void k_ldisc_set(k_ldisc *l, const k_termios *t) {
   bool had_flow = input(l, K_IXON);
   l->t = *t;
   l->t.cflag = (t->cflag & ~(uint32_t)(K_CSIZE | K_PARENB)) | K_CS8 | K_CREAD; /* as every pty */
-  if (is_set(changed, K_ICANON | K_EXTPROC)) change_mode(l);
+  if (is_set(changed, K_ICANON | K_EXTPROC)) ldisc_change_mode(l);
   if (had_flow && !input(l, K_IXON)) k_ldisc_start(l, false);
 }
 
@@ -110,9 +112,9 @@ static void erase_tab(k_ldisc *l) {
     uint8_t c = at(l, --i);
     if (c == '\t')
       after_tab = true;
-    else if (is_control(c))
+    else if (ldisc_is_control(c))
       columns += local(l, K_ECHOCTL) ? 2 : 0;
-    else if (!is_continuation(l, c))
+    else if (!ldisc_is_continuation(l, c))
       columns++;
   }
   k_echo_erase_tab(l, columns, after_tab);
@@ -135,9 +137,9 @@ static bool last_char(const k_ldisc *l, uint32_t *start) {
   uint32_t i = l->head;
   do {
     i--;
-  } while (is_continuation(l, at(l, i)) && i != l->line_end);
+  } while (ldisc_is_continuation(l, at(l, i)) && i != l->line_end);
   *start = i;
-  return !is_continuation(l, at(l, i));
+  return !ldisc_is_continuation(l, at(l, i));
 }
 
 static bool is_of_word(uint8_t c) {
@@ -208,13 +210,13 @@ static void echo(k_ldisc *l, uint8_t c) {
 static bool end_line(k_ldisc *l, uint8_t c) {
   if (c == '\n') {
     if (local(l, K_ECHO) || local(l, K_ECHONL)) k_echo_raw(l, '\n');
-    put(l, c, K_MARK_LINE);
+    ldisc_put(l, c, K_MARK_LINE);
   } else if (is_special(l, K_VEOF, c)) {
-    put(l, 0, K_MARK_EOF);
+    ldisc_put(l, 0, K_MARK_EOF);
   } else if (is_special(l, K_VEOL, c) || (is_special(l, K_VEOL2, c) && local(l, K_IEXTEN))) {
     echo(l, c);
-    if (c == 0xff && input(l, K_PARMRK)) put(l, c, K_MARK_NONE);
-    put(l, c, K_MARK_LINE);
+    if (c == 0xff && input(l, K_PARMRK)) ldisc_put(l, c, K_MARK_NONE);
+    ldisc_put(l, c, K_MARK_LINE);
   } else {
     return false;
   }
@@ -265,11 +267,11 @@ static void signal_from(k_ldisc *l, int sig, uint8_t c) {
   if (local(l, K_ECHO)) k_echo_char(l, c);
 }
 
-static void receive(k_ldisc *l, uint8_t c) {
+static void ldisc_receive(k_ldisc *l, uint8_t c) {
   if (input(l, K_ISTRIP)) c &= 0x7f;
   if (input(l, K_IUCLC) && local(l, K_IEXTEN) && c >= 'A' && c <= 'Z') c = (uint8_t)(c | 0x20);
   if (local(l, K_EXTPROC)) {
-    put(l, c, K_MARK_NONE);
+    ldisc_put(l, c, K_MARK_NONE);
     return;
   }
   if (l->literal) {
@@ -298,7 +300,7 @@ static void receive(k_ldisc *l, uint8_t c) {
 
 size_t k_ldisc_receive(k_ldisc *l, const uint8_t *bytes, size_t len) {
   size_t done = 0;
-  while (done < len && has_place(l)) receive(l, bytes[done++]);
+  while (done < len && has_place(l)) ldisc_receive(l, bytes[done++]);
   return done;
 }
 
@@ -316,7 +318,7 @@ size_t k_ldisc_readable(const k_ldisc *l) {
 }
 
 /* An end of file after the last byte that is asked for belongs to this read: it only ended the line. */
-static k_ret read_line(k_ldisc *l, uint8_t *buf, size_t len) {
+static k_ret ldisc_read_line(k_ldisc *l, uint8_t *buf, size_t len) {
   size_t n = 0;
   while (l->tail != l->line_end) {
     enum k_ldisc_mark mark = l->marks[l->tail % K_LDISC_CAP];
@@ -332,7 +334,7 @@ k_ret k_ldisc_read(k_ldisc *l, void *buf, size_t len) {
   if (!k_ldisc_has_input(l, 1)) return -K_EAGAIN;
   if (len == 0) return 0;
   uint8_t *to = buf;
-  if (k_ldisc_is_canonical(l)) return read_line(l, to, len);
+  if (k_ldisc_is_canonical(l)) return ldisc_read_line(l, to, len);
   size_t n = 0;
   while (n < len && l->tail != l->head) to[n++] = at(l, l->tail++);
   l->line_end = l->tail;

@@ -6,8 +6,8 @@
 enum { TAB = 8, MOST = TAB /* bytes that one can become */ };
 
 static bool output(const k_ldisc *l, uint32_t flag) { return (l->t.oflag & flag) != 0; }
-static bool is_control(uint8_t c) { return c < 0x20 || c == 0x7f; }
-static bool is_continuation(const k_ldisc *l, uint8_t c) {
+static bool ldisc_echo_is_control(uint8_t c) { return c < 0x20 || c == 0x7f; }
+static bool ldisc_echo_is_continuation(const k_ldisc *l, uint8_t c) {
   return (l->t.iflag & K_IUTF8) != 0 && (c & 0xc0) == 0x80;
 }
 
@@ -42,9 +42,9 @@ static size_t process(k_ldisc *l, uint8_t c, uint8_t to[MOST]) {
     if (l->column > 0) l->column--;
     break;
   default:
-    if (is_control(c)) break;
+    if (ldisc_echo_is_control(c)) break;
     if (output(l, K_OLCUC) && c >= 'a' && c <= 'z') c = (uint8_t)(c & ~0x20);
-    if (!is_continuation(l, c)) l->column++;
+    if (!ldisc_echo_is_continuation(l, c)) l->column++;
   }
   to[0] = c;
   return 1;
@@ -101,23 +101,23 @@ void k_ldisc_flush_output(k_ldisc *l) {
 
 /* ---- echo: what finds no place is lost, as nobody reads what is shown ---- */
 
-static void show(k_ldisc *l, const void *bytes, size_t len) {
+static void ldisc_echo_show(k_ldisc *l, const void *bytes, size_t len) {
   if (k_ring_room(&l->out) >= len) (void)!k_ring_put(&l->out, l->kernel, bytes, len);
 }
 
 void k_echo_raw(k_ldisc *l, uint8_t c) {
   uint8_t to[MOST] = { c };
   size_t n = output(l, K_OPOST) ? process(l, c, to) : 1;
-  show(l, to, n);
+  ldisc_echo_show(l, to, n);
 }
 
 void k_echo_char(k_ldisc *l, uint8_t c) {
-  if ((l->t.lflag & K_ECHOCTL) == 0 || !is_control(c) || c == '\t') {
+  if ((l->t.lflag & K_ECHOCTL) == 0 || !ldisc_echo_is_control(c) || c == '\t') {
     k_echo_raw(l, c);
     return;
   }
   uint8_t to[2] = { '^', (uint8_t)(c ^ 0100) };
-  show(l, to, sizeof to);
+  ldisc_echo_show(l, to, sizeof to);
   l->column += 2;
 }
 
@@ -134,15 +134,15 @@ static void back_over_one(k_ldisc *l) {
 }
 
 void k_echo_erase(k_ldisc *l, uint8_t c) {
-  bool shown_as_two = is_control(c) && (l->t.lflag & K_ECHOCTL) != 0;
+  bool shown_as_two = ldisc_echo_is_control(c) && (l->t.lflag & K_ECHOCTL) != 0;
   if (shown_as_two) back_over_one(l);
-  if (!is_control(c) || shown_as_two) back_over_one(l);
+  if (!ldisc_echo_is_control(c) || shown_as_two) back_over_one(l);
 }
 
 void k_echo_erase_tab(k_ldisc *l, uint32_t columns, bool after_tab) {
   if (!after_tab) columns += l->line_column;
   for (uint32_t back = TAB - columns % TAB; back > 0; back--) {
-    show(l, "\b", 1);
+    ldisc_echo_show(l, "\b", 1);
     if (l->column > 0) l->column--;
   }
 }
@@ -151,5 +151,5 @@ void k_echo_erased(k_ldisc *l, uint32_t from, uint32_t to) {
   if (!l->erasing) k_echo_raw(l, '\\');
   l->erasing = true;
   k_echo_char(l, l->in[from % K_LDISC_CAP]);
-  while (++from != to) show(l, &l->in[from % K_LDISC_CAP], 1);
+  while (++from != to) ldisc_echo_show(l, &l->in[from % K_LDISC_CAP], 1);
 }

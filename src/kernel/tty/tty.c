@@ -20,7 +20,7 @@ bool k_tty_is_hung_up(const k_file *slave) {
 
 /* ---- life ---- */
 
-static void on_signal(void *ctx, int sig) { k_tty_signal(ctx, sig); }
+static void tty_on_signal(void *ctx, int sig) { k_tty_signal(ctx, sig); }
 
 /* The lowest number that is free, and whom it goes before in the list. */
 static k_ret free_number(k_kernel *k, list **before, uint32_t *out) {
@@ -47,7 +47,7 @@ static k_ret tty_new(k_kernel *k, k_tty **out) {
   t->refs = 1;
   t->number = number;
   t->locked = t->has_master = true;
-  k_ldisc_init(&t->line, k, on_signal, t);
+  k_ldisc_init(&t->line, k, tty_on_signal, t);
   k_ring_init(&t->typed, TYPED_CAP);
   k_waitq_init(&t->changed);
   list_push(before, &t->in_kernel); /* in front of it */
@@ -196,7 +196,7 @@ static bool has_enough(reading *r, k_ret taken) {
 
 static k_ret given(const reading *r, k_ret otherwise) { return r->done > 0 ? (k_ret)r->done : otherwise; }
 
-static k_ret read_input(reading *r) {
+static k_ret tty_read_input(reading *r) {
   bool has_slept = false;
   for (;;) {
     if (k_tty_is_hung_up(r->file)) return given(r, has_slept ? -K_EIO : 0);
@@ -217,7 +217,7 @@ static k_ret slave_read(k_process *p, k_file *f, void *buf, size_t len, bool now
   reading r = {
     .p = p, .file = f, .tty = f->object, .buf = buf, .len = len, .deadline_ns = K_FOREVER, .now = now
   };
-  return read_input(&r);
+  return tty_read_input(&r);
 }
 
 static k_ret slave_write(k_file *f, const void *buf, size_t len, int64_t pos) {

@@ -19,7 +19,7 @@ static bool changes_it(uint32_t request) {
   }
 }
 
-static k_ret admit(k_process *p, k_tty *t) {
+static k_ret tty_ioctl_admit(k_process *p, k_tty *t) {
   k_ret r;
   do {
     r = k_tty_admit(p, t, K_SIGTTOU);
@@ -30,7 +30,7 @@ static k_ret admit(k_process *p, k_tty *t) {
 /* ---- settings ---- */
 
 /* Output needs no waiting for (TCSETSW): what was written is at the other side already. */
-static k_ret set(k_tty *t, const void *arg, bool flush) {
+static k_ret tty_ioctl_set(k_tty *t, const void *arg, bool flush) {
   k_termios wanted;
   memcpy(&wanted, arg, sizeof wanted);
   if (flush) k_ldisc_flush_input(&t->line);
@@ -41,7 +41,7 @@ static k_ret set(k_tty *t, const void *arg, bool flush) {
 
 /* The one request that is about the side it is asked of. Output of a slave is at the other side at once,
  * where it is input: that alone can drop it. */
-static k_ret flush(k_tty *t, int32_t which, bool of_master) {
+static k_ret tty_ioctl_flush(k_tty *t, int32_t which, bool of_master) {
   enum { INPUT, OUTPUT, BOTH };
   if (which < INPUT || which > BOTH) return -K_EINVAL;
   bool input = which != OUTPUT, output = which != INPUT;
@@ -135,8 +135,8 @@ static k_ret of_terminal(k_process *p, k_file *f, k_tty *t, uint32_t request, vo
   switch (request) {
   case K_TCGETS: memcpy(arg, &t->line.t, sizeof t->line.t); return 0;
   case K_TCSETS:
-  case K_TCSETSW: return set(t, arg, false);
-  case K_TCSETSF: return set(t, arg, true);
+  case K_TCSETSW: return tty_ioctl_set(t, arg, false);
+  case K_TCSETSF: return tty_ioctl_set(t, arg, true);
   case K_TIOCGWINSZ: memcpy(arg, &t->size, sizeof t->size); return 0;
   case K_TIOCSWINSZ:
     memcpy(&size, arg, sizeof size);
@@ -145,7 +145,7 @@ static k_ret of_terminal(k_process *p, k_file *f, k_tty *t, uint32_t request, vo
   case K_TCSBRK:
   case K_TCSBRKP: return 0;
   case K_TCXONC: return flow(t, *number);
-  case K_TCFLSH: return flush(t, *number, k_tty_is_master(f));
+  case K_TCFLSH: return tty_ioctl_flush(t, *number, k_tty_is_master(f));
   case K_TIOCOUTQ: *number = 0; return 0;
   case K_FIONREAD:
     *number = (int32_t)(k_tty_is_master(f) ? k_ldisc_shown(&t->line) : k_ldisc_readable(&t->line));
@@ -158,6 +158,6 @@ k_ret k_tty_control(k_process *p, k_file *f, uint32_t request, void *arg, size_t
   (void)len;
   k_tty *t = f->object;
   if (!k_tty_is_master(f) && k_tty_is_hung_up(f)) return request == K_TIOCSPGRP ? -K_ENOTTY : -K_EIO;
-  if (p != NULL && changes_it(request)) K_TRY(admit(p, t));
+  if (p != NULL && changes_it(request)) K_TRY(tty_ioctl_admit(p, t));
   return of_terminal(p, f, t, request, arg);
 }

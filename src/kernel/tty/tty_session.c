@@ -64,7 +64,7 @@ static k_process *leader_of(const k_tty *t) {
 }
 
 /* The session has no terminal any more; its leader remembers whom to hang up when it exits. */
-static void part(k_tty *t) {
+static void tty_session_part(k_tty *t) {
   k_process *leader = leader_of(t);
   if (leader != NULL) leader->lost_foreground = t->foreground;
   t->session = t->foreground = 0;
@@ -81,7 +81,7 @@ static void cut_off(k_tty *t) {
 
 void k_tty_hang_up(k_tty *t) {
   k_process *leader = leader_of(t);
-  part(t);
+  tty_session_part(t);
   cut_off(t);
   if (leader == NULL) return;
   k_signal_send(leader, &(k_siginfo){ .signo = K_SIGHUP, .code = K_SI_KERNEL });

@@ -55,7 +55,7 @@ static cay_status add_mapped(sb_package *p, const char *path, const char *inside
 
 static int by_name(const FTSENT **a, const FTSENT **b) { return strcmp((*a)->fts_name, (*b)->fts_name); }
 
-static cay_status add_entry(sb_package *p, FTS *walk, FTSENT *entry, size_t top, cay_error *err) {
+static cay_status package_add_entry(sb_package *p, FTS *walk, FTSENT *entry, size_t top, cay_error *err) {
   switch (entry->fts_info) {
   case FTS_D:
     if (strcmp(entry->fts_name, "__pycache__") == 0) (void)fts_set(walk, entry, FTS_SKIP);
@@ -88,7 +88,7 @@ static cay_status read_folder(sb_package *p, cay_error *err) {
   cay_status status = walk != NULL ? CAY_OK : err_errno(err, errno, "%.150s", p->path);
   errno = 0;
   for (FTSENT *entry; status == CAY_OK && (entry = fts_read(walk)) != NULL; errno = 0)
-    status = add_entry(p, walk, entry, top, err);
+    status = package_add_entry(p, walk, entry, top, err);
   if (status == CAY_OK && errno != 0) status = err_errno(err, errno, "%.150s", p->path);
   if (walk != NULL) (void)fts_close(walk);
   mem_free(root);

@@ -5,22 +5,24 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/status.h"
 
-static cay_status write_file(void *ctx, const char *path, cay_slice bytes, uint32_t mode, cay_error *err) {
+static cay_status package_set_write_file(void *ctx, const char *path, cay_slice bytes, uint32_t mode,
+                                         cay_error *err) {
   return cay_file_write(ctx, path, bytes, mode, err);
 }
 
-static cay_status look(void *ctx, const char *path, cay_slice bytes, uint32_t mode, cay_error *err) {
+static cay_status package_set_look(void *ctx, const char *path, cay_slice bytes, uint32_t mode,
+                                   cay_error *err) {
   (void)ctx, (void)path, (void)bytes, (void)mode, (void)err;
   return CAY_OK;
 }
 
 /* All of it is looked at before anything is written. */
 cay_status cay_sandbox_install(cay_sandbox *box, const char *path, cay_error *err) {
-  S_TRY(sb_package_read(path, look, NULL, err));
-  return sb_package_read(path, write_file, box, err);
+  S_TRY(sb_package_read(path, package_set_look, NULL, err));
+  return sb_package_read(path, package_set_write_file, box, err);
 }
 
-static cay_status freeze(cay_sandbox *box, mem_tree **out, cay_error *err) {
+static cay_status package_set_freeze(cay_sandbox *box, mem_tree **out, cay_error *err) {
   k_lock(box->kernel);
   k_ret r = memfs_freeze(vfs_mounts_root(box->kernel), out);
   k_unlock(box->kernel);
@@ -32,8 +34,9 @@ static cay_status install_all(cay_engine *engine, const char *const *paths, mem_
   cay_sandbox *box = NULL;
   S_TRY(cay_sandbox_new(engine, &CAY_INIT(cay_sandbox_options, .limits = &limits), &box, err));
   cay_status status = CAY_OK;
-  for (; status == CAY_OK && *paths != NULL; paths++) status = sb_package_read(*paths, write_file, box, err);
-  if (status == CAY_OK) status = freeze(box, out, err);
+  for (; status == CAY_OK && *paths != NULL; paths++)
+    status = sb_package_read(*paths, package_set_write_file, box, err);
+  if (status == CAY_OK) status = package_set_freeze(box, out, err);
   cay_sandbox_free(box);
   return status;
 }

@@ -58,7 +58,7 @@ static bool leads_out(const char *name) {
 }
 
 /* "" for what is left out: the headers and data of its .data folder. */
-static void place(char *out, size_t size, const char *name, uint32_t *mode) {
+static void wheel_place(char *out, size_t size, const char *name, uint32_t *mode) {
   const char *first = strchr(name, '/'), *inside = first;
   *mode = 0644;
   if (first != NULL && first - name > 5 && strncmp(first - 5, ".data", 5) == 0 &&
@@ -148,7 +148,8 @@ static bool has_commands(const char *name) {
 
 /* All of the file at the reader, however long it says it is. minizip checks the sum of it when it is closed.
  */
-static cay_status read_file(const sb_package *p, unzFile zip, const char *name, buf *out, cay_error *err) {
+static cay_status wheel_read_file(const sb_package *p, unzFile zip, const char *name, buf *out,
+                                  cay_error *err) {
   char chunk[1 << 14];
   int got;
   if (unzOpenCurrentFile(zip) != UNZ_OK) return damaged(p, err, "a file cannot be unpacked");
@@ -163,7 +164,7 @@ static cay_status read_file(const sb_package *p, unzFile zip, const char *name, 
   return CAY_OK;
 }
 
-static cay_status add_file(sb_package *p, unzFile zip, bool *has_metadata, cay_error *err) {
+static cay_status wheel_add_file(sb_package *p, unzFile zip, bool *has_metadata, cay_error *err) {
   char name[NAME_MAX_LEN + 1] = "", to[NAME_MAX_LEN + 64];
   uint32_t mode;
   unz_file_info64 info;
@@ -176,10 +177,10 @@ static cay_status add_file(sb_package *p, unzFile zip, bool *has_metadata, cay_e
   if (leads_out(name))
     return err_set(err, CAY_INVALID, "%.80s: %.100s leads out of the package", p->name, name);
   S_TRY(sb_package_check_name(p, name, err));
-  place(to, sizeof to, name, &mode);
+  wheel_place(to, sizeof to, name, &mode);
   if (to[0] == '\0') return CAY_OK;
   buf bytes = BUF_INIT(PACKAGE_FILE_MAX);
-  cay_status status = read_file(p, zip, name, &bytes, err);
+  cay_status status = wheel_read_file(p, zip, name, &bytes, err);
   if (status == CAY_OK) status = sb_package_add(p, name, to, (cay_slice){ bytes.data, bytes.len }, mode, err);
   if (status == CAY_OK && has_commands(name)) status = add_commands(p, &bytes, err);
   buf_free(&bytes);
@@ -190,7 +191,7 @@ static cay_status add_file(sb_package *p, unzFile zip, bool *has_metadata, cay_e
 static cay_status read_archive(sb_package *p, unzFile zip, cay_error *err) {
   bool has_metadata = false;
   int step = unzGoToFirstFile(zip);
-  for (; step == UNZ_OK; step = unzGoToNextFile(zip)) S_TRY(add_file(p, zip, &has_metadata, err));
+  for (; step == UNZ_OK; step = unzGoToNextFile(zip)) S_TRY(wheel_add_file(p, zip, &has_metadata, err));
   if (step != UNZ_END_OF_LIST_OF_FILE) return damaged(p, err, "its list of files is damaged");
   return has_metadata ? CAY_OK : damaged(p, err, "it has no .dist-info");
 }

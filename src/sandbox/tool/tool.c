@@ -58,7 +58,7 @@ static cay_status set_up_reach(cay_tools *t, cay_error *err) {
                         &t->reach, err);
 }
 
-static cay_status set_up(cay_tools *t, cay_error *err) {
+static cay_status tool_set_up(cay_tools *t, cay_error *err) {
   S_TRY(copy_texts(t, err));
   S_TRY(tool_config_read(t->o.config, on_warning, t, &t->config, err));
   S_TRY(set_up_engine(t, err));
@@ -80,7 +80,7 @@ cay_status cay_tools_open(const cay_tools_options *options, cay_tools **out, cay
   if (t == NULL) return err_no_memory(err);
   pthread_mutex_init(&t->mu, NULL);
   t->o = o;
-  cay_status status = set_up(t, err);
+  cay_status status = tool_set_up(t, err);
   if (status != CAY_OK) {
     cay_tools_free(t);
     return status;

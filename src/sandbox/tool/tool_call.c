@@ -192,7 +192,7 @@ static void set_up_world(calling *c) {
                            .clock_ctx = t->o.clock_ctx };
 }
 
-static cay_status call_tool(calling *c, cay_error *err) {
+static cay_status tool_call_tool(calling *c, cay_error *err) {
   S_TRY(check_input(c, err));
   if (c->r->end.code != TOOL_OK) return CAY_OK;
   S_TRY(sb_tool_take(c->tools, c->name, &c->tool, err));
@@ -206,11 +206,11 @@ static cay_status call_tool(calling *c, cay_error *err) {
 
 static void on_stack(void *ctx) {
   calling *c = ctx;
-  c->status = call_tool(c, &c->err);
+  c->status = tool_call_tool(c, &c->err);
   if (c->tool != NULL) sb_tool_release(c->tools, c->tool);
 }
 
-static cay_status finish(calling *c, cay_error *err) {
+static cay_status tool_call_finish(calling *c, cay_error *err) {
   sb_tool_result *r = c->r;
   tell_failure(c);
   if (r->end.code != TOOL_OK && r->json.len == 0) S_TRY(tool_answer_error(&r->end, &r->json, err));
@@ -220,14 +220,14 @@ static cay_status finish(calling *c, cay_error *err) {
   return CAY_OK;
 }
 
-static cay_status run(calling *c, cay_error *err) {
+static cay_status tool_tool_call_run(calling *c, cay_error *err) {
   int64_t start = clock_mono_ns();
   S_TRY(sb_tool_on_stack(c->tools, on_stack, c, err));
   if (c->status != CAY_OK) {
     if (err != NULL) *err = c->err;
     return c->status;
   }
-  S_TRY(finish(c, err));
+  S_TRY(tool_call_finish(c, err));
   c->r->public.wall_ns = (uint64_t)(clock_mono_ns() - start);
   return CAY_OK;
 }
@@ -244,7 +244,7 @@ cay_status cay_tool_call(cay_tools *tools, const char *name, cay_slice input,
   c.r = mem_zalloc(sizeof *c.r);
   if (c.r == NULL) return err_no_memory(err);
   c.r->json = BUF_INIT(BUF_UNLIMITED);
-  cay_status status = run(&c, err);
+  cay_status status = tool_tool_call_run(&c, err);
   if (status != CAY_OK) {
     cay_tool_result_free(&c.r->public);
     return status;

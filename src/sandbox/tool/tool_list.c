@@ -58,7 +58,7 @@ typedef struct listing {
   cay_error err;
 } listing;
 
-static cay_status add_name(listing *l, const char *name, size_t len, cay_error *err) {
+static cay_status tool_list_add_name(listing *l, const char *name, size_t len, cay_error *err) {
   if (l->count == l->cap) {
     size_t cap = l->cap != 0 ? 2 * l->cap : 16;
     char **grown = mem_realloc_array((void *)l->names, cap, sizeof(char *));
@@ -84,28 +84,28 @@ static cay_status names_of_folder(listing *l, cay_error *err) {
     char name[TOOL_NAME_MAX + 1];
     if (len <= tail || len - tail > TOOL_NAME_MAX || strcmp(entry->d_name + len - tail, end) != 0) continue;
     (void)snprintf(name, sizeof name, "%.*s", (int)(len - tail), entry->d_name);
-    if (tool_is_name(name)) status = add_name(l, name, len - tail, err);
+    if (tool_is_name(name)) status = tool_list_add_name(l, name, len - tail, err);
   }
   if (dir != NULL) (void)closedir(dir);
   return status;
 }
 
-static int compare(const void *a, const void *b) {
+static int tool_list_compare(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static cay_status collect(listing *l, cay_error *err) {
+static cay_status tool_list_collect(listing *l, cay_error *err) {
   const tool_config *config = l->tools->config;
   for (size_t i = 0; i < tool_config_count(config); i++) {
     const char *name = tool_config_at(config, i)->name;
-    S_TRY(add_name(l, name, strlen(name), err));
+    S_TRY(tool_list_add_name(l, name, strlen(name), err));
   }
   S_TRY(names_of_folder(l, err));
-  if (l->count != 0) qsort((void *)l->names, l->count, sizeof(char *), compare);
+  if (l->count != 0) qsort((void *)l->names, l->count, sizeof(char *), tool_list_compare);
   return CAY_OK;
 }
 
-static cay_status show(listing *l, const char *name, bool *more, cay_error *err) {
+static cay_status tool_list_show(listing *l, const char *name, bool *more, cay_error *err) {
   tool_settings settings;
   cay_tool one = { .name = name, .configured = tool_config_find(l->tools->config, name, &settings) };
   const char *family[] = { tool_default_family(name), NULL };
@@ -130,9 +130,10 @@ static cay_status show(listing *l, const char *name, bool *more, cay_error *err)
 static void list_on_stack(void *ctx) {
   listing *l = ctx;
   bool more = true;
-  l->status = collect(l, &l->err);
+  l->status = tool_list_collect(l, &l->err);
   for (size_t i = 0; l->status == CAY_OK && more && i < l->count; i++)
-    if (i == 0 || strcmp(l->names[i], l->names[i - 1]) != 0) l->status = show(l, l->names[i], &more, &l->err);
+    if (i == 0 || strcmp(l->names[i], l->names[i - 1]) != 0)
+      l->status = tool_list_show(l, l->names[i], &more, &l->err);
 }
 
 cay_status cay_tools_list(cay_tools *tools, cay_tool_fn *each, void *ctx, cay_error *err) {
@@ -154,7 +155,7 @@ typedef struct delivering {
   void *ctx;
 } delivering;
 
-static bool on_due(void *ctx, const tool_event *event) {
+static bool tool_list_on_due(void *ctx, const tool_event *event) {
   const delivering *d = ctx;
   cay_tool_event public = { .kind = tool_event_kind_name(event->kind),
                             .id = event->id,
@@ -179,7 +180,7 @@ cay_status cay_tools_due(cay_tools *tools, cay_tool_due_fn *each, void *ctx, siz
                          cay_error *err) {
   S_TRY(need_store(tools, err));
   delivering d = { each, ctx };
-  return tool_store_due(tools->store, now_seconds(tools), on_due, &d, delivered, err);
+  return tool_store_due(tools->store, now_seconds(tools), tool_list_on_due, &d, delivered, err);
 }
 
 cay_status cay_tools_next_due(cay_tools *tools, int64_t *next, cay_error *err) {

@@ -31,8 +31,8 @@ static cay_status read_fd(int fd, size_t max, buf *out, cay_error *err) {
 }
 
 /* Its bytes, or the refusal in tool->end. */
-static cay_status read_file(const cay_tools *tools, sb_tool *tool, const char *path, buf *out,
-                            cay_error *err) {
+static cay_status tool_module_read_file(const cay_tools *tools, sb_tool *tool, const char *path, buf *out,
+                                        cay_error *err) {
   size_t max = tools->o.module_max != 0 ? (size_t)tools->o.module_max : TOOL_MODULE_MAX;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 || fstat(fd, &tool->file) != 0 || !S_ISREG(tool->file.st_mode)) {
@@ -57,11 +57,11 @@ static cay_status read_file(const cay_tools *tools, sb_tool *tool, const char *p
   return status == CAY_OK ? status : err_prefix(err, status, "%.120s", path);
 }
 
-static cay_status load(const cay_tools *tools, sb_tool *tool, const char *path, cay_error *err) {
+static cay_status tool_module_load(const cay_tools *tools, sb_tool *tool, const char *path, cay_error *err) {
   tool->path = mem_strdup(path);
   if (tool->path == NULL) return err_no_memory(err);
   buf bytes = BUF_INIT(BUF_UNLIMITED);
-  cay_status status = read_file(tools, tool, path, &bytes, err);
+  cay_status status = tool_module_read_file(tools, tool, path, &bytes, err);
   tool_check_options options = { .entrypoint = tool->settings.entrypoint,
                                  .size_max = (size_t)tools->o.module_max,
                                  .allow_placeholder = tools->o.allow_placeholders,
@@ -75,7 +75,7 @@ static cay_status load(const cay_tools *tools, sb_tool *tool, const char *path, 
 
 /* ---- the table ---- */
 
-static void drop(sb_tool *tool) {
+static void tool_module_drop(sb_tool *tool) {
   eng_module_unref(tool->module);
   mem_free(tool->path);
   mem_free(tool);
@@ -85,11 +85,11 @@ void sb_tool_release(cay_tools *tools, sb_tool *tool) {
   pthread_mutex_lock(&tools->mu);
   bool last = --tool->refs == 0;
   pthread_mutex_unlock(&tools->mu);
-  if (last) drop(tool);
+  if (last) tool_module_drop(tool);
 }
 
 /* Its place, or that where it belongs. With tools.mu. */
-static bool find(const cay_tools *tools, const char *name, size_t *at) {
+static bool tool_module_find(const cay_tools *tools, const char *name, size_t *at) {
   size_t low = 0, high = tools->count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -117,7 +117,7 @@ static sb_tool *take_known(cay_tools *tools, const char *name) {
   size_t at;
   struct stat file;
   pthread_mutex_lock(&tools->mu);
-  sb_tool *tool = find(tools, name, &at) ? tools->list[at] : NULL;
+  sb_tool *tool = tool_module_find(tools, name, &at) ? tools->list[at] : NULL;
   if (tool != NULL) tool->refs++;
   pthread_mutex_unlock(&tools->mu);
   if (tool == NULL || (stat(tool->path, &file) == 0 && is_same_file(&tool->file, &file))) return tool;
@@ -126,11 +126,11 @@ static sb_tool *take_known(cay_tools *tools, const char *name) {
 }
 
 /* In place of what was there. Not kept when memory is out: then it is only loaded again. */
-static void keep(cay_tools *tools, sb_tool *tool) {
+static void tool_module_keep(cay_tools *tools, sb_tool *tool) {
   size_t at;
   sb_tool *old = NULL;
   pthread_mutex_lock(&tools->mu);
-  if (find(tools, tool->name, &at)) {
+  if (tool_module_find(tools, tool->name, &at)) {
     old = tools->list[at];
     tools->list[at] = tool;
     tool->refs++;
@@ -163,12 +163,12 @@ static cay_status load_new(cay_tools *tools, const char *name, const tool_settin
   memcpy(tool->name, name, strlen(name) + 1);
   tool->settings = *settings;
   tool->settings.name = tool->name;
-  cay_status status = load(tools, tool, path, err);
+  cay_status status = tool_module_load(tools, tool, path, err);
   if (status != CAY_OK) {
-    drop(tool);
+    tool_module_drop(tool);
     return status;
   }
-  if (tool->end.code != TOOL_NOT_FOUND) keep(tools, tool);
+  if (tool->end.code != TOOL_NOT_FOUND) tool_module_keep(tools, tool);
   *out = tool;
   return CAY_OK;
 }

@@ -25,7 +25,7 @@ static uintptr_t stack_bottom(uintptr_t *top) {
 }
 
 /* False on a stack that is not the thread's own, too: a coroutine's, or one of a signal. */
-static bool has_room(size_t need) {
+static bool tool_stack_has_room(size_t need) {
   uintptr_t top, here = (uintptr_t)__builtin_frame_address(0), bottom = stack_bottom(&top);
   return here > bottom && here < top && here - bottom >= need;
 }
@@ -38,7 +38,7 @@ typedef struct errand {
   bool is_done;
 } errand;
 
-static void run(void *ctx) {
+static void tool_stack_run(void *ctx) {
   errand *e = ctx;
   e->fn(e->ctx);
   pthread_mutex_lock(&e->mu);
@@ -48,12 +48,12 @@ static void run(void *ctx) {
 }
 
 cay_status sb_tool_on_stack(cay_tools *tools, thread_fn *fn, void *ctx, cay_error *err) {
-  if (has_room(eng_thread_stack(tools->wasm))) {
+  if (tool_stack_has_room(eng_thread_stack(tools->wasm))) {
     fn(ctx);
     return CAY_OK;
   }
   errand e = { .fn = fn, .ctx = ctx, .mu = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
-  S_TRY(thread_pool_run(tools->threads, run, &e, err));
+  S_TRY(thread_pool_run(tools->threads, tool_stack_run, &e, err));
   pthread_mutex_lock(&e.mu);
   while (!e.is_done) pthread_cond_wait(&e.done, &e.mu);
   pthread_mutex_unlock(&e.mu);

@@ -77,7 +77,7 @@ static cay_status tail_of_older(tool_audit *a, cay_error *err) {
   return status;
 }
 
-static cay_status write_whole(tool_audit *a, const char *text, size_t len, cay_error *err) {
+static cay_status audit_write_whole(tool_audit *a, const char *text, size_t len, cay_error *err) {
   if (mem_fault_here()) return err_errno(err, EIO, "cannot be written");
   ssize_t n = write(a->fd, text, len);
   int why = n < 0 ? errno : ENOSPC;
@@ -91,7 +91,7 @@ static cay_status write_whole(tool_audit *a, const char *text, size_t len, cay_e
 }
 
 /* With the lock: a->place and a->len are those of the file. */
-static cay_status catch_up(tool_audit *a, cay_error *err) {
+static cay_status audit_catch_up(tool_audit *a, cay_error *err) {
   struct stat st;
   bool whole = true;
   if (fstat(a->fd, &st) != 0) return err_errno(err, errno, "cannot be read");
@@ -100,43 +100,44 @@ static cay_status catch_up(tool_audit *a, cay_error *err) {
   S_TRY(audit_file_tail(a->fd, &a->place, &whole, err));
   if (st.st_size == 0) S_TRY(tail_of_older(a, err));
   a->len = st.st_size;
-  return whole ? CAY_OK : write_whole(a, "\n", 1, err);
+  return whole ? CAY_OK : audit_write_whole(a, "\n", 1, err);
 }
 
-static void let_go(tool_audit *a) {
+static void audit_let_go(tool_audit *a) {
   (void)close(a->fd);
   a->fd = -1;
   a->len = -1;
 }
 
-static cay_status take(tool_audit *a, cay_error *err) {
+static cay_status audit_take(tool_audit *a, cay_error *err) {
   if (a->fd >= 0) {
     int code;
     do code = flock(a->fd, LOCK_EX);
     while (code != 0 && errno == EINTR);
-    if (code == 0 && audit_file_is_current(a->fd, a->path)) return catch_up(a, err);
-    let_go(a);
+    if (code == 0 && audit_file_is_current(a->fd, a->path)) return audit_catch_up(a, err);
+    audit_let_go(a);
   }
   S_TRY(audit_file_lock(a->path, true, &a->fd, err));
-  return catch_up(a, err);
+  return audit_catch_up(a, err);
 }
 
 static cay_status rotate(tool_audit *a, cay_error *err) {
   char name[PATH_MAX];
   audit_file_name(a->path, a->place.seq, name, sizeof name);
   if (rename(a->path, name) != 0) return err_errno(err, errno, "cannot be renamed");
-  let_go(a);
-  return take(a, err);
+  audit_let_go(a);
+  return audit_take(a, err);
 }
 
-static cay_status append(tool_audit *a, const tool_audit_record *record, uint64_t *seq, cay_error *err) {
-  S_TRY(take(a, err));
+static cay_status audit_append(tool_audit *a, const tool_audit_record *record, uint64_t *seq,
+                               cay_error *err) {
+  S_TRY(audit_take(a, err));
   if ((uint64_t)a->len + TOOL_AUDIT_LINE_MAX > a->rotate_len && a->len > 0) S_TRY(rotate(a, err));
   char line[TOOL_AUDIT_LINE_MAX];
   audit_place next = a->place;
   size_t len = audit_line_write(record, &next, line);
   if (len == 0) return err_set(err, CAY_LIMIT, "the record is too long");
-  S_TRY(write_whole(a, line, len, err));
+  S_TRY(audit_write_whole(a, line, len, err));
   a->place = next;
   if (seq != NULL) *seq = next.seq;
   if (a->sync && fdatasync(a->fd) != 0) return err_errno(err, errno, "cannot be written to the disk");
@@ -145,7 +146,7 @@ static cay_status append(tool_audit *a, const tool_audit_record *record, uint64_
 
 cay_status tool_audit_append(tool_audit *a, const tool_audit_record *record, uint64_t *seq, cay_error *err) {
   (void)pthread_mutex_lock(&a->mu);
-  cay_status status = append(a, record, seq, err);
+  cay_status status = audit_append(a, record, seq, err);
   if (a->fd >= 0) (void)flock(a->fd, LOCK_UN);
   (void)pthread_mutex_unlock(&a->mu);
   return status == CAY_OK ? status : err_prefix(err, status, "audit log");

@@ -50,12 +50,12 @@ void audit_file_name(const char *path, uint64_t number, char *out, size_t cap) {
   (void)snprintf(out, cap, "%s.%llu", path, (unsigned long long)number);
 }
 
-static int compare(const void *a, const void *b) {
+static int files_compare(const void *a, const void *b) {
   uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return x < y ? -1 : x > y;
 }
 
-static bool number_of(const char *entry, const char *name, uint64_t *out) {
+static bool files_number_of(const char *entry, const char *name, uint64_t *out) {
   size_t len = strlen(name);
   if (strncmp(entry, name, len) != 0 || entry[len] != '.' || entry[len + 1] < '1' || entry[len + 1] > '9')
     return false;
@@ -75,11 +75,11 @@ cay_status audit_files_older(const char *path, buf *out, cay_error *err) {
   cay_status status = CAY_OK;
   for (struct dirent *entry; status == CAY_OK && (entry = readdir(dir)) != NULL;) {
     uint64_t number;
-    if (number_of(entry->d_name, name, &number)) status = buf_append(out, &number, sizeof number);
+    if (files_number_of(entry->d_name, name, &number)) status = buf_append(out, &number, sizeof number);
   }
   (void)closedir(dir);
   if (status != CAY_OK) return err_no_memory(err);
-  if (out->len != 0) qsort(out->data, out->len / sizeof(uint64_t), sizeof(uint64_t), compare);
+  if (out->len != 0) qsort(out->data, out->len / sizeof(uint64_t), sizeof(uint64_t), files_compare);
   return CAY_OK;
 }
 

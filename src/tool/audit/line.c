@@ -19,7 +19,7 @@ const char *tool_decision_name(enum tool_decision decision) {
 /* ---- writing ---- */
 
 /* The text is UTF-8: it was JSON. So is what is left of one that is too long. */
-static size_t cut(const char *text) {
+static size_t line_cut(const char *text) {
   size_t len = strnlen(text, TOOL_AUDIT_NAME_MAX);
   if (len < TOOL_AUDIT_NAME_MAX) return len;
   while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80) len--;
@@ -29,7 +29,7 @@ static size_t cut(const char *text) {
 /* As the inside of a JSON string, cut at TOOL_AUDIT_NAME_MAX bytes. */
 static void quote(const char *text, char out[static 6 * TOOL_AUDIT_NAME_MAX + 1]) {
   char *at = out;
-  for (size_t i = 0, len = cut(text); i < len; i++) {
+  for (size_t i = 0, len = line_cut(text); i < len; i++) {
     unsigned char c = (unsigned char)text[i];
     if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
       at += snprintf(at, 7, "\\u%04x", c);

@@ -26,14 +26,14 @@ static const char making[] =
     " duration_us INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;";
 static const char adding[] = "INSERT OR IGNORE INTO audit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
-static cay_status make_file(const char *path, cay_error *err) {
+static cay_status table_make_file(const char *path, cay_error *err) {
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd >= 0) return close(fd) == 0 ? CAY_OK : err_errno(err, errno, "cannot be made");
   return errno == EEXIST ? CAY_OK : err_errno(err, errno, "cannot be made");
 }
 
-static cay_status connect(const char *path, bool make, audit_table *t, cay_error *err) {
-  if (make) S_TRY(make_file(path, err));
+static cay_status table_connect(const char *path, bool make, audit_table *t, cay_error *err) {
+  if (make) S_TRY(table_make_file(path, err));
   if (!make && access(path, F_OK) != 0) return err_set(err, CAY_NOT_FOUND, "there is no table");
   int code = sqlite3_open_v2(path, &t->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
   if (code != SQLITE_OK) return sql_error(t->db, code, err);
@@ -57,7 +57,7 @@ cay_status audit_table_open(const char *log_path, bool make, audit_table **out, 
   S_TRY(sql_start(err));
   OWNED(audit_table_free) audit_table *t = mem_zalloc(sizeof *t);
   if (t == NULL) return err_no_memory(err);
-  cay_status status = connect(path, make, t, err);
+  cay_status status = table_connect(path, make, t, err);
   if (status != CAY_OK) return err_prefix(err, status, "%.100s", path);
   *out = MOVE(t);
   return CAY_OK;

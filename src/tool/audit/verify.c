@@ -35,7 +35,8 @@ static cay_status ask_table(reading *r, const audit_place *place, const char **p
   return CAY_OK;
 }
 
-static cay_status read_line(reading *r, const char *where, uint64_t number, cay_slice line, cay_error *err) {
+static cay_status verify_read_line(reading *r, const char *where, uint64_t number, cay_slice line,
+                                   cay_error *err) {
   audit_place place;
   const char *problem = audit_line_read(line, &r->prev, &place);
   S_TRY(ask_table(r, &place, &problem, err));
@@ -48,14 +49,14 @@ static cay_status read_line(reading *r, const char *where, uint64_t number, cay_
   return CAY_OK;
 }
 
-static cay_status read_file(reading *r, const char *where, FILE *file, cay_error *err) {
+static cay_status verify_read_file(reading *r, const char *where, FILE *file, cay_error *err) {
   char *line = NULL; /* getline's, and so malloc's */
   size_t cap = 0;
   cay_status status = CAY_OK;
   uint64_t number = 0;
   for (ssize_t n; status == CAY_OK && !r->stopped && (n = getline(&line, &cap, file)) > 0;) {
     bool ended = line[n - 1] == '\n';
-    status = read_line(r, where, ++number, (cay_slice){ line, (size_t)n - ended }, err);
+    status = verify_read_line(r, where, ++number, (cay_slice){ line, (size_t)n - ended }, err);
     if (!ended) note(r, where, number, "is cut off");
   }
   if (status == CAY_OK && ferror(file)) status = err_errno(err, errno, "%.150s", where);
@@ -72,7 +73,7 @@ static cay_status read_older(reading *r, const char *path, cay_error *err) {
     memcpy(&number, numbers.data + i, sizeof number);
     audit_file_name(path, number, name, sizeof name);
     FILE *file = fopen(name, "re");
-    status = file != NULL ? read_file(r, name, file, err) : err_errno(err, errno, "%.150s", name);
+    status = file != NULL ? verify_read_file(r, name, file, err) : err_errno(err, errno, "%.150s", name);
     if (file != NULL) (void)fclose(file);
   }
   buf_free(&numbers);
@@ -91,11 +92,11 @@ static cay_status check_end(reading *r, const char *path, cay_error *err) {
   return CAY_OK;
 }
 
-static cay_status read_all(reading *r, const char *path, FILE *file, cay_error *err) {
+static cay_status verify_read_all(reading *r, const char *path, FILE *file, cay_error *err) {
   cay_status status = audit_table_open(path, false, &r->table, NULL);
   if (status != CAY_OK && status != CAY_NOT_FOUND) note(r, path, 0, "its table cannot be read");
   S_TRY(read_older(r, path, err));
-  if (!r->stopped) S_TRY(read_file(r, path, file, err));
+  if (!r->stopped) S_TRY(verify_read_file(r, path, file, err));
   return r->stopped ? CAY_OK : check_end(r, path, err);
 }
 
@@ -112,7 +113,7 @@ cay_status tool_audit_verify(const char *path, tool_audit_line_fn *each, void *c
     (void)close(fd);
     return err_no_memory(err);
   }
-  cay_status status = read_all(&r, path, file, err);
+  cay_status status = verify_read_all(&r, path, file, err);
   (void)fclose(file);
   audit_table_free(r.table);
   if (status != CAY_OK) return err_prefix(err, status, "audit log");

@@ -28,7 +28,7 @@ static void check_memory(bool fine, tool_end *end) {
 }
 
 /* A string without NUL; NULL: it is none. */
-static const char *text_of(yyjson_val *value) {
+static const char *capability_text_of(yyjson_val *value) {
   const char *text = yyjson_get_str(value);
   return text != NULL && strlen(text) == yyjson_get_len(value) ? text : NULL;
 }
@@ -67,7 +67,7 @@ void log_emit(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc, yy
               tool_end *end) {
   enum tool_level level;
   yyjson_val *event = yyjson_obj_get(args, "event");
-  const char *text = text_of(event);
+  const char *text = capability_text_of(event);
   if (!level_from(yyjson_obj_get(args, "level"), &level)) {
     tool_end_set(end, TOOL_INVALID_ARGS, "level must be error, warn, info, debug or trace");
   } else if (text == NULL || text[0] == '\0') {
@@ -95,7 +95,7 @@ static bool add_secret(yyjson_mut_doc *doc, yyjson_mut_val *result, const char *
 
 void secrets_get(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc, yyjson_mut_val *result,
                  tool_end *end) {
-  const char *name = text_of(yyjson_obj_get(args, "name"));
+  const char *name = capability_text_of(yyjson_obj_get(args, "name"));
   if (name == NULL || !tool_secret_is_name(name)) {
     tool_end_set(end, TOOL_INVALID_ARGS,
                  "name must be 1 to %d letters, digits, '_', '-' or '.', beginning with none of the last two",

@@ -25,7 +25,7 @@ const char *tool_default_family(const char *tool) {
   return NULL;
 }
 
-static bool is_word(char c) {
+static bool allow_is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
@@ -33,7 +33,7 @@ bool tool_allow_is_entry(const char *entry) {
   size_t words = 0;
   for (const char *at = entry;; at++, words++) {
     size_t len = 0;
-    while (is_word(at[len])) len++;
+    while (allow_is_word(at[len])) len++;
     if (len == 0) return words > 0 && strcmp(at, "*") == 0;
     at += len;
     if (*at == '\0') return words > 0;
@@ -41,7 +41,7 @@ bool tool_allow_is_entry(const char *entry) {
   }
 }
 
-static bool matches(const char *entry, const char *name) {
+static bool allow_matches(const char *entry, const char *name) {
   size_t len = strlen(entry);
   if (len >= 3 && strcmp(entry + len - 2, ".*") == 0)
     return strncmp(name, entry, len - 1) == 0 && name[len - 1] != '\0';
@@ -50,9 +50,9 @@ static bool matches(const char *entry, const char *name) {
 
 static bool is_listed(const tool_allow *allow, const char *tool, const char *name) {
   const char *family = tool_default_family(tool);
-  if (allow->entries == NULL) return family != NULL && matches(family, name);
+  if (allow->entries == NULL) return family != NULL && allow_matches(family, name);
   for (size_t i = 0; i < allow->count; i++)
-    if (matches(allow->entries[i], name)) return true;
+    if (allow_matches(allow->entries[i], name)) return true;
   return false;
 }
 

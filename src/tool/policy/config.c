@@ -42,14 +42,14 @@ static place element(const place *p, size_t index) {
   return inner;
 }
 
-static cay_status wrong(const place *p, const char *want) {
+static cay_status config_wrong(const place *p, const char *want) {
   return err_set(p->err, CAY_INVALID, "%s: %s", p->path, want);
 }
 
 /* The members of an object are `known` (NULL ended); others are warned of. Absent is fine. */
 static cay_status check_object(const place *p, yyjson_val *object, const char *const *known) {
   if (object == NULL) return CAY_OK;
-  if (!yyjson_is_obj(object)) return wrong(p, "must be an object");
+  if (!yyjson_is_obj(object)) return config_wrong(p, "must be an object");
   yyjson_obj_iter it = yyjson_obj_iter_with(object);
   for (yyjson_val *key; (key = yyjson_obj_iter_next(&it)) != NULL;) {
     place inner = below(p, yyjson_get_str(key));
@@ -57,7 +57,7 @@ static cay_status check_object(const place *p, yyjson_val *object, const char *c
     while (known != NULL && known[i] != NULL && !yyjson_equals_str(key, known[i])) i++;
     yyjson_obj_iter rest = it;
     for (yyjson_val *other; known != NULL && (other = yyjson_obj_iter_next(&rest)) != NULL;)
-      if (yyjson_equals(key, other)) return wrong(&inner, "stands twice");
+      if (yyjson_equals(key, other)) return config_wrong(&inner, "stands twice");
     if (known == NULL || known[i] != NULL || p->warn == NULL) continue;
     char line[PATH_MAX_LEN + 40];
     (void)snprintf(line, sizeof line, "%s: nobody knows this member", inner.path);
@@ -72,7 +72,7 @@ static cay_status read_text(const place *p, yyjson_val *object, const char *name
   place at = below(p, name);
   const char *text = yyjson_get_str(value);
   if (text == NULL || text[0] == '\0' || strlen(text) != yyjson_get_len(value))
-    return wrong(&at, "must be a text that is not empty");
+    return config_wrong(&at, "must be a text that is not empty");
   *out = text;
   return CAY_OK;
 }
@@ -91,16 +91,17 @@ static cay_status read_count(const place *p, yyjson_val *object, const char *nam
 }
 
 /* An array of texts as a NULL-ended list of its own. */
-static cay_status read_list(const place *p, yyjson_val *array, bool (*fits)(const char *), const char *want,
-                            const char ***out) {
-  if (!yyjson_is_arr(array)) return wrong(p, "must be an array of texts");
+static cay_status config_read_list(const place *p, yyjson_val *array, bool (*fits)(const char *),
+                                   const char *want, const char ***out) {
+  if (!yyjson_is_arr(array)) return config_wrong(p, "must be an array of texts");
   const char **list = *out = mem_zalloc_array(yyjson_arr_size(array) + 1, sizeof *list);
   if (list == NULL) return err_no_memory(p->err);
   yyjson_arr_iter it = yyjson_arr_iter_with(array);
   for (yyjson_val *value; (value = yyjson_arr_iter_next(&it)) != NULL; list++) {
     place at = element(p, (size_t)(list - *out));
     *list = yyjson_get_str(value);
-    if (*list == NULL || strlen(*list) != yyjson_get_len(value) || !fits(*list)) return wrong(&at, want);
+    if (*list == NULL || strlen(*list) != yyjson_get_len(value) || !fits(*list))
+      return config_wrong(&at, want);
   }
   return CAY_OK;
 }
@@ -126,10 +127,10 @@ static cay_status read_capabilities(const place *p, yyjson_val *value, const cha
   yyjson_val *version = yyjson_obj_get(value, "abi_version"), *allow = yyjson_obj_get(value, "allow");
   place version_at = below(p, "abi_version"), allow_at = below(p, "allow");
   if (version != NULL && !(yyjson_is_uint(version) && yyjson_get_uint(version) == 1))
-    return wrong(&version_at, "must be 1, the only version there is");
+    return config_wrong(&version_at, "must be 1, the only version there is");
   if (allow == NULL) return CAY_OK;
-  S_TRY(read_list(&allow_at, allow, tool_allow_is_entry,
-                  "must be the name of a capability, or a family such as mcp.*", list));
+  S_TRY(config_read_list(&allow_at, allow, tool_allow_is_entry,
+                         "must be the name of a capability, or a family such as mcp.*", list));
   out->allow = (tool_allow){ *list, yyjson_arr_size(allow) };
   return CAY_OK;
 }
@@ -154,8 +155,8 @@ static cay_status read_tools(const place *p, yyjson_val *tools, tool_config *c) 
     const char *name = yyjson_get_str(key);
     place at = below(p, name);
     if (strlen(name) != yyjson_get_len(key) || !tool_is_name(name))
-      return wrong(&at, "a tool's name is 1 to 64 small letters, digits, '_' and '-'");
-    if (tool_config_find(c, name, &twin)) return wrong(&at, "stands twice");
+      return config_wrong(&at, "a tool's name is 1 to 64 small letters, digits, '_' and '-'");
+    if (tool_config_find(c, name, &twin)) return config_wrong(&at, "stands twice");
     settings->name = name;
     S_TRY(read_tool(&at, yyjson_obj_iter_get_val(key), &c->lists[c->count], settings));
   }
@@ -169,7 +170,7 @@ static bool is_argument(const char *text) { return text[0] != '\0'; }
 static cay_status read_provider(const place *p, yyjson_val *value, const char ***argv, tool_provider *out) {
   static const char *const known[] = { "type", "prefix", "dir", "command", NULL };
   const char *type = NULL;
-  if (!yyjson_is_obj(value)) return wrong(p, "must be an object");
+  if (!yyjson_is_obj(value)) return config_wrong(p, "must be an object");
   S_TRY(check_object(p, value, known));
   S_TRY(read_text(p, value, "type", &type));
   if (type != NULL && strcmp(type, "environment") == 0) {
@@ -179,16 +180,16 @@ static cay_status read_provider(const place *p, yyjson_val *value, const char **
   if (type != NULL && strcmp(type, "file") == 0) {
     out->kind = TOOL_FROM_FILE;
     S_TRY(read_text(p, value, "dir", &out->where));
-    return out->where != NULL ? CAY_OK : wrong(p, "a provider of type file has a `dir`");
+    return out->where != NULL ? CAY_OK : config_wrong(p, "a provider of type file has a `dir`");
   }
   place at = below(p, "command");
   if (type == NULL || strcmp(type, "command") != 0)
-    return wrong(p, "`type` must be environment, file or command");
+    return config_wrong(p, "`type` must be environment, file or command");
   yyjson_val *command = yyjson_obj_get(value, "command");
-  S_TRY(read_list(&at, command, is_argument, "must be a text that is not empty", argv));
+  S_TRY(config_read_list(&at, command, is_argument, "must be a text that is not empty", argv));
   *out = (tool_provider){ .kind = TOOL_FROM_COMMAND, .argv = *argv };
   size_t words = yyjson_arr_size(command);
-  return words >= 1 && words <= TOOL_COMMAND_WORDS ? CAY_OK : wrong(&at, "must have 1 to 32 words");
+  return words >= 1 && words <= TOOL_COMMAND_WORDS ? CAY_OK : config_wrong(&at, "must have 1 to 32 words");
 }
 
 static cay_status read_secrets(const place *p, yyjson_val *secrets, tool_config *c) {
@@ -199,7 +200,7 @@ static cay_status read_secrets(const place *p, yyjson_val *secrets, tool_config 
   yyjson_val *list = yyjson_obj_get(secrets, "providers");
   place at = below(p, "providers");
   if (list == NULL) return CAY_OK;
-  if (!yyjson_is_arr(list)) return wrong(&at, "must be an array");
+  if (!yyjson_is_arr(list)) return config_wrong(&at, "must be an array");
   size_t count = yyjson_arr_size(list);
   c->providers = mem_zalloc_array(count + 1, sizeof *c->providers);
   c->argvs = mem_zalloc_array(count + 1, sizeof *c->argvs);
@@ -230,13 +231,13 @@ static cay_status find_sandbox(place *p, yyjson_val **at) {
     bool twice = stands_twice(*at, names[i]);
     *at = yyjson_obj_get(*at, names[i]);
     *p = below(p, names[i]);
-    if (twice) return wrong(p, "stands twice");
-    if (*at != NULL && !yyjson_is_obj(*at)) return wrong(p, "must be an object");
+    if (twice) return config_wrong(p, "stands twice");
+    if (*at != NULL && !yyjson_is_obj(*at)) return config_wrong(p, "must be an object");
   }
   return CAY_OK;
 }
 
-static cay_status read_all(place *p, cay_slice text, tool_config *c) {
+static cay_status config_read_all(place *p, cay_slice text, tool_config *c) {
   static const char *const known[] = { "mode", "tools",  "secrets", "network", "http",
                                        "mcp",  "github", "search",  "coding",  NULL };
   tool_end end = { 0 };
@@ -259,7 +260,7 @@ cay_status tool_config_read(cay_slice text, tool_warn_fn *warn, void *warn_ctx, 
   OWNED(tool_config_free) tool_config *c = mem_zalloc(sizeof *c);
   if (c == NULL) return err_no_memory(err);
   place top = { .warn = warn, .warn_ctx = warn_ctx, .err = err };
-  S_TRY(read_all(&top, text, c));
+  S_TRY(config_read_all(&top, text, c));
   *out = MOVE(c);
   return CAY_OK;
 }

@@ -18,15 +18,15 @@
 
 enum { COMMAND_MS = 10000 };
 
-static bool is_plain(char c) {
+static bool secrets_is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 bool tool_secret_is_name(const char *name) {
   size_t len = strlen(name);
-  if (len == 0 || len > TOOL_SECRET_NAME_MAX || !is_plain(name[0])) return false;
+  if (len == 0 || len > TOOL_SECRET_NAME_MAX || !secrets_is_plain(name[0])) return false;
   for (size_t i = 0; i < len; i++)
-    if (!is_plain(name[i]) && name[i] != '.' && name[i] != '-') return false;
+    if (!secrets_is_plain(name[i]) && name[i] != '.' && name[i] != '-') return false;
   return true;
 }
 
@@ -35,7 +35,7 @@ void tool_secret_wipe(buf *value) {
   buf_free(value);
 }
 
-static cay_status append(buf *out, const void *data, size_t len, cay_error *err) {
+static cay_status secrets_append(buf *out, const void *data, size_t len, cay_error *err) {
   cay_status status = buf_append(out, data, len);
   return status == CAY_OK ? status : err_set(err, status, "the secret is too long");
 }
@@ -59,13 +59,13 @@ static cay_status await(int fd, int64_t until_ns, cancel *stop, cay_error *err) 
 }
 
 /* Reads to the end or until `until_ns` (0: never); the caller closes. */
-static cay_status read_all(int fd, int64_t until_ns, cancel *stop, buf *out, cay_error *err) {
+static cay_status secrets_read_all(int fd, int64_t until_ns, cancel *stop, buf *out, cay_error *err) {
   for (char block[4096];;) {
     if (until_ns != 0) S_TRY(await(fd, until_ns, stop, err));
     ssize_t n = read(fd, block, sizeof block);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return err_errno(err, errno, "cannot be read");
-    cay_status status = n > 0 ? append(out, block, (size_t)n, err) : CAY_OK;
+    cay_status status = n > 0 ? secrets_append(out, block, (size_t)n, err) : CAY_OK;
     explicit_bzero(block, sizeof block);
     if (n == 0 || status != CAY_OK) return status;
   }
@@ -81,10 +81,10 @@ static cay_status from_environment(const tool_secrets *s, const tool_provider *p
   if (start < 0 || (size_t)start + strlen(name) >= sizeof variable) return CAY_NOT_FOUND;
   char *at = variable + start;
   for (; *name != '\0'; name++)
-    *at++ = *name >= 'a' && *name <= 'z' ? (char)(*name - 'a' + 'A') : is_plain(*name) ? *name : '_';
+    *at++ = *name >= 'a' && *name <= 'z' ? (char)(*name - 'a' + 'A') : secrets_is_plain(*name) ? *name : '_';
   *at = '\0';
   const char *value = secure_getenv(variable);
-  return value != NULL ? append(out, value, strlen(value), err) : CAY_NOT_FOUND;
+  return value != NULL ? secrets_append(out, value, strlen(value), err) : CAY_NOT_FOUND;
 }
 
 static cay_status from_file(const tool_secrets *s, const tool_provider *p, const char *name, buf *out,
@@ -98,14 +98,14 @@ static cay_status from_file(const tool_secrets *s, const tool_provider *p, const
   if (fd < 0) return why == ENOENT ? CAY_NOT_FOUND : err_errno(err, why, "file of the secret");
   struct stat st;
   cay_status status = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
-                          ? read_all(fd, 0, NULL, out, err)
+                          ? secrets_read_all(fd, 0, NULL, out, err)
                           : err_set(err, CAY_IO, "file of the secret: not a regular file");
   (void)close(fd);
   cut_line_end(out);
   return status;
 }
 
-static int start(char *const *argv, int output, pid_t *pid) {
+static int secrets_start(char *const *argv, int output, pid_t *pid) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
   sigset_t none;
@@ -126,7 +126,7 @@ static int start(char *const *argv, int output, pid_t *pid) {
 }
 
 /* The exit code; -1: it was ended by a signal, or by us at the limit. */
-static int end_of(pid_t pid, int64_t until_ns, cancel *stop) {
+static int secrets_end_of(pid_t pid, int64_t until_ns, cancel *stop) {
   int how = 0;
   for (;;) {
     pid_t gone = waitpid(pid, &how, WNOHANG);
@@ -154,14 +154,14 @@ static cay_status from_command(const tool_secrets *s, const tool_provider *p, co
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return err_errno(err, errno, "pipe");
   pid_t pid = 0;
-  int why = start(argv, ends[1], &pid);
+  int why = secrets_start(argv, ends[1], &pid);
   (void)close(ends[1]);
   int64_t until = until_of(s);
-  cay_status status =
-      why == 0 ? read_all(ends[0], until, s->stop, out, err) : err_errno(err, why, "command %.60s", argv[0]);
+  cay_status status = why == 0 ? secrets_read_all(ends[0], until, s->stop, out, err)
+                               : err_errno(err, why, "command %.60s", argv[0]);
   (void)close(ends[0]);
   if (why != 0) return status;
-  int code = end_of(pid, status == CAY_OK ? until : 0, s->stop);
+  int code = secrets_end_of(pid, status == CAY_OK ? until : 0, s->stop);
   if (status != CAY_OK) return err_prefix(err, status, "command %.60s", argv[0]);
   cut_line_end(out);
   if (code == 1) return CAY_NOT_FOUND;

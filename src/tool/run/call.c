@@ -13,7 +13,7 @@ typedef struct live {
   tool_end *end;
 } live;
 
-static bool is_full(const live *l) { return eng_memory_len(l->instance) + ENG_PAGE > l->memory_max; }
+static bool call_is_full(const live *l) { return eng_memory_len(l->instance) + ENG_PAGE > l->memory_max; }
 
 /* False: l->end says how the guest ended. */
 static bool call_guest(live *l, const char *name, const char *type, eng_val *values) {
@@ -31,7 +31,7 @@ static bool call_guest(live *l, const char *name, const char *type, eng_val *val
     tool_end_set(l->end, TOOL_TIMEOUT, "the time limit was reached in `%.100s`", name);
   else if (trap == ENG_TRAP_FUEL)
     tool_end_set(l->end, TOOL_OUT_OF_FUEL, "the fuel was used up in `%.100s`", name);
-  else if (is_full(l))
+  else if (call_is_full(l))
     tool_end_set(l->end, TOOL_MEMORY_LIMIT, "the memory limit was reached in `%.100s`", name);
   else
     tool_end_set(l->end, TOOL_TRAP, "`%.100s` trapped: %s", name, eng_trap_name(trap));
@@ -56,7 +56,7 @@ static bool put_input(live *l, cay_slice input, uint32_t *at) {
   return true;
 }
 
-static bool drop(live *l, uint32_t at, uint32_t len) {
+static bool call_drop(live *l, uint32_t at, uint32_t len) {
   eng_val values[2] = { { .u32 = at }, { .u32 = len } };
   return call_guest(l, "dealloc", "ii:", values);
 }
@@ -86,15 +86,15 @@ static cay_status talk(live *l, const tool_call *call, buf *out, cay_error *err)
   if (!call_guest(l, call->entrypoint != NULL ? call->entrypoint : "execute", "ii:I", values)) return CAY_OK;
   uint32_t at = (uint32_t)(values[0].u64 >> 32), len = (uint32_t)values[0].u64;
   S_TRY(take_output(l, at, len, out, err));
-  if (l->end->code == TOOL_OK && drop(l, input, (uint32_t)call->input.len)) (void)drop(l, at, len);
+  if (l->end->code == TOOL_OK && call_drop(l, input, (uint32_t)call->input.len)) (void)call_drop(l, at, len);
   return CAY_OK;
 }
 
-static void kick(void *ctx) { eng_instance_kick(ctx); }
+static void call_kick(void *ctx) { eng_instance_kick(ctx); }
 
 static cay_status talk_in_time(live *l, const tool_call *call, buf *out, cay_error *err) {
-  alarm_entry limit = { .fn = kick, .ctx = l->instance };
-  cancel_watch watch = { .fn = kick, .ctx = l->instance };
+  alarm_entry limit = { .fn = call_kick, .ctx = l->instance };
+  cancel_watch watch = { .fn = call_kick, .ctx = l->instance };
   int64_t ms = call->timeout_ms != 0 ? call->timeout_ms : TOOL_TIMEOUT_MS;
   S_TRY(alarm_arm(call->alarms, &limit, clock_mono_ns() + ms * NS_PER_MS, err));
   cancel_add(l->stop, &watch);

@@ -13,27 +13,28 @@ struct exports {
 
 /* ---- what the bytes say ---- */
 
-static int cut(size_t len) { return len > 60 ? 60 : (int)len; }
+static int check_cut(size_t len) { return len > 60 ? 60 : (int)len; }
 
 static bool on_import(void *ctx, const eng_scan_import *item) {
   struct exports *e = ctx;
   if (e->end->code == TOOL_OK)
-    tool_end_set(e->end, TOOL_HAS_IMPORT, "imports %.*s.%.*s; a tool has no imports", cut(item->module.len),
-                 (const char *)item->module.data, cut(item->name.len), (const char *)item->name.data);
+    tool_end_set(e->end, TOOL_HAS_IMPORT, "imports %.*s.%.*s; a tool has no imports",
+                 check_cut(item->module.len), (const char *)item->module.data, check_cut(item->name.len),
+                 (const char *)item->name.data);
   return false;
 }
 
-static bool is(cay_slice name, const char *text) {
+static bool check_is(cay_slice name, const char *text) {
   return name.len == strlen(text) && memcmp(name.data, text, name.len) == 0;
 }
 
 static bool on_export(void *ctx, const eng_scan_export *item) {
   struct exports *e = ctx;
-  if (item->kind == ENG_KIND_MEMORY) e->memory |= is(item->name, "memory");
+  if (item->kind == ENG_KIND_MEMORY) e->memory |= check_is(item->name, "memory");
   if (item->kind != ENG_KIND_FUNC) return true;
-  e->alloc |= is(item->name, "alloc");
-  e->dealloc |= is(item->name, "dealloc");
-  e->entry |= is(item->name, e->entrypoint);
+  e->alloc |= check_is(item->name, "alloc");
+  e->dealloc |= check_is(item->name, "dealloc");
+  e->entry |= check_is(item->name, e->entrypoint);
   return true;
 }
 
@@ -68,8 +69,8 @@ static void check_types(const eng_module *module, const char *entrypoint, tool_e
     tool_end_set(end, TOOL_ENTRYPOINT_TYPE, "`%.100s` must be (i32, i32) -> i64", entrypoint);
 }
 
-static cay_status compile(eng_engine *engine, cay_slice bytes, bool count_fuel, eng_module **out,
-                          tool_end *end, cay_error *err) {
+static cay_status check_compile(eng_engine *engine, cay_slice bytes, bool count_fuel, eng_module **out,
+                                tool_end *end, cay_error *err) {
   static const eng_imports none = { NULL, 0 };
   cay_error why = { 0 };
   cay_status status = eng_module_load(engine, bytes.data, bytes.len, NULL,
@@ -101,7 +102,7 @@ cay_status tool_check(eng_engine *engine, cay_slice bytes, const tool_check_opti
   if (end->code != TOOL_OK) return CAY_OK;
 
   OWNED(eng_module_unref) eng_module *module = NULL;
-  S_TRY(compile(engine, bytes, options->count_fuel, &module, end, err));
+  S_TRY(check_compile(engine, bytes, options->count_fuel, &module, end, err));
   if (end->code == TOOL_OK) check_types(module, entrypoint, end);
   if (end->code == TOOL_OK && !options->allow_placeholder) {
     bool placeholder;

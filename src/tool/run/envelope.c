@@ -15,7 +15,7 @@ struct request {
 
 /* ---- reading ---- */
 
-static const char *text_of(yyjson_val *value) {
+static const char *envelope_text_of(yyjson_val *value) {
   const char *text = yyjson_get_str(value);
   return text != NULL && strlen(text) == yyjson_get_len(value) ? text : NULL;
 }
@@ -24,7 +24,7 @@ static bool is_version(yyjson_val *value) {
   return value == NULL || (yyjson_is_int(value) && yyjson_get_sint(value) == ABI_VERSION);
 }
 
-static void read_request(yyjson_val *root, struct request *r, tool_end *end) {
+static void envelope_read_request(yyjson_val *root, struct request *r, tool_end *end) {
   yyjson_val *call = yyjson_obj_get(root, "capability_call");
   if (tool_json_has_twin(root) || tool_json_has_twin(call)) {
     tool_end_set(end, TOOL_INVALID_ARGS, "a member of the envelope stands twice, or it has too many");
@@ -34,7 +34,7 @@ static void read_request(yyjson_val *root, struct request *r, tool_end *end) {
     tool_end_set(end, TOOL_INVALID_ARGS, "abi_version must be %d", ABI_VERSION);
     return;
   }
-  r->name = text_of(yyjson_obj_get(call, "name"));
+  r->name = envelope_text_of(yyjson_obj_get(call, "name"));
   r->args = yyjson_obj_get(call, "args");
   if (!yyjson_is_obj(call))
     tool_end_set(end, TOOL_INVALID_ARGS, "capability_call must be an object");
@@ -51,7 +51,7 @@ static void read_request(yyjson_val *root, struct request *r, tool_end *end) {
 
 static void check_allowed(const tool_world *world, const tool_allow *allow, const struct request *r,
                           tool_end *end) {
-  const char *secret = text_of(yyjson_obj_get(r->args, "name"));
+  const char *secret = envelope_text_of(yyjson_obj_get(r->args, "name"));
   if (secret != NULL && !tool_secret_is_name(secret)) secret = NULL;
   if (!tool_allowed(allow, world->tool, r->name, secret))
     tool_end_set(end, TOOL_FORBIDDEN, "capability %.100s is not allowed for this tool", r->name);
@@ -59,8 +59,8 @@ static void check_allowed(const tool_world *world, const tool_allow *allow, cons
     tool_end_set(end, TOOL_INTERNAL, "capability %.100s is not implemented", r->name);
 }
 
-static cay_status serve(const tool_world *world, const struct request *r, buf *out, tool_end *end,
-                        cay_error *err) {
+static cay_status envelope_serve(const tool_world *world, const struct request *r, buf *out, tool_end *end,
+                                 cay_error *err) {
   OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
   if (doc == NULL) return err_no_memory(err);
   yyjson_mut_val *root = yyjson_mut_obj(doc), *outer = yyjson_mut_obj(doc), *result = yyjson_mut_obj(doc);
@@ -119,13 +119,13 @@ static cay_status tell_before(const tool_watch *watch, const char *capability, y
 static cay_status answer_call(const tool_world *world, const tool_allow *allow, const tool_watch *watch,
                               yyjson_val *root, buf *out, tool_end *end, cay_error *err) {
   struct request r = { 0 };
-  read_request(root, &r, end);
+  envelope_read_request(root, &r, end);
   if (end->code == TOOL_OK) check_allowed(world, allow, &r, end);
   if (end->code == TOOL_OK && cancel_raised(world->stop))
     tool_end_set(end, TOOL_CANCELLED, "cancelled before %.100s", r.name);
   S_TRY(tell_before(watch, r.name != NULL ? r.name : "", r.args, end, err));
   if (end->code != TOOL_OK) return tool_answer_error(end, out, err);
-  cay_status status = serve(world, &r, out, end, err);
+  cay_status status = envelope_serve(world, &r, out, end, err);
   if (end->code != TOOL_OK && cancel_raised(world->stop))
     tool_end_set(end, TOOL_CANCELLED, "cancelled in %.100s", r.name);
   tool_end told = *end;

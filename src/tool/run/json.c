@@ -7,26 +7,26 @@
 
 enum { MEMBERS_MAX = 64 };
 
-static void *alloc(void *ctx, size_t len) {
+static void *json_alloc(void *ctx, size_t len) {
   (void)ctx;
   return mem_alloc(len);
 }
 
-static void *grow(void *ctx, void *old, size_t old_len, size_t len) {
+static void *json_grow(void *ctx, void *old, size_t old_len, size_t len) {
   (void)ctx, (void)old_len;
   return mem_realloc(old, len);
 }
 
-static void release(void *ctx, void *old) {
+static void json_release(void *ctx, void *old) {
   (void)ctx;
   mem_free(old);
 }
 
-const yyjson_alc TOOL_JSON_ALLOC = { alloc, grow, release, NULL };
+const yyjson_alc TOOL_JSON_ALLOC = { json_alloc, json_grow, json_release, NULL };
 
 /* ---- UTF-8 ---- */
 
-static size_t length_of(uint8_t lead) {
+static size_t json_length_of(uint8_t lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead <= 0xdf) return 2;
   if (lead >= 0xe0 && lead <= 0xef) return 3;
@@ -46,7 +46,7 @@ static const uint8_t *skip_ascii(const uint8_t *p, const uint8_t *end) {
 bool tool_is_utf8(const void *data, size_t len) {
   const uint8_t *p = data, *end = p + len;
   while ((p = skip_ascii(p, end)) < end) {
-    size_t want = length_of(*p);
+    size_t want = json_length_of(*p);
     if (want == 0 || want > (size_t)(end - p)) return false;
     uint8_t low = *p == 0xe0 ? 0xa0 : *p == 0xf0 ? 0x90 : 0x80;
     uint8_t high = *p == 0xed ? 0x9f : *p == 0xf4 ? 0x8f : 0xbf;

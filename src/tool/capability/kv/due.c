@@ -100,7 +100,7 @@ static cay_status hold(tool_store *store, const claim *c, int64_t now, cay_error
 }
 
 /* Whoever changed the row meanwhile has taken the claim away, and then this changes nothing. */
-static cay_status finish(tool_store *store, const claim *c, int64_t now, cay_error *err) {
+static cay_status due_finish(tool_store *store, const claim *c, int64_t now, cay_error *err) {
   sql_value id = sql_int(c->event.id), token = sql_int(c->token), at = sql_int(now);
   if (c->event.kind == TOOL_EVENT_REMINDER)
     return sql_run(store, SQL_DUE_FINISH_REMINDER, SQL_VALUES(id, token, at), NULL, err);
@@ -110,11 +110,12 @@ static cay_status finish(tool_store *store, const claim *c, int64_t now, cay_err
 }
 
 /* One transaction: `done` (kind 0: none) gets its mark, and *c (NULL: no more is wanted) is the next. */
-static cay_status advance(tool_store *store, int64_t now, const claim *done, bool delivered, claim *c,
-                          bool *found, cay_error *err) {
+static cay_status due_advance(tool_store *store, int64_t now, const claim *done, bool delivered, claim *c,
+                              bool *found, cay_error *err) {
   *found = false;
   S_TRY(sql_begin(store, err));
-  if (done->event.kind != 0) S_TRY(delivered ? finish(store, done, now, err) : hold(store, done, now, err));
+  if (done->event.kind != 0)
+    S_TRY(delivered ? due_finish(store, done, now, err) : hold(store, done, now, err));
   cay_status claimed = c != NULL ? claim_first(store, now, c, found, err) : CAY_OK;
   if (claimed == CAY_OK) return sql_commit(store, err);
   *found = false;
@@ -188,7 +189,7 @@ cay_status tool_store_due(tool_store *store, int64_t now, tool_due_fn *each, voi
   cay_status status = count_locked(store, now, &left, err);
   for (bool found = status == CAY_OK && left > 0; found;) {
     sql_lock(store);
-    status = advance(store, now, &done, fine, left > 0 ? &next : NULL, &found, err);
+    status = due_advance(store, now, &done, fine, left > 0 ? &next : NULL, &found, err);
     sql_unlock(store);
     claim_drop(&done);
     if (status != CAY_OK || !found) break;

@@ -32,13 +32,13 @@ static yyjson_val *argument(kv_call *call, yyjson_val *object, const char *name,
   return NULL;
 }
 
-static bool is_blank(const char *text) { return text[strspn(text, " \t\r\n\v\f")] == '\0'; }
+static bool kv_is_blank(const char *text) { return text[strspn(text, " \t\r\n\v\f")] == '\0'; }
 
 const char *kv_as_text(kv_call *call, yyjson_val *value, const char *name, size_t max) {
   if (!kv_fine(call)) return NULL;
   const char *text = yyjson_get_str(value);
   size_t len = yyjson_get_len(value);
-  if (text != NULL && len <= max && strlen(text) == len && !is_blank(text)) return text;
+  if (text != NULL && len <= max && strlen(text) == len && !kv_is_blank(text)) return text;
   kv_invalid(call, "%s must be a text of 1 to %zu bytes that is not blank and without NUL", name, max);
   return NULL;
 }
@@ -106,7 +106,7 @@ kv_cursor kv_after(kv_call *call, kv_cursor start) {
 
 /* ---- the store ---- */
 
-static bool enter(kv_call *call) {
+static bool kv_enter(kv_call *call) {
   if (call->busy) return true;
   cay_error err = { 0 };
   sql_lock(call->store);
@@ -115,7 +115,7 @@ static bool enter(kv_call *call) {
 }
 
 sqlite3_stmt *kv_use(kv_call *call, enum sql_name name, const sql_value *values, size_t count) {
-  if (!kv_fine(call) || !enter(call)) return NULL;
+  if (!kv_fine(call) || !kv_enter(call)) return NULL;
   cay_error err = { 0 };
   sqlite3_stmt *statement = NULL;
   (void)worked(call, sql_use(call->store, name, values, count, &statement, &err), &err);
@@ -130,7 +130,7 @@ bool kv_step(kv_call *call, sqlite3_stmt *statement) {
 }
 
 int64_t kv_change(kv_call *call, enum sql_name name, const sql_value *values, size_t count) {
-  if (!kv_fine(call) || !enter(call)) return 0;
+  if (!kv_fine(call) || !kv_enter(call)) return 0;
   cay_error err = { 0 };
   int64_t changed = 0;
   (void)worked(call, sql_run(call->store, name, values, count, &changed, &err), &err);
@@ -138,7 +138,7 @@ int64_t kv_change(kv_call *call, enum sql_name name, const sql_value *values, si
 }
 
 /* The first column of the one row. */
-static int64_t ask(kv_call *call, enum sql_name name, const sql_value *values, size_t count) {
+static int64_t kv_ask(kv_call *call, enum sql_name name, const sql_value *values, size_t count) {
   sqlite3_stmt *statement = kv_use(call, name, values, count);
   if (!kv_step(call, statement)) return 0;
   int64_t number = sqlite3_column_int64(statement, 0);
@@ -149,12 +149,12 @@ static int64_t ask(kv_call *call, enum sql_name name, const sql_value *values, s
 static int64_t count_rows(kv_call *call, enum sql_family family, int64_t most) {
   sql_value user = sql_text(call->user), limit = sql_int(most);
   switch (family) {
-  case SQL_FAMILY_TASK: return ask(call, SQL_JOB_COUNT, SQL_VALUES(user, limit, sql_int(TOOL_EVENT_TASK)));
+  case SQL_FAMILY_TASK: return kv_ask(call, SQL_JOB_COUNT, SQL_VALUES(user, limit, sql_int(TOOL_EVENT_TASK)));
   case SQL_FAMILY_WAKEUP:
-    return ask(call, SQL_JOB_COUNT, SQL_VALUES(user, limit, sql_int(TOOL_EVENT_WAKEUP)));
-  case SQL_FAMILY_REMINDER: return ask(call, SQL_REMINDER_COUNT, SQL_VALUES(user, limit));
-  case SQL_FAMILY_PLAN: return ask(call, SQL_PLAN_COUNT, SQL_VALUES(user, limit));
-  default: return ask(call, SQL_TODO_COUNT, SQL_VALUES(user, limit));
+    return kv_ask(call, SQL_JOB_COUNT, SQL_VALUES(user, limit, sql_int(TOOL_EVENT_WAKEUP)));
+  case SQL_FAMILY_REMINDER: return kv_ask(call, SQL_REMINDER_COUNT, SQL_VALUES(user, limit));
+  case SQL_FAMILY_PLAN: return kv_ask(call, SQL_PLAN_COUNT, SQL_VALUES(user, limit));
+  default: return kv_ask(call, SQL_TODO_COUNT, SQL_VALUES(user, limit));
   }
 }
 
@@ -163,7 +163,7 @@ static int64_t count_rows(kv_call *call, enum sql_family family, int64_t most) {
 void kv_check_room(kv_call *call, enum sql_family family, int64_t more) {
   int64_t most = call->store->rows_max;
   sql_room *room = &call->store->rooms[family];
-  int64_t version = ask(call, SQL_VERSION, NULL, 0);
+  int64_t version = kv_ask(call, SQL_VERSION, NULL, 0);
   if (!kv_fine(call)) return;
   if (version != room->version || room->at_most + more > most || strcmp(room->user, call->user) != 0) {
     int64_t there = count_rows(call, family, most);
@@ -186,8 +186,8 @@ static bool add_json(kv_call *call, yyjson_mut_val *key, yyjson_mut_val *row, co
   return value != NULL && yyjson_mut_obj_add(row, key, value);
 }
 
-static bool add_text(kv_call *call, yyjson_mut_val *key, yyjson_mut_val *row, sqlite3_stmt *statement, int at,
-                     enum kv_kind kind) {
+static bool kv_add_text(kv_call *call, yyjson_mut_val *key, yyjson_mut_val *row, sqlite3_stmt *statement,
+                        int at, enum kv_kind kind) {
   const char *text = (const char *)sqlite3_column_text(statement, at);
   size_t len = (size_t)sqlite3_column_bytes(statement, at);
   if (text == NULL) return false;
@@ -201,7 +201,7 @@ static bool add_text(kv_call *call, yyjson_mut_val *key, yyjson_mut_val *row, sq
   return yyjson_mut_obj_add(row, key, yyjson_mut_strncpy(call->doc, text, len));
 }
 
-static yyjson_mut_val *number_of(kv_call *call, int64_t number, enum kv_kind kind) {
+static yyjson_mut_val *kv_number_of(kv_call *call, int64_t number, enum kv_kind kind) {
   if (kind == KV_BOOL) return yyjson_mut_bool(call->doc, number != 0);
   if (kind == KV_TIME && number >= KV_NEVER) return yyjson_mut_null(call->doc);
   return yyjson_mut_sint(call->doc, number);
@@ -213,8 +213,8 @@ static bool add_column(kv_call *call, sqlite3_stmt *statement, int at, const kv_
   if (sqlite3_column_type(statement, at) == SQLITE_NULL)
     return yyjson_mut_obj_add(row, key, yyjson_mut_null(call->doc));
   if (column->kind == KV_TEXT || column->kind == KV_JSON)
-    return add_text(call, key, row, statement, at, column->kind);
-  return yyjson_mut_obj_add(row, key, number_of(call, sqlite3_column_int64(statement, at), column->kind));
+    return kv_add_text(call, key, row, statement, at, column->kind);
+  return yyjson_mut_obj_add(row, key, kv_number_of(call, sqlite3_column_int64(statement, at), column->kind));
 }
 
 yyjson_mut_val *kv_row(kv_call *call, sqlite3_stmt *statement, const kv_shape *shape) {
@@ -284,7 +284,7 @@ static void read_user(kv_call *call, const char *by_default) {
   if (call->user != NULL && has_control(call->user)) kv_invalid(call, "user_id has a control character");
 }
 
-static void leave(kv_call *call) {
+static void kv_leave(kv_call *call) {
   if (!call->busy) return;
   cay_error err = { 0 };
   if (kv_fine(call) && call->mode == KV_WRITE) (void)worked(call, sql_commit(call->store, &err), &err);
@@ -304,5 +304,5 @@ void kv_run(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc, yyjs
   read_user(&call, world->user);
   kv_check_memory(&call, yyjson_mut_obj_add_str(doc, result, "status", "ok"));
   if (kv_fine(&call)) body(&call);
-  leave(&call);
+  kv_leave(&call);
 }

@@ -26,7 +26,7 @@ static char *read_steps(kv_call *call) {
   return text;
 }
 
-static void create(kv_call *call) {
+static void planning_create(kv_call *call) {
   const char *title = kv_text(call, NULL, "title", KV_TITLE_MAX, KV_REQUIRED);
   const char *goal = kv_text(call, NULL, "goal", KV_GOAL_MAX, KV_REQUIRED);
   const char *status = kv_text(call, NULL, "status", STATUS_MAX, KV_OPTIONAL);
@@ -41,9 +41,9 @@ static void create(kv_call *call) {
              &shape, "plan", &found);
   mem_free(steps);
 }
-KV_HANDLER(kv_planning_create, KV_WRITE, create)
+KV_HANDLER(kv_planning_create, KV_WRITE, planning_create)
 
-static void list(kv_call *call) {
+static void planning_list(kv_call *call) {
   int64_t limit = kv_limit(call, 20);
   kv_cursor after = kv_after(call, (kv_cursor){ .id = INT64_MAX });
   kv_add_rows(
@@ -51,7 +51,7 @@ static void list(kv_call *call) {
       kv_use(call, SQL_PLAN_LIST, SQL_VALUES(sql_text(call->user), sql_int(after.id), sql_int(limit + 1))),
       &shape, "plans", limit);
 }
-KV_HANDLER(kv_planning_list, KV_READ, list)
+KV_HANDLER(kv_planning_list, KV_READ, planning_list)
 
 static void add_found(kv_call *call, sqlite3_stmt *statement, int64_t id) {
   bool found = false;
@@ -59,11 +59,11 @@ static void add_found(kv_call *call, sqlite3_stmt *statement, int64_t id) {
   if (!found) kv_invalid(call, "there is no plan %lld", (long long)id);
 }
 
-static void get(kv_call *call) {
+static void planning_get(kv_call *call) {
   int64_t id = kv_id(call);
   add_found(call, kv_use(call, SQL_PLAN_GET, SQL_VALUES(sql_text(call->user), sql_int(id))), id);
 }
-KV_HANDLER(kv_planning_get, KV_READ, get)
+KV_HANDLER(kv_planning_get, KV_READ, planning_get)
 
 static void update(kv_call *call) {
   int64_t id = kv_id(call);
@@ -80,14 +80,14 @@ static void update(kv_call *call) {
 }
 KV_HANDLER(kv_planning_update, KV_WRITE, update)
 
-static void delete(kv_call *call) {
+static void planning_delete(kv_call *call) {
   int64_t id = kv_id(call);
   kv_add_bool(call, "deleted",
               kv_change(call, SQL_PLAN_DELETE, SQL_VALUES(sql_text(call->user), sql_int(id))) != 0);
 }
-KV_HANDLER(kv_planning_delete, KV_WRITE, delete)
+KV_HANDLER(kv_planning_delete, KV_WRITE, planning_delete)
 
-static void clear(kv_call *call) {
+static void planning_clear(kv_call *call) {
   kv_add_int(call, "deleted", kv_change(call, SQL_PLAN_CLEAR, SQL_VALUES(sql_text(call->user))));
 }
-KV_HANDLER(kv_planning_clear, KV_WRITE, clear)
+KV_HANDLER(kv_planning_clear, KV_WRITE, planning_clear)

@@ -21,7 +21,7 @@ static bool read_moment(kv_call *call, int64_t *out) {
   return kv_int(call, "due_at", 0, KV_NEVER - 1, KV_OPTIONAL, out);
 }
 
-static void create(kv_call *call) {
+static void reminders_create(kv_call *call) {
   int64_t due_at = KV_NEVER;
   const char *title = kv_text(call, NULL, "title", KV_TITLE_MAX, KV_REQUIRED);
   (void)read_moment(call, &due_at);
@@ -32,9 +32,9 @@ static void create(kv_call *call) {
                     SQL_VALUES(sql_text(call->user), sql_text(title), sql_int(due_at), sql_int(call->now))),
              &shape, "reminder", &found);
 }
-KV_HANDLER(kv_reminders_create, KV_WRITE, create)
+KV_HANDLER(kv_reminders_create, KV_WRITE, reminders_create)
 
-static void list(kv_call *call) {
+static void reminders_list(kv_call *call) {
   int status = kv_choice(call, "status", statuses, 1);
   int64_t limit = kv_limit(call, 20);
   kv_cursor after = kv_after(call, (kv_cursor){ .key = -1 });
@@ -44,15 +44,15 @@ static void list(kv_call *call) {
                                 sql_int(limit + 1))),
               &shape, "reminders", limit);
 }
-KV_HANDLER(kv_reminders_list, KV_READ, list)
+KV_HANDLER(kv_reminders_list, KV_READ, reminders_list)
 
-static void complete(kv_call *call) {
+static void reminders_complete(kv_call *call) {
   int64_t id = kv_id(call);
   kv_add_bool(call, "completed",
               kv_change(call, SQL_REMINDER_COMPLETE,
                         SQL_VALUES(sql_text(call->user), sql_int(id), sql_int(call->now))) != 0);
 }
-KV_HANDLER(kv_reminders_complete, KV_WRITE, complete)
+KV_HANDLER(kv_reminders_complete, KV_WRITE, reminders_complete)
 
 static void snooze(kv_call *call) {
   int64_t id = kv_id(call), due_at = 0;
@@ -64,12 +64,12 @@ static void snooze(kv_call *call) {
 }
 KV_HANDLER(kv_reminders_snooze, KV_WRITE, snooze)
 
-static void delete(kv_call *call) {
+static void reminders_delete(kv_call *call) {
   int64_t id = kv_id(call);
   kv_add_bool(call, "deleted",
               kv_change(call, SQL_REMINDER_DELETE, SQL_VALUES(sql_text(call->user), sql_int(id))) != 0);
 }
-KV_HANDLER(kv_reminders_delete, KV_WRITE, delete)
+KV_HANDLER(kv_reminders_delete, KV_WRITE, reminders_delete)
 
 static void delete_by(kv_call *call, int status) {
   kv_add_int(call, "deleted",
@@ -79,5 +79,5 @@ static void delete_by(kv_call *call, int status) {
 static void delete_all(kv_call *call) { delete_by(call, 0); }
 KV_HANDLER(kv_reminders_delete_all, KV_WRITE, delete_all)
 
-static void clear(kv_call *call) { delete_by(call, kv_choice(call, "status", statuses, 1)); }
-KV_HANDLER(kv_reminders_clear, KV_WRITE, clear)
+static void reminders_clear(kv_call *call) { delete_by(call, kv_choice(call, "status", statuses, 1)); }
+KV_HANDLER(kv_reminders_clear, KV_WRITE, reminders_clear)

@@ -14,7 +14,7 @@ static const kv_column columns[] = {
 static const kv_shape shape = { columns, COUNT_OF(columns), 0 };
 static const char *const statuses[] = { "all", "enabled", "disabled", NULL };
 
-static void insert(kv_call *call, enum tool_event_kind kind, int64_t run_at, int64_t minutes) {
+static void schedule_insert(kv_call *call, enum tool_event_kind kind, int64_t run_at, int64_t minutes) {
   const char *name = kv_text(call, NULL, "name", KV_NAME_MAX, KV_REQUIRED);
   const char *prompt = kv_text(call, NULL, "prompt", KV_PROMPT_MAX, KV_REQUIRED);
   bool found;
@@ -31,18 +31,18 @@ static void schedule(kv_call *call) {
   int64_t run_at = 0, minutes = 0;
   (void)kv_int(call, "run_at", 0, KV_NEVER - 1, KV_REQUIRED, &run_at);
   (void)kv_int(call, "interval_minutes", 1, KV_INTERVAL_MAX, KV_OPTIONAL, &minutes);
-  insert(call, TOOL_EVENT_TASK, run_at, minutes);
+  schedule_insert(call, TOOL_EVENT_TASK, run_at, minutes);
 }
 KV_HANDLER(kv_tasks_schedule, KV_WRITE, schedule)
 
-static void create(kv_call *call) {
+static void schedule_create(kv_call *call) {
   int64_t minutes = 0;
   (void)kv_int(call, "interval_minutes", 1, KV_INTERVAL_MAX, KV_REQUIRED, &minutes);
-  insert(call, TOOL_EVENT_WAKEUP, kv_moment(call->now, kv_interval(minutes)), minutes);
+  schedule_insert(call, TOOL_EVENT_WAKEUP, kv_moment(call->now, kv_interval(minutes)), minutes);
 }
-KV_HANDLER(kv_wakeup_create, KV_WRITE, create)
+KV_HANDLER(kv_wakeup_create, KV_WRITE, schedule_create)
 
-static void list(kv_call *call, enum tool_event_kind kind, int64_t by_default) {
+static void schedule_list(kv_call *call, enum tool_event_kind kind, int64_t by_default) {
   int status = kv_choice(call, "status", statuses, 0);
   int64_t limit = kv_limit(call, by_default);
   kv_cursor after = kv_after(call, (kv_cursor){ 0 });
@@ -92,15 +92,15 @@ static void delete_job(kv_call *call, enum tool_event_kind kind) {
                   0);
 }
 
-static void clear(kv_call *call) {
+static void schedule_clear(kv_call *call) {
   int status = kv_choice(call, "status", statuses, 0);
   kv_add_int(call, "deleted",
              kv_change(call, SQL_JOB_CLEAR,
                        SQL_VALUES(sql_int(TOOL_EVENT_TASK), sql_text(call->user), sql_int(status))));
 }
-KV_HANDLER(kv_tasks_clear, KV_WRITE, clear)
+KV_HANDLER(kv_tasks_clear, KV_WRITE, schedule_clear)
 
-static void list_tasks(kv_call *call) { list(call, TOOL_EVENT_TASK, 50); }
+static void list_tasks(kv_call *call) { schedule_list(call, TOOL_EVENT_TASK, 50); }
 static void enable_task(kv_call *call) { turn(call, TOOL_EVENT_TASK, true); }
 static void disable_task(kv_call *call) { turn(call, TOOL_EVENT_TASK, false); }
 static void delete_task(kv_call *call) { delete_job(call, TOOL_EVENT_TASK); }
@@ -109,7 +109,7 @@ KV_HANDLER(kv_tasks_enable, KV_WRITE, enable_task)
 KV_HANDLER(kv_tasks_disable, KV_WRITE, disable_task)
 KV_HANDLER(kv_tasks_delete, KV_WRITE, delete_task)
 
-static void list_wakeups(kv_call *call) { list(call, TOOL_EVENT_WAKEUP, 20); }
+static void list_wakeups(kv_call *call) { schedule_list(call, TOOL_EVENT_WAKEUP, 20); }
 static void enable_wakeup(kv_call *call) { turn(call, TOOL_EVENT_WAKEUP, true); }
 static void disable_wakeup(kv_call *call) { turn(call, TOOL_EVENT_WAKEUP, false); }
 static void delete_wakeup(kv_call *call) { delete_job(call, TOOL_EVENT_WAKEUP); }

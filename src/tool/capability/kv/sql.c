@@ -27,7 +27,7 @@ cay_status sql_error(sqlite3 *db, int code, cay_error *err) {
   }
 }
 
-static const char *text_of(enum sql_name name) {
+static const char *sql_text_of(enum sql_name name) {
   static const char *const texts[] = {
 #define SQL(name, text) text,
 #include "tool/capability/kv/statements.def"
@@ -74,7 +74,7 @@ cay_status sql_commit(tool_store *store, cay_error *err) {
 
 /* ---- statements ---- */
 
-static int bind(sqlite3_stmt *statement, int at, const sql_value *value) {
+static int sql_bind(sqlite3_stmt *statement, int at, const sql_value *value) {
   if (!value->is_text) return sqlite3_bind_int64(statement, at, value->number);
   return sqlite3_bind_text(statement, at, value->text, -1, SQLITE_STATIC);
 }
@@ -84,9 +84,9 @@ cay_status sql_use(tool_store *store, enum sql_name name, const sql_value *value
   sqlite3_stmt **kept = &store->statements[name];
   int code = SQLITE_OK;
   if (*kept == NULL)
-    code = sqlite3_prepare_v3(store->db, text_of(name), -1, SQLITE_PREPARE_PERSISTENT, kept, NULL);
+    code = sqlite3_prepare_v3(store->db, sql_text_of(name), -1, SQLITE_PREPARE_PERSISTENT, kept, NULL);
   store->used |= UINT64_C(1) << name;
-  for (size_t i = 0; code == SQLITE_OK && i < count; i++) code = bind(*kept, (int)i + 1, &values[i]);
+  for (size_t i = 0; code == SQLITE_OK && i < count; i++) code = sql_bind(*kept, (int)i + 1, &values[i]);
   if (code == SQLITE_OK) *out = *kept;
   return sql_error(store->db, code, err);
 }

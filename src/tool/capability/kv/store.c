@@ -86,12 +86,12 @@ static const char *const migrations[] = {
 
 /* ---- opening ---- */
 
-static cay_status run(sqlite3 *db, const char *text, cay_error *err) {
+static cay_status store_run(sqlite3 *db, const char *text, cay_error *err) {
   return sql_error(db, sqlite3_exec(db, text, NULL, NULL, NULL), err);
 }
 
 /* The first column of the first row as a number. */
-static cay_status ask(sqlite3 *db, const char *text, int64_t *out, cay_error *err) {
+static cay_status store_ask(sqlite3 *db, const char *text, int64_t *out, cay_error *err) {
   sqlite3_stmt *statement = NULL;
   int code = sqlite3_prepare_v2(db, text, -1, &statement, NULL);
   if (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
@@ -103,9 +103,9 @@ static cay_status ask(sqlite3 *db, const char *text, int64_t *out, cay_error *er
 
 static cay_status check_identity(sqlite3 *db, int64_t *version, cay_error *err) {
   int64_t id = 0, tables = 0;
-  S_TRY(ask(db, "PRAGMA application_id", &id, err));
-  S_TRY(ask(db, "PRAGMA user_version", version, err));
-  S_TRY(ask(db, "SELECT count(*) FROM sqlite_schema", &tables, err));
+  S_TRY(store_ask(db, "PRAGMA application_id", &id, err));
+  S_TRY(store_ask(db, "PRAGMA user_version", version, err));
+  S_TRY(store_ask(db, "SELECT count(*) FROM sqlite_schema", &tables, err));
   if (id == 0 && *version == 0 && tables == 0) return CAY_OK; /* empty */
   if (id != APPLICATION_ID) return err_set(err, CAY_INVALID, "a SQLite file of another program");
   if (*version < 1 || *version > (int64_t)COUNT_OF(migrations))
@@ -116,8 +116,8 @@ static cay_status check_identity(sqlite3 *db, int64_t *version, cay_error *err) 
 
 static cay_status check_whole(sqlite3 *db, cay_error *err) {
   int64_t pages = 0, len = 0;
-  S_TRY(ask(db, "PRAGMA page_count", &pages, err));
-  S_TRY(ask(db, "PRAGMA page_size", &len, err));
+  S_TRY(store_ask(db, "PRAGMA page_count", &pages, err));
+  S_TRY(store_ask(db, "PRAGMA page_size", &len, err));
   if (pages * len > CHECKED_WHOLE) return CAY_OK;
   sqlite3_stmt *statement = NULL;
   int code = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &statement, NULL);
@@ -134,17 +134,17 @@ static cay_status check_whole(sqlite3 *db, cay_error *err) {
 /* Two processes may come here at once: what there is to do is looked at again as the writer. */
 static cay_status migrate(sqlite3 *db, cay_error *err) {
   int64_t version = 0;
-  S_TRY(run(db, "BEGIN IMMEDIATE", err));
+  S_TRY(store_run(db, "BEGIN IMMEDIATE", err));
   cay_status status = check_identity(db, &version, err);
   for (size_t i = (size_t)version; status == CAY_OK && i < COUNT_OF(migrations); i++)
-    status = run(db, migrations[i], err);
-  if (status == CAY_OK) status = run(db, "COMMIT", err);
+    status = store_run(db, migrations[i], err);
+  if (status == CAY_OK) status = store_run(db, "COMMIT", err);
   if (status != CAY_OK && sqlite3_get_autocommit(db) == 0)
     (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* closing would do the same */
   return status;
 }
 
-static cay_status set_up(sqlite3 *db, const tool_store_options *options, cay_error *err) {
+static cay_status store_set_up(sqlite3 *db, const tool_store_options *options, cay_error *err) {
   uint64_t len = options->size_max != 0 ? options->size_max : TOOL_STORE_SIZE_MAX;
   uint64_t pages = len / 4096 > INT32_MAX ? INT32_MAX : len / 4096;
   char text[200];
@@ -152,7 +152,7 @@ static cay_status set_up(sqlite3 *db, const tool_store_options *options, cay_err
                  "PRAGMA journal_mode = WAL; PRAGMA synchronous = %s; PRAGMA max_page_count = %u;"
                  "PRAGMA journal_size_limit = 8388608;",
                  options->durability == TOOL_STORE_PROCESS ? "NORMAL" : "FULL", (unsigned)pages);
-  return run(db, text, err);
+  return store_run(db, text, err);
 }
 
 /* A file may come from anywhere: nothing in it runs. */
@@ -167,7 +167,7 @@ static void harden(sqlite3 *db) {
 
 /* SQLite would make it readable to others. One that is there is not opened here: closing it would drop the
  * locks that another store of this process has on it. */
-static cay_status make_file(const char *path, cay_error *err) {
+static cay_status store_make_file(const char *path, cay_error *err) {
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd >= 0) return close(fd) == 0 ? CAY_OK : err_errno(err, errno, "cannot be made");
   struct stat st;
@@ -180,8 +180,8 @@ static cay_status make_file(const char *path, cay_error *err) {
 }
 
 /* One look at one moment: another process may be making the tables. */
-static cay_status look(sqlite3 *db, int64_t *version, cay_error *err) {
-  S_TRY(run(db, "BEGIN", err));
+static cay_status store_look(sqlite3 *db, int64_t *version, cay_error *err) {
+  S_TRY(store_run(db, "BEGIN", err));
   cay_status status = check_identity(db, version, err);
   (void)sqlite3_exec(db, "COMMIT", NULL, NULL, NULL); /* of a reader: nothing can be lost */
   return status;
@@ -189,17 +189,17 @@ static cay_status look(sqlite3 *db, int64_t *version, cay_error *err) {
 
 static cay_status make_ready(sqlite3 *db, const tool_store_options *options, cay_error *err) {
   int64_t version = 0;
-  S_TRY(look(db, &version, err)); /* before anything is written */
+  S_TRY(store_look(db, &version, err)); /* before anything is written */
   if (version != 0) S_TRY(check_whole(db, err));
-  S_TRY(set_up(db, options, err));
+  S_TRY(store_set_up(db, options, err));
   return version == (int64_t)COUNT_OF(migrations) ? CAY_OK : migrate(db, err);
 }
 
-static cay_status connect(const tool_store_options *options, sqlite3 **out, cay_error *err) {
+static cay_status store_connect(const tool_store_options *options, sqlite3 **out, cay_error *err) {
   char path[PATH_MAX]; /* SQLite gives names like ":memory:" and "file:…" a meaning */
   int len = snprintf(path, sizeof path, "%s%s", options->path[0] == '/' ? "" : "./", options->path);
   if (len < 0 || (size_t)len >= sizeof path) return err_set(err, CAY_INVALID, "the path is too long");
-  S_TRY(make_file(path, err));
+  S_TRY(store_make_file(path, err));
   int code = sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
   if (code != SQLITE_OK) return sql_error(*out, code, err);
   uint32_t busy_ms = options->busy_ms != 0 ? options->busy_ms : TOOL_STORE_BUSY_MS;
@@ -222,7 +222,7 @@ cay_status tool_store_open(const tool_store_options *options, tool_store **out, 
   if (store == NULL) return err_no_memory(err);
   (void)pthread_mutex_init(&store->mu, NULL);
   store->rows_max = options->rows_max != 0 ? options->rows_max : TOOL_STORE_ROWS_MAX;
-  cay_status status = connect(options, &store->db, err);
+  cay_status status = store_connect(options, &store->db, err);
   if (status != CAY_OK) {
     tool_store_free(store);
     return err_prefix(err, status, "store %.100s", options->path);

@@ -18,18 +18,18 @@ static entry read_entry(kv_call *call, yyjson_val *object) {
                   .notes = kv_text(call, object, "notes", KV_NOTES_MAX, KV_OPTIONAL) };
 }
 
-static sqlite3_stmt *insert(kv_call *call, const entry *e) {
+static sqlite3_stmt *todo_insert(kv_call *call, const entry *e) {
   return kv_use(call, SQL_TODO_CREATE,
                 SQL_VALUES(sql_text(call->user), sql_text(e->title), sql_text(e->notes), sql_int(call->now)));
 }
 
-static void create(kv_call *call) {
+static void todo_create(kv_call *call) {
   entry e = read_entry(call, NULL);
   bool found;
   kv_check_room(call, SQL_FAMILY_TODO, 1);
-  kv_add_row(call, insert(call, &e), &shape, "item", &found);
+  kv_add_row(call, todo_insert(call, &e), &shape, "item", &found);
 }
-KV_HANDLER(kv_todo_create, KV_WRITE, create)
+KV_HANDLER(kv_todo_create, KV_WRITE, todo_create)
 
 /* An item is a title, or an object with title and notes. */
 static entry read_item(kv_call *call, yyjson_val *item) {
@@ -49,7 +49,7 @@ static void create_many(kv_call *call) {
   for (size_t i = 0; kv_fine(call) && i < count; i++) entries[i] = read_item(call, yyjson_arr_get(items, i));
   kv_check_room(call, SQL_FAMILY_TODO, (int64_t)count);
   for (size_t i = 0; kv_fine(call) && i < count; i++) {
-    sqlite3_stmt *statement = insert(call, &entries[i]);
+    sqlite3_stmt *statement = todo_insert(call, &entries[i]);
     if (kv_step(call, statement))
       kv_check_memory(call, yyjson_mut_arr_append(made, kv_row(call, statement, &shape)));
     (void)kv_step(call, statement);
@@ -57,7 +57,7 @@ static void create_many(kv_call *call) {
 }
 KV_HANDLER(kv_todo_create_many, KV_WRITE, create_many)
 
-static void list(kv_call *call) {
+static void todo_list(kv_call *call) {
   int status = kv_choice(call, "status", statuses, 1);
   int64_t limit = kv_limit(call, 50);
   kv_cursor after = kv_after(call, (kv_cursor){ 0 });
@@ -67,7 +67,7 @@ static void list(kv_call *call) {
                                 sql_int(limit + 1))),
               &shape, "items", limit);
 }
-KV_HANDLER(kv_todo_list, KV_READ, list)
+KV_HANDLER(kv_todo_list, KV_READ, todo_list)
 
 static void change(kv_call *call, enum sql_name name) {
   int64_t id = kv_id(call);
@@ -77,27 +77,27 @@ static void change(kv_call *call, enum sql_name name) {
   if (!found) kv_invalid(call, "there is no todo %lld", (long long)id);
 }
 
-static void complete(kv_call *call) { change(call, SQL_TODO_COMPLETE); }
-KV_HANDLER(kv_todo_complete, KV_WRITE, complete)
+static void todo_complete(kv_call *call) { change(call, SQL_TODO_COMPLETE); }
+KV_HANDLER(kv_todo_complete, KV_WRITE, todo_complete)
 
 static void reopen(kv_call *call) { change(call, SQL_TODO_REOPEN); }
 KV_HANDLER(kv_todo_reopen, KV_WRITE, reopen)
 
-static void delete(kv_call *call) {
+static void todo_delete(kv_call *call) {
   int64_t id = kv_id(call);
   kv_add_bool(call, "deleted",
               kv_change(call, SQL_TODO_DELETE, SQL_VALUES(sql_text(call->user), sql_int(id))) != 0);
 }
-KV_HANDLER(kv_todo_delete, KV_WRITE, delete)
+KV_HANDLER(kv_todo_delete, KV_WRITE, todo_delete)
 
-static void clear(kv_call *call) {
+static void todo_clear(kv_call *call) {
   int status = kv_choice(call, "status", statuses, 1);
   kv_add_int(call, "deleted",
              kv_change(call, SQL_TODO_CLEAR, SQL_VALUES(sql_text(call->user), sql_int(status))));
 }
-KV_HANDLER(kv_todo_clear, KV_WRITE, clear)
+KV_HANDLER(kv_todo_clear, KV_WRITE, todo_clear)
 
-static void place(kv_call *call, yyjson_val *value, int64_t position) {
+static void todo_place(kv_call *call, yyjson_val *value, int64_t position) {
   int64_t id = yyjson_is_uint(value) && yyjson_get_uint(value) <= INT64_MAX ? yyjson_get_sint(value) : 0;
   if (id < 1) kv_invalid(call, "ordered_ids must have whole numbers from 1");
   if (kv_change(call, SQL_TODO_PLACE,
@@ -113,7 +113,7 @@ static void reorder(kv_call *call) {
   yyjson_arr_iter it = yyjson_arr_iter_with(ids);
   int64_t position = -(int64_t)count;
   for (yyjson_val *id; kv_fine(call) && (id = yyjson_arr_iter_next(&it)) != NULL;)
-    place(call, id, position++);
+    todo_place(call, id, position++);
   (void)kv_change(call, SQL_TODO_NUMBER, SQL_VALUES(sql_text(call->user)));
   kv_add_int(call, "reordered", (int64_t)count);
 }

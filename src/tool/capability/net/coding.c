@@ -113,7 +113,7 @@ static void keep_error(generating *g, yyjson_val *root) {
 }
 
 /* A chunk has `delta`, a whole answer `message`. Keeps the document that has the usage. */
-static void take(generating *g, yyjson_doc *doc, const char *member) {
+static void coding_take(generating *g, yyjson_doc *doc, const char *member) {
   yyjson_val *root = yyjson_doc_get_root(doc),
              *choice = yyjson_arr_get_first(yyjson_obj_get(root, "choices"));
   yyjson_val *text = yyjson_obj_get(yyjson_obj_get(choice, member), "content");
@@ -130,7 +130,7 @@ static void take(generating *g, yyjson_doc *doc, const char *member) {
   g->last = doc;
 }
 
-static bool on_event(void *ctx, const char *data, size_t len) {
+static bool coding_on_event(void *ctx, const char *data, size_t len) {
   generating *g = ctx;
   yyjson_doc *doc = NULL;
   if (len == 6 && memcmp(data, "[DONE]", 6) == 0) {
@@ -141,11 +141,11 @@ static bool on_event(void *ctx, const char *data, size_t len) {
     g->failed = true;
     return false;
   }
-  take(g, doc, "delta");
+  coding_take(g, doc, "delta");
   return !g->failed && !g->full;
 }
 
-static bool on_piece(void *ctx, const net_http_response *so_far, const void *data, size_t len) {
+static bool coding_on_piece(void *ctx, const net_http_response *so_far, const void *data, size_t len) {
   generating *g = ctx;
   const char *type = net_http_header(so_far, "content-type");
   if (!g->known) g->is_stream = type != NULL && strncasecmp(type, "text/event-stream", 17) == 0;
@@ -155,14 +155,14 @@ static bool on_piece(void *ctx, const net_http_response *so_far, const void *dat
   return go_on;
 }
 
-static cay_status finish(generating *g, const net_http_response *response, cay_error *err) {
+static cay_status coding_finish(generating *g, const net_http_response *response, cay_error *err) {
   yyjson_doc *doc = NULL;
   if (response->status < 200 || response->status > 299)
     return err_set(err, CAY_IO, "the endpoint answered with HTTP status %d", response->status);
   if (g->full) return err_set(err, CAY_LIMIT, "the answer is too long");
   if (!g->is_stream) {
     S_TRY(reach_parse(&g->keys, g->whole.data, g->whole.len, &doc, err));
-    take(g, doc, "message");
+    coding_take(g, doc, "message");
   }
   if (g->failed)
     return err_set(err, CAY_IO, "the endpoint failed%s%s", g->why[0] != '\0' ? ": " : "", g->why);
@@ -175,7 +175,7 @@ static cay_status finish(generating *g, const net_http_response *response, cay_e
   return CAY_OK;
 }
 
-static bool give(const generating *g, yyjson_mut_doc *doc, yyjson_mut_val *result) {
+static bool coding_give(const generating *g, yyjson_mut_doc *doc, yyjson_mut_val *result) {
   yyjson_val *usage = g->last != NULL ? yyjson_obj_get(yyjson_doc_get_root(g->last), "usage") : NULL;
   yyjson_mut_val *copy = usage != NULL ? yyjson_val_mut_copy(doc, usage) : NULL;
   return yyjson_mut_obj_add_strncpy(doc, result, "text", buf_text(&g->text), g->text.len) &&
@@ -196,16 +196,16 @@ static void generate(const tool_world *world, const buf *body, generating *g, yy
                        .method = "POST",
                        .body = { body->data, body->len },
                        .limit = reach_limit_of(world, endpoint->timeout_ms),
-                       .on_piece = on_piece,
+                       .on_piece = coding_on_piece,
                        .ctx = g };
   x.extra[x.extra_count++] = (net_header){ "Content-Type", "application/json" };
   x.extra[x.extra_count++] = (net_header){ "Accept", "application/json, text/event-stream" };
   cay_status status = reach_exchange_run(world->reach, &x, &g->keys, &response, &err);
-  if (status == CAY_OK) status = finish(g, &response, &err);
+  if (status == CAY_OK) status = coding_finish(g, &response, &err);
   if (status != CAY_OK)
     reach_fail(end, status, "coding", &err);
   else
-    reach_check_memory(give(g, doc, result), end);
+    reach_check_memory(coding_give(g, doc, result), end);
 }
 
 void reach_coding_generate(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,
@@ -220,7 +220,7 @@ void reach_coding_generate(const tool_world *world, yyjson_val *args, yyjson_mut
   make_request(c, args, stream, &body, end);
   if (end->code != TOOL_OK) return;
   generating g = { .text = BUF_INIT(TEXT_MAX), .whole = BUF_INIT(REACH_ANSWER_MAX) };
-  g.sse = REACH_SSE_INIT(1 << 20, on_event, &g);
+  g.sse = REACH_SSE_INIT(1 << 20, coding_on_event, &g);
   generate(world, &body, &g, doc, result, end);
   reach_keys_wipe(&g.keys);
   reach_sse_free(&g.sse);

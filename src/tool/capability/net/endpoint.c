@@ -61,8 +61,8 @@ cay_status reach_endpoint_read(const reach_place *p, yyjson_val *object, reach_e
 }
 
 /* The headers of the configuration, with their secrets, then the caller's. */
-static cay_status make_headers(const tool_reach *reach, const reach_exchange *x, reach_keys *keys,
-                               buf *values, net_header *out, cay_error *err) {
+static cay_status endpoint_make_headers(const tool_reach *reach, const reach_exchange *x, reach_keys *keys,
+                                        buf *values, net_header *out, cay_error *err) {
   size_t starts[REACH_VALUES_MAX];
   const reach_values *set = &x->endpoint->headers;
   tool_secrets secrets = reach_secrets(reach, x->limit);
@@ -80,11 +80,11 @@ static cay_status make_headers(const tool_reach *reach, const reach_exchange *x,
   return CAY_OK;
 }
 
-static cay_status run(const tool_reach *reach, const reach_exchange *x, net_url *own, buf *values,
-                      reach_keys *keys, net_http_response *response, cay_error *err) {
+static cay_status endpoint_run(const tool_reach *reach, const reach_exchange *x, net_url *own, buf *values,
+                               reach_keys *keys, net_http_response *response, cay_error *err) {
   net_header headers[REACH_VALUES_MAX + REACH_EXTRA_MAX];
   if (x->url == NULL) S_TRY(net_url_parse(x->endpoint->url, strlen(x->endpoint->url), own, err));
-  S_TRY(make_headers(reach, x, keys, values, headers, err));
+  S_TRY(endpoint_make_headers(reach, x, keys, values, headers, err));
   net_http_request request = {
     .method = x->method,
     .url = x->url != NULL ? x->url : own,
@@ -110,7 +110,7 @@ cay_status reach_exchange_run(const tool_reach *reach, const reach_exchange *exc
   net_url *own = mem_alloc(sizeof *own);
   if (own == NULL) return err_no_memory(err);
   buf values = BUF_INIT((size_t)HEADER_MAX * REACH_VALUES_MAX);
-  cay_status status = run(reach, exchange, own, &values, keys, response, err);
+  cay_status status = endpoint_run(reach, exchange, own, &values, keys, response, err);
   tool_secret_wipe(&values);
   mem_free(own);
   return status;

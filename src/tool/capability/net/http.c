@@ -86,7 +86,7 @@ static void read_url(yyjson_val *args, sending *s, tool_end *end) {
     tool_end_set(end, TOOL_INVALID_ARGS, "%.150s", err.message);
 }
 
-static bool decode(const char *text, size_t len, buf *out) {
+static bool http_decode(const char *text, size_t len, buf *out) {
   struct base64_decode_ctx ctx;
   size_t used = 0;
   base64_decode_init(&ctx);
@@ -120,7 +120,7 @@ static void read_body(yyjson_val *args, sending *s, tool_end *end) {
       (!yyjson_is_str(text) || buf_append(&s->body, yyjson_get_str(text), yyjson_get_len(text)) != CAY_OK))
     tool_end_set(end, TOOL_INVALID_ARGS, "body must be a text of at most %d bytes", BODY_MAX);
   if (encoded != NULL &&
-      (!yyjson_is_str(encoded) || !decode(yyjson_get_str(encoded), yyjson_get_len(encoded), &s->body)))
+      (!yyjson_is_str(encoded) || !http_decode(yyjson_get_str(encoded), yyjson_get_len(encoded), &s->body)))
     tool_end_set(end, TOOL_INVALID_ARGS, "body_base64 must be base64 of at most %d bytes", BODY_MAX);
 }
 
@@ -183,8 +183,8 @@ static bool add_body(const net_http_response *r, bool as_base64, yyjson_mut_doc 
          yyjson_mut_obj_add_strncpy(doc, result, "body", buf_text(&r->body), len);
 }
 
-static void give(const net_http_response *r, bool as_base64, yyjson_mut_doc *doc, yyjson_mut_val *result,
-                 tool_end *end) {
+static void http_give(const net_http_response *r, bool as_base64, yyjson_mut_doc *doc, yyjson_mut_val *result,
+                      tool_end *end) {
   OWNED(buf_free) buf url = BUF_INIT(3 * NET_URL_MAX);
   bool fine =
       net_url_write(r->url, &url) == CAY_OK && yyjson_mut_obj_add_int(doc, result, "status", r->status) &&
@@ -241,7 +241,7 @@ static void request(const tool_world *world, yyjson_val *args, sending *s, yyjso
   if (status != CAY_OK)
     reach_fail(end, status, "", &err);
   else
-    give(&response, as_base64, doc, result, end);
+    http_give(&response, as_base64, doc, result, end);
 }
 
 void reach_http_request(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,

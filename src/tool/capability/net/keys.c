@@ -37,22 +37,22 @@ void reach_keys_wipe(reach_keys *keys) {
   keys->count = 0;
 }
 
-static cay_status append(buf *out, const char *text, size_t len, cay_error *err) {
+static cay_status keys_append(buf *out, const char *text, size_t len, cay_error *err) {
   cay_status status = buf_append(out, text, len);
   return status == CAY_OK ? status : err_set(err, status, "the value does not fit");
 }
 
 cay_status reach_value_get(const tool_secrets *secrets, const reach_value *value, reach_keys *keys, buf *out,
                            cay_error *err) {
-  if (value->text != NULL) return append(out, value->text, strlen(value->text), err);
+  if (value->text != NULL) return keys_append(out, value->text, strlen(value->text), err);
   if (keys->count == COUNT_OF(keys->list)) return err_set(err, CAY_LIMIT, "too many secrets");
   buf *key = &keys->list[keys->count];
   *key = BUF_INIT(TOOL_SECRET_MAX);
   keys->count++;
   cay_status status = tool_secret_get(secrets, value->secret, key, err);
   if (status != CAY_OK) return err_prefix(err, status, "secret %.60s", value->secret);
-  if (value->prefix != NULL) S_TRY(append(out, value->prefix, strlen(value->prefix), err));
-  return append(out, buf_text(key), key->len, err);
+  if (value->prefix != NULL) S_TRY(keys_append(out, value->prefix, strlen(value->prefix), err));
+  return keys_append(out, buf_text(key), key->len, err);
 }
 
 void reach_hide(const reach_keys *keys, char *text, size_t len) {

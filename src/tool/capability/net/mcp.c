@@ -92,8 +92,8 @@ static cay_status write_message(yyjson_mut_doc *doc, const char *method, yyjson_
   return tool_json_write(doc, out, err);
 }
 
-static cay_status notify(mcp_server *s, const char *method, int64_t cancelled, reach_limit limit,
-                         cay_error *err) {
+static cay_status mcp_notify(mcp_server *s, const char *method, int64_t cancelled, reach_limit limit,
+                             cay_error *err) {
   OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
   OWNED(buf_free) buf message = BUF_INIT(4096);
   if (doc == NULL) return err_no_memory(err);
@@ -130,8 +130,8 @@ static cay_status check_answer(const mcp_server *s, yyjson_doc *answer, cay_erro
   return err_set(err, invalid ? CAY_INVALID : CAY_IO, "server %.60s: %.150s", s->name, message);
 }
 
-static cay_status call(mcp_server *s, const char *method, yyjson_mut_doc *doc, yyjson_mut_val *params,
-                       reach_limit limit, yyjson_doc **out, cay_error *err) {
+static cay_status mcp_call(mcp_server *s, const char *method, yyjson_mut_doc *doc, yyjson_mut_val *params,
+                           reach_limit limit, yyjson_doc **out, cay_error *err) {
   OWNED(buf_free) buf message = BUF_INIT(MCP_MESSAGE_MAX);
   int64_t id = ++s->last_id;
   S_TRY(write_message(doc, method, params, id, &message, err));
@@ -140,7 +140,7 @@ static cay_status call(mcp_server *s, const char *method, yyjson_mut_doc *doc, y
   if ((status == CAY_TIMEOUT || status == CAY_CANCELLED) &&
       s->ready) { /* the error that counts is the first */
     reach_limit soon = { .deadline_ns = clock_mono_ns() + NOTICE_MS * NS_PER_MS };
-    IGNORED(notify(s, "notifications/cancelled", id, soon, NULL));
+    IGNORED(mcp_notify(s, "notifications/cancelled", id, soon, NULL));
   }
   if (status != CAY_OK) return err_prefix(err, status, "server %.60s", s->name);
   S_TRY(check_answer(s, answer, err));
@@ -174,15 +174,15 @@ static cay_status connect_to(mcp_server *s, reach_limit limit, cay_error *err) {
               yyjson_mut_obj_add_val(doc, params, "clientInfo", info);
   if (!fine) return err_no_memory(err);
   OWNED(yyjson_doc_free) yyjson_doc *answer = NULL;
-  S_TRY(call(s, "initialize", doc, params, limit, &answer, err));
+  S_TRY(mcp_call(s, "initialize", doc, params, limit, &answer, err));
   S_TRY(take_version(s, answer, err));
-  cay_status status = notify(s, "notifications/initialized", 0, limit, err);
+  cay_status status = mcp_notify(s, "notifications/initialized", 0, limit, err);
   if (status != CAY_OK) return err_prefix(err, status, "server %.60s", s->name);
   s->ready = true;
   return CAY_OK;
 }
 
-static void disconnect(mcp_server *s, int64_t grace_ms) {
+static void mcp_disconnect(mcp_server *s, int64_t grace_ms) {
   s->way->end(s, grace_ms);
   s->ready = false;
   s->version[0] = '\0';
@@ -195,9 +195,9 @@ static cay_status try_once(mcp_server *s, const char *method, yyjson_mut_doc *do
   s->again = false;
   cay_status status = s->ready ? CAY_OK : connect_to(s, limit, err);
   bool connected = status == CAY_OK;
-  if (connected) status = call(s, method, doc, params, limit, out, err);
+  if (connected) status = mcp_call(s, method, doc, params, limit, out, err);
   if (!connected) {
-    disconnect(s, cancel_raised(limit.stop) ? HASTE_MS : GRACE_MS);
+    mcp_disconnect(s, cancel_raised(limit.stop) ? HASTE_MS : GRACE_MS);
     s->again = false;
   }
   return status;
@@ -205,16 +205,16 @@ static cay_status try_once(mcp_server *s, const char *method, yyjson_mut_doc *do
 
 /* ---- one request at a time ---- */
 
-static void on_cancel(void *ctx) {
+static void mcp_on_cancel(void *ctx) {
   mcp_server *s = ctx;
   pthread_mutex_lock(&s->mu);
   pthread_cond_broadcast(&s->freed);
   pthread_mutex_unlock(&s->mu);
 }
 
-static bool enter(mcp_server *s, reach_limit limit) {
+static bool mcp_enter(mcp_server *s, reach_limit limit) {
   struct timespec until = clock_timespec(limit.deadline_ns);
-  cancel_watch watch = { .fn = on_cancel, .ctx = s };
+  cancel_watch watch = { .fn = mcp_on_cancel, .ctx = s };
   cancel_add(limit.stop, &watch);
   pthread_mutex_lock(&s->mu);
   while (s->busy && !cancel_raised(limit.stop) && clock_mono_ns() < limit.deadline_ns)
@@ -226,7 +226,7 @@ static bool enter(mcp_server *s, reach_limit limit) {
   return entered;
 }
 
-static void leave(mcp_server *s) {
+static void mcp_leave(mcp_server *s) {
   pthread_mutex_lock(&s->mu);
   s->busy = false;
   pthread_cond_broadcast(&s->freed);
@@ -235,7 +235,7 @@ static void leave(mcp_server *s) {
 
 cay_status mcp_request(mcp_server *s, const char *method, yyjson_mut_doc *doc, yyjson_mut_val *params,
                        bool repeatable, reach_limit limit, yyjson_doc **out, cay_error *err) {
-  if (!enter(s, limit))
+  if (!mcp_enter(s, limit))
     return cancel_raised(limit.stop)
                ? err_set(err, CAY_CANCELLED, "cancelled")
                : err_set(err, CAY_TIMEOUT, "server %.60s is busy with another request", s->name);
@@ -244,9 +244,9 @@ cay_status mcp_request(mcp_server *s, const char *method, yyjson_mut_doc *doc, y
   cay_status status = try_once(s, method, doc, params, limit, out, err);
   bool gone = status == CAY_IO && !s->ready;
   if (was_ready && (s->again || (repeatable && gone))) {
-    disconnect(s, GRACE_MS);
+    mcp_disconnect(s, GRACE_MS);
     status = try_once(s, method, doc, copy, limit, out, err);
   }
-  leave(s);
+  mcp_leave(s);
   return status;
 }

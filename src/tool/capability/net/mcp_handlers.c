@@ -82,7 +82,7 @@ static bool start_listing(listing *l, yyjson_mut_val *result) {
 }
 
 /* Every server; what one cannot give does not keep the others from it. */
-static void list_all(listing *l, yyjson_mut_val *result, tool_end *end) {
+static void mcp_handlers_list_all(listing *l, yyjson_mut_val *result, tool_end *end) {
   const tool_reach *reach = l->world->reach;
   yyjson_mut_val *errors = yyjson_mut_arr(l->doc);
   bool fine = errors != NULL && yyjson_mut_obj_add_val(l->doc, result, "errors", errors);
@@ -103,7 +103,7 @@ static void list_all(listing *l, yyjson_mut_val *result, tool_end *end) {
   reach_check_memory(fine, end);
 }
 
-static void list_one(listing *l, mcp_server *s, tool_end *end) {
+static void mcp_handlers_list_one(listing *l, mcp_server *s, tool_end *end) {
   cay_status status = list_server(l, s);
   if (status != CAY_OK) reach_fail(end, status, "", &l->err);
 }
@@ -116,15 +116,15 @@ void reach_mcp_list_tools(const tool_world *world, yyjson_val *args, yyjson_mut_
   if (end->code != TOOL_OK) return;
   mcp_server *s = name != NULL ? find_server(world->reach, name, end) : NULL;
   if (name == NULL)
-    list_all(&l, result, end);
+    mcp_handlers_list_all(&l, result, end);
   else if (s != NULL)
-    list_one(&l, s, end);
+    mcp_handlers_list_one(&l, s, end);
 }
 
 /* ---- calling ---- */
 
 /* All texts of the content, one behind the other: what most tools want. */
-static bool add_text(yyjson_val *content, yyjson_mut_doc *doc, yyjson_mut_val *result) {
+static bool mcp_handlers_add_text(yyjson_val *content, yyjson_mut_doc *doc, yyjson_mut_val *result) {
   OWNED(buf_free) buf text = BUF_INIT(2 * MCP_MESSAGE_MAX);
   yyjson_arr_iter it = yyjson_arr_iter_with(content);
   for (yyjson_val *one; (one = yyjson_arr_iter_next(&it)) != NULL;) {
@@ -143,13 +143,13 @@ static bool add_copy(yyjson_val *value, yyjson_mut_doc *doc, yyjson_mut_val *res
   return copy != NULL && yyjson_mut_obj_add_val(doc, result, name, copy);
 }
 
-static bool give(const mcp_server *s, const char *tool, yyjson_val *answer, yyjson_mut_doc *doc,
-                 yyjson_mut_val *result) {
+static bool mcp_handlers_give(const mcp_server *s, const char *tool, yyjson_val *answer, yyjson_mut_doc *doc,
+                              yyjson_mut_val *result) {
   return yyjson_mut_obj_add_strcpy(doc, result, "server", s->name) &&
          yyjson_mut_obj_add_strcpy(doc, result, "tool", tool) &&
          yyjson_mut_obj_add_bool(doc, result, "is_error",
                                  yyjson_is_true(yyjson_obj_get(answer, "isError"))) &&
-         add_text(yyjson_obj_get(answer, "content"), doc, result) &&
+         mcp_handlers_add_text(yyjson_obj_get(answer, "content"), doc, result) &&
          add_copy(yyjson_obj_get(answer, "content"), doc, result, "content") &&
          add_copy(yyjson_obj_get(answer, "structuredContent"), doc, result, "structured_content");
 }
@@ -162,8 +162,8 @@ static yyjson_mut_val *make_params(yyjson_mut_doc *doc, const char *tool, yyjson
   return fine ? params : NULL;
 }
 
-static void call_tool(const tool_world *world, mcp_server *s, yyjson_val *args, yyjson_mut_doc *doc,
-                      yyjson_mut_val *result, tool_end *end) {
+static void mcp_handlers_call_tool(const tool_world *world, mcp_server *s, yyjson_val *args,
+                                   yyjson_mut_doc *doc, yyjson_mut_val *result, tool_end *end) {
   const char *member = reach_arg(args, "tool") != NULL ? "tool" : "name";
   const char *tool = reach_arg_text(args, member, NAME_LEN_MAX, true, end);
   yyjson_val *arguments = reach_arg(args, reach_arg(args, "arguments") != NULL ? "arguments" : "args");
@@ -186,15 +186,15 @@ static void call_tool(const tool_world *world, mcp_server *s, yyjson_val *args, 
   if (status != CAY_OK)
     reach_fail(end, status, "", &err);
   else
-    reach_check_memory(give(s, tool, yyjson_obj_get(yyjson_doc_get_root(answer), "result"), doc, result),
-                       end);
+    reach_check_memory(
+        mcp_handlers_give(s, tool, yyjson_obj_get(yyjson_doc_get_root(answer), "result"), doc, result), end);
 }
 
 void reach_mcp_call(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc, yyjson_mut_val *result,
                     tool_end *end) {
   const char *name = reach_arg_text(args, "server", NAME_LEN_MAX, false, end);
   mcp_server *s = find_server(world->reach, name, end);
-  if (s != NULL) call_tool(world, s, args, doc, result, end);
+  if (s != NULL) mcp_handlers_call_tool(world, s, args, doc, result, end);
 }
 
 /* ---- the same, over the server for GitHub ---- */
@@ -211,11 +211,11 @@ void reach_github_list_tools(const tool_world *world, yyjson_val *args, yyjson_m
   listing l = { .world = world, .doc = doc };
   mcp_server *s = github_of(world, end);
   reach_check_memory(start_listing(&l, result), end);
-  if (end->code == TOOL_OK) list_one(&l, s, end);
+  if (end->code == TOOL_OK) mcp_handlers_list_one(&l, s, end);
 }
 
 void reach_github_call_tool(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,
                             yyjson_mut_val *result, tool_end *end) {
   mcp_server *s = github_of(world, end);
-  if (s != NULL) call_tool(world, s, args, doc, result, end);
+  if (s != NULL) mcp_handlers_call_tool(world, s, args, doc, result, end);
 }

@@ -23,7 +23,8 @@ enum { LOST_MS = 1000, HASTE_MS = 50, VARIABLES_MAX = REACH_VALUES_MAX + 8 };
 /* What a program cannot do without; keys of this process are not for it. */
 static const char *const inherited[] = { "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TZ", "USER" };
 
-static cay_status make_env(mcp_server *s, reach_limit limit, buf *texts, char **out, cay_error *err) {
+static cay_status mcp_pipe_make_env(mcp_server *s, reach_limit limit, buf *texts, char **out,
+                                    cay_error *err) {
   tool_secrets secrets = reach_secrets(s->reach, limit);
   size_t starts[VARIABLES_MAX], count = 0;
   for (size_t i = 0; i < COUNT_OF(inherited); i++) {
@@ -53,7 +54,7 @@ static int add_files(posix_spawn_file_actions_t *files, const mcp_server *s, con
   return why;
 }
 
-static int spawn(mcp_server *s, const int *theirs, char **env) {
+static int mcp_pipe_spawn(mcp_server *s, const int *theirs, char **env) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
   sigset_t none, usual;
@@ -88,17 +89,17 @@ static void close_pair(int *pair) {
   close_fd(&pair[1]);
 }
 
-static cay_status start(mcp_server *s, reach_limit limit, cay_error *err) {
+static cay_status mcp_pipe_start(mcp_server *s, reach_limit limit, cay_error *err) {
   int in[2] = { -1, -1 }, out[2] = { -1, -1 }, errors[2] = { -1, -1 };
   char *env[VARIABLES_MAX + 1];
   buf texts = BUF_INIT(4 << 20);
   reach_keys_wipe(&s->keys);
-  cay_status status = make_env(s, limit, &texts, env, err);
+  cay_status status = mcp_pipe_make_env(s, limit, &texts, env, err);
   if (status == CAY_OK &&
       (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(errors, O_CLOEXEC) != 0))
     status = err_errno(err, errno, "pipe");
   if (status == CAY_OK) {
-    int why = spawn(s, (int[]){ in[0], out[1], errors[1] }, env);
+    int why = mcp_pipe_spawn(s, (int[]){ in[0], out[1], errors[1] }, env);
     if (why != 0) status = err_errno(err, why, "cannot be started");
   }
   tool_secret_wipe(&texts);
@@ -210,7 +211,7 @@ static cay_status lost_within(talk *t, int64_t grace_ms, const char *why, cay_er
 
 static cay_status lost(talk *t, const char *why, cay_error *err) { return lost_within(t, LOST_MS, why, err); }
 
-static cay_status take_line(talk *t, const char *line, size_t len, cay_error *err) {
+static cay_status mcp_pipe_take_line(talk *t, const char *line, size_t len, cay_error *err) {
   OWNED(yyjson_doc_free) yyjson_doc *doc = NULL;
   while (len > 0 && strchr(" \t\r", line[len - 1]) != NULL) len--;
   if (len == 0) return CAY_OK;
@@ -230,7 +231,7 @@ static cay_status take_lines(talk *t, cay_error *err) {
     const char *text = buf_text(&s->in), *end = memchr(text + start, '\n', s->in.len - start);
     if (end == NULL) break;
     size_t len = (size_t)(end - text) - start;
-    cay_status status = take_line(t, text + start, len, err);
+    cay_status status = mcp_pipe_take_line(t, text + start, len, err);
     if (status != CAY_OK) return status;
     start += len + 1;
   }
@@ -239,7 +240,7 @@ static cay_status take_lines(talk *t, cay_error *err) {
   return CAY_OK;
 }
 
-static cay_status read_input(talk *t, cay_error *err) {
+static cay_status mcp_pipe_read_input(talk *t, cay_error *err) {
   char block[16384];
   ssize_t n = read(t->s->from, block, sizeof block);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return CAY_OK;
@@ -273,7 +274,7 @@ static cay_status cancelled(talk *t, cay_error *err) {
   return err_set(err, CAY_CANCELLED, "cancelled");
 }
 
-static cay_status step(talk *t, cay_error *err) {
+static cay_status mcp_pipe_step(talk *t, cay_error *err) {
   mcp_server *s = t->s;
   if (cancel_raised(t->limit.stop)) return cancelled(t, err);
   int64_t left = (t->limit.deadline_ns - clock_mono_ns()) / NS_PER_MS;
@@ -285,18 +286,19 @@ static cay_status step(talk *t, cay_error *err) {
   if (poll(fds, 4, left < 1000 ? (int)left : 1000) < 0 && errno != EINTR)
     return err_errno(err, errno, "poll");
   if (fds[1].revents != 0) read_errors(s);
-  if (fds[0].revents != 0) S_TRY(read_input(t, err));
+  if (fds[0].revents != 0) S_TRY(mcp_pipe_read_input(t, err));
   return fds[2].revents != 0 && t->answer == NULL ? write_output(t, err) : CAY_OK;
 }
 
 static cay_status send_pipe(mcp_server *s, const buf *message, int64_t id, reach_limit limit,
                             yyjson_doc **answer, cay_error *err) {
-  if (s->pid == 0) S_TRY(start(s, limit, err));
+  if (s->pid == 0) S_TRY(mcp_pipe_start(s, limit, err));
   talk t = { .s = s, .id = id, .limit = limit, .out = BUF_INIT(2 * MCP_MESSAGE_MAX) };
   cay_status status = CAY_OK;
   if (buf_append(&t.out, message->data, message->len) != CAY_OK || buf_append_byte(&t.out, '\n') != CAY_OK)
     status = err_no_memory(err);
-  while (status == CAY_OK && t.answer == NULL && (id != 0 || t.sent < t.out.len)) status = step(&t, err);
+  while (status == CAY_OK && t.answer == NULL && (id != 0 || t.sent < t.out.len))
+    status = mcp_pipe_step(&t, err);
   buf_free(&t.out);
   if (t.answer != NULL) s->timeouts = 0, *answer = t.answer;
   return status;

@@ -41,7 +41,7 @@ static void send_back(reading *r, const buf *reply) {
     net_http_response_free(&response);
 }
 
-static bool on_event(void *ctx, const char *data, size_t len) {
+static bool mcp_web_on_event(void *ctx, const char *data, size_t len) {
   reading *r = ctx;
   OWNED(yyjson_doc_free) yyjson_doc *doc = NULL;
   OWNED(buf_free) buf reply = BUF_INIT(1024);
@@ -55,7 +55,7 @@ static bool on_event(void *ctx, const char *data, size_t len) {
   return r->answer == NULL;
 }
 
-static bool on_piece(void *ctx, const net_http_response *so_far, const void *data, size_t len) {
+static bool mcp_web_on_piece(void *ctx, const net_http_response *so_far, const void *data, size_t len) {
   reading *r = ctx;
   const char *type = net_http_header(so_far, "content-type");
   if (!r->known) r->is_stream = type != NULL && strncasecmp(type, "text/event-stream", 17) == 0;
@@ -107,10 +107,10 @@ static cay_status take_answer(reading *r, cay_error *err) {
 static cay_status send_web(mcp_server *s, const buf *message, int64_t id, reach_limit limit,
                            yyjson_doc **answer, cay_error *err) {
   reading r = { .s = s, .id = id, .limit = limit, .text = BUF_INIT(MCP_MESSAGE_MAX) };
-  r.sse = REACH_SSE_INIT(MCP_MESSAGE_MAX, on_event, &r);
+  r.sse = REACH_SSE_INIT(MCP_MESSAGE_MAX, mcp_web_on_event, &r);
   OWNED(net_http_response_free) net_http_response response = { 0 };
-  cay_status status =
-      post(s, "POST", (cay_slice){ message->data, message->len }, limit, on_piece, &r, &response, err);
+  cay_status status = post(s, "POST", (cay_slice){ message->data, message->len }, limit, mcp_web_on_piece, &r,
+                           &response, err);
   if (status == CAY_OK) status = check_status(s, &response, err);
   if (status == CAY_OK) status = take_session(s, &response, err);
   if (status == CAY_OK) status = take_answer(&r, err);

@@ -116,7 +116,7 @@ static cay_status read_coding(const reach_place *p, yyjson_val *value, coding_co
 
 /* ---- the whole ---- */
 
-static cay_status read_all(const reach_place *top, yyjson_val *sandbox, tool_reach *r, cay_error *err) {
+static cay_status reach_read_all(const reach_place *top, yyjson_val *sandbox, tool_reach *r, cay_error *err) {
   reach_place network = reach_below(top, "network"), http = reach_below(top, "http"),
               mcp = reach_below(top, "mcp");
   reach_place github = reach_below(top, "github"), search = reach_below(top, "search");
@@ -130,7 +130,7 @@ static cay_status read_all(const reach_place *top, yyjson_val *sandbox, tool_rea
 }
 
 /* A document of our own: whoever gave it may drop his. */
-static cay_status copy_of(yyjson_val *value, yyjson_doc **out, cay_error *err) {
+static cay_status reach_copy_of(yyjson_val *value, yyjson_doc **out, cay_error *err) {
   if (value == NULL) return CAY_OK;
   size_t len = 0;
   char *text = yyjson_val_write_opts(value, 0, &TOOL_JSON_ALLOC, &len, NULL);
@@ -150,8 +150,8 @@ cay_status tool_reach_new(const tool_reach_options *options, tool_reach **out, c
   reach_place top = {
     .path = "tools.settings.sandbox", .err = err, .log = options->log, .log_ctx = options->log_ctx
   };
-  S_TRY(copy_of(options->sandbox, &r->doc, err));
-  S_TRY(read_all(&top, yyjson_doc_get_root(r->doc), r, err));
+  S_TRY(reach_copy_of(options->sandbox, &r->doc, err));
+  S_TRY(reach_read_all(&top, yyjson_doc_get_root(r->doc), r, err));
   *out = MOVE(r);
   return CAY_OK;
 }

@@ -45,18 +45,18 @@ static cay_status make_url(const search_config *c, const question *q, net_url *u
 }
 
 /* A copy of the template in which the texts "{query}" and "{count}" are what they stand for. */
-static yyjson_mut_val *fill(yyjson_mut_doc *doc, yyjson_val *value, const question *q, int depth) {
+static yyjson_mut_val *search_fill(yyjson_mut_doc *doc, yyjson_val *value, const question *q, int depth) {
   if (yyjson_equals_str(value, "{query}")) return yyjson_mut_str(doc, q->query);
   if (yyjson_equals_str(value, "{count}")) return yyjson_mut_uint(doc, q->count);
   if (depth > DEPTH_MAX || !yyjson_is_ctn(value)) return yyjson_val_mut_copy(doc, value);
   yyjson_mut_val *copy = yyjson_is_arr(value) ? yyjson_mut_arr(doc) : yyjson_mut_obj(doc);
   yyjson_arr_iter items = yyjson_arr_iter_with(value);
   for (yyjson_val *one; copy != NULL && (one = yyjson_arr_iter_next(&items)) != NULL;)
-    if (!yyjson_mut_arr_append(copy, fill(doc, one, q, depth + 1))) return NULL;
+    if (!yyjson_mut_arr_append(copy, search_fill(doc, one, q, depth + 1))) return NULL;
   yyjson_obj_iter members = yyjson_obj_iter_with(value);
   for (yyjson_val *key; copy != NULL && (key = yyjson_obj_iter_next(&members)) != NULL;)
     if (!yyjson_mut_obj_add(copy, yyjson_val_mut_copy(doc, key),
-                            fill(doc, yyjson_obj_iter_get_val(key), q, depth + 1)))
+                            search_fill(doc, yyjson_obj_iter_get_val(key), q, depth + 1)))
       return NULL;
   return copy;
 }
@@ -64,7 +64,7 @@ static yyjson_mut_val *fill(yyjson_mut_doc *doc, yyjson_val *value, const questi
 static cay_status make_body(const search_config *c, const question *q, buf *out, cay_error *err) {
   if (c->body == NULL) return CAY_OK;
   OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
-  yyjson_mut_val *root = doc != NULL ? fill(doc, c->body, q, 0) : NULL;
+  yyjson_mut_val *root = doc != NULL ? search_fill(doc, c->body, q, 0) : NULL;
   if (root == NULL) return err_no_memory(err);
   yyjson_mut_doc_set_root(doc, root);
   return tool_json_write(doc, out, err);
@@ -90,8 +90,8 @@ static bool add_field(yyjson_mut_doc *doc, yyjson_mut_val *out, const char *name
   return yyjson_mut_obj_add_strncpy(doc, out, name, text, len);
 }
 
-static bool give(const search_config *c, const question *q, yyjson_val *list, yyjson_mut_doc *doc,
-                 yyjson_mut_val *result) {
+static bool search_give(const search_config *c, const question *q, yyjson_val *list, yyjson_mut_doc *doc,
+                        yyjson_mut_val *result) {
   yyjson_mut_val *results = yyjson_mut_arr(doc);
   if (results == NULL || !yyjson_mut_obj_add_strcpy(doc, result, "query", q->query) ||
       !yyjson_mut_obj_add_val(doc, result, "results", results))
@@ -111,8 +111,8 @@ static bool give(const search_config *c, const question *q, yyjson_val *list, yy
 
 /* ---- the handler ---- */
 
-static cay_status ask(const tool_world *world, const question *q, yyjson_mut_doc *doc, yyjson_mut_val *result,
-                      net_url *url, reach_keys *keys, cay_error *err) {
+static cay_status search_ask(const tool_world *world, const question *q, yyjson_mut_doc *doc,
+                             yyjson_mut_val *result, net_url *url, reach_keys *keys, cay_error *err) {
   const search_config *c = &world->reach->search;
   OWNED(buf_free) buf body = BUF_INIT(1 << 20);
   OWNED(net_http_response_free) net_http_response response = { 0 };
@@ -133,7 +133,7 @@ static cay_status ask(const tool_world *world, const question *q, yyjson_mut_doc
   yyjson_val *list = at_path(yyjson_doc_get_root(answer), c->results);
   if (list != NULL && !yyjson_is_arr(list))
     return err_set(err, CAY_CORRUPT, "the answer has no list of results");
-  return give(c, q, list, doc, result) ? CAY_OK : err_no_memory(err);
+  return search_give(c, q, list, doc, result) ? CAY_OK : err_no_memory(err);
 }
 
 void reach_search_internet(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,
@@ -147,7 +147,8 @@ void reach_search_internet(const tool_world *world, yyjson_val *args, yyjson_mut
   OWNED(reach_keys_wipe) reach_keys keys = { .count = 0 };
   cay_error err = { 0 };
   net_url *url = mem_alloc(sizeof *url);
-  cay_status status = url != NULL ? ask(world, &q, doc, result, url, &keys, &err) : err_no_memory(&err);
+  cay_status status =
+      url != NULL ? search_ask(world, &q, doc, result, url, &keys, &err) : err_no_memory(&err);
   mem_free(url);
   if (status != CAY_OK) reach_fail(end, status, "search", &err);
 }
