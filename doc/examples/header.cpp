@@ -1,4 +1,4 @@
-// header.cpp - the header in C++: declare the options, set their size and what is wanted.
+// header.cpp - the header in C++: declare the options, set their size and the fields wanted.
 //
 //   c++ header.cpp -lcay -o header && ./header
 //
