@@ -28,6 +28,7 @@ export interface Waiter {
 
 const LINE_MAX = 64 << 20; // bytes of a request that the server reads
 const LOG_TAIL = 2000;
+const MESSAGE_MAX = 1 << 20; // characters of an error
 export const END_PATIENCE = 5000; // milliseconds until a server that does not end is ended
 const METHOD_NOT_FOUND = -32601;
 
@@ -51,6 +52,16 @@ export function asLine(message: Params): string {
   if (line.includes("\\ud") && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(line)) throw new TypeError("a text holds half a surrogate pair, which is no Unicode");
   if (Buffer.byteLength(line) > LINE_MAX) throw new SandboxError(`E2BIG: the request is longer than ${LINE_MAX} bytes`);
   return `${line}\n`;
+}
+
+/** What was thrown, which may be anything, in Unicode. */
+function describeThrown(problem: unknown): string {
+  try {
+    const text = problem instanceof Error ? `${problem.name}: ${problem.message}` : String(problem);
+    return text.slice(0, MESSAGE_MAX).replace(/\p{Surrogate}/gu, "\ufffd");
+  } catch {
+    return "something was thrown that has no text";
+  }
 }
 
 export class Channel {
@@ -195,7 +206,7 @@ export class Channel {
       try {
         return asLine({ jsonrpc: "2.0", id, ...answer });
       } catch (problem) {
-        return asLine({ jsonrpc: "2.0", id, error: { code: 1, message: `the answer cannot be sent: ${(problem as Error).message}` } });
+        return asLine({ jsonrpc: "2.0", id, error: { code: 1, message: `the answer cannot be sent: ${describeThrown(problem)}` } });
       }
     })();
     if (!controller.signal.aborted) this.send(() => line);
@@ -207,7 +218,7 @@ export class Channel {
     try {
       return { result: (await handler(params, signal)) ?? null };
     } catch (problem) {
-      return { error: { code: 1, message: problem instanceof Error ? `${problem.name}: ${problem.message}` : String(problem) } };
+      return { error: { code: 1, message: describeThrown(problem) } };
     }
   }
 

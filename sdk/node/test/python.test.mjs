@@ -15,6 +15,11 @@ describe("python", () => {
         add: { description: "Adds.", parameters: { type: "object", properties: { a: { type: "integer" }, b: { type: "integer" } }, required: ["a"] }, run: ({ a, b = 10 }) => a + b },
         later: async ({ n }) => new Promise((resolve) => setTimeout(() => resolve(n), 50)),
         fail: () => { throw new Error("not today"); },
+        textless: () => { throw Object.create(null); },
+        half: () => { throw new Error("half \ud800"); },
+        getter: () => { throw Object.defineProperty(new Error(), "message", { get: () => { throw new Error("no"); } }); },
+        rejects: async () => { throw undefined; },
+        circular: () => { const a = []; a.push(a); return a; },
       },
     });
     ({ python } = sandbox);
@@ -114,6 +119,14 @@ describe("python", () => {
     assert.deepEqual(f.map((e) => [e.type, e.line]), [["call", 1], ["line", 2], ["line", 3], ["return", 3]]);
     assert.deepEqual(f[0].locals, { a: "1" });
   });
+
+  for (const [name, told] of [["textless", "no text"], ["half", "half"], ["getter", "no text"], ["rejects", "undefined"], ["circular", "cannot be sent"]]) {
+    test(`a callback that fails answers: ${name}`, async () => {
+      const { error } = await python.run(`await ${name}()`);
+      assert.match(error.type, /CallbackError$/);
+      assert.ok(error.message.includes(told), error.message);
+    });
+  }
 
   test("callbacks", async () => {
     assert.equal((await python.run("await add(a=1)")).value, 11);

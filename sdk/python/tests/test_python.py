@@ -1,6 +1,7 @@
 import asyncio
 import dataclasses
 import enum
+import signal
 import threading
 import time
 from typing import Any, Dict, List, Literal, Optional, Union
@@ -202,6 +203,95 @@ def test_a_callback_that_never_answers_ends_with_the_deadline():
     with Sandbox(callbacks={"never": never}) as sandbox:
         assert sandbox.python.run("await never()", timeout_ms=200).end == "time"
         assert sandbox.python.run("1").value == 1
+
+
+class Silent(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Greedy(dict):
+    def items(self):
+        raise LookupError("no items")
+
+
+def deep():
+    result = []
+    for _ in range(100_000):
+        result = [result]
+    return result
+
+
+# What a callback may raise or give, and what the code that awaits it is told.
+FAILURES = {
+    "exits": (SystemExit(3), "SystemExit: 3"),
+    "interrupts": (KeyboardInterrupt(), "KeyboardInterrupt"),
+    "closes": (GeneratorExit(), "GeneratorExit"),
+    "cancels": (asyncio.CancelledError(), "CancelledError"),
+    "other": (BaseException("x"), "BaseException: x"),
+    "silent": (Silent(), "Silent"),
+    "half": (ValueError("half \ud800"), "ValueError: half"),
+    "gives_half": ("half \ud800", "no JSON"),
+    "gives_infinity": ([float("inf")], "no JSON"),
+    "gives_keys": ({(1, 2): 3}, "no JSON"),
+    "gives_depth": (deep(), "no JSON"),
+    "gives_greedy": (Greedy(a=1), "no JSON"),
+    "gives_too_much": ("x" * (65 << 20), "longer than"),
+}
+
+
+def failing(outcome, is_async):
+    def plain():
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    async def coroutine():
+        return plain()
+
+    return coroutine if is_async else plain
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_callback_that_fails_in_any_way_answers(is_async):
+    functions = {name: failing(outcome, is_async) for name, (outcome, _) in FAILURES.items()}
+    with Sandbox(callbacks={**functions, "sound": failing(1, is_async)}) as sandbox:
+        for name, (_, expected) in FAILURES.items():
+            error = sandbox.python.run(f"await {name}()").error
+            assert error is not None and error.type.endswith("CallbackError") and expected in error.message, name
+        assert sandbox.python.run("await sound()").value == 1
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_callback_of_an_asyncio_client_that_fails_in_any_way_answers(is_async):
+    async def main():
+        functions = {name: failing(outcome, is_async) for name, (outcome, _) in FAILURES.items()}
+        async with AsyncSandbox(callbacks={**functions, "sound": failing(1, is_async)}) as sandbox:
+            for name, (_, expected) in FAILURES.items():
+                error = (await sandbox.python.run(f"await {name}()")).error
+                assert error is not None and error.type.endswith("CallbackError") and expected in error.message, name
+            assert (await sandbox.python.run("await sound()")).value == 1
+
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # KeyboardInterrupt is then of the function alone
+    try:
+        asyncio.run(main())
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_callback_of_an_event_loop_that_is_closed_answers():
+    async def call():
+        return 1
+
+    async def make():
+        return await AsyncSandbox(callbacks={"call": call}).start()
+
+    sandbox = asyncio.run(make())
+    try:
+        result = asyncio.run(sandbox.python.run("await call()"))
+        assert "Event loop is closed" in result.error.message
+    finally:
+        asyncio.run(sandbox.kill())
 
 
 def test_callbacks_with_a_bad_schema_are_refused():

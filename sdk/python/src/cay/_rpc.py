@@ -23,6 +23,7 @@ Deliver = Callable[[Item], None]
 LINE_MAX = 64 << 20  # bytes of a request that the server reads
 END_PATIENCE = 5.0  # seconds until a server that does not end is ended
 LOG_TAIL = 2000
+MESSAGE_MAX = 1 << 20  # characters of an error
 KILLED = "the sandbox was killed"
 END = b'{"jsonrpc":"2.0","id":0,"method":"kill"}\n'  # answered to nobody
 
@@ -104,20 +105,46 @@ def _refuse(_params: Dict[str, Any], answer: Callable[[Any, Optional[str]], None
 
 # ---- the reading thread ----
 
-def _serve(channel: Channel, message: Dict[str, Any]) -> None:
-    """A request of the server, which may be answered later and by another thread."""
-    def answer(result: Any, why: Optional[str]) -> None:
-        reply: Dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-        if why is None:
-            reply["result"] = result
-        else:
-            reply["error"] = {"code": 1, "message": why}
-        channel.write(json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+def response(number: Any, result: Any, why: Optional[str]) -> bytes:
+    """The line that answers a request of the server: the result, or why there is none. A result that is no JSON is none."""
+    reply: Dict[str, Any] = {"jsonrpc": "2.0", "id": number}
+    if why is None:
+        try:
+            whole = {**reply, "result": result}
+            line = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+            if len(line) <= LINE_MAX:
+                return line + b"\n"
+            why = f"the callback's result is longer than {LINE_MAX} bytes"
+        except Exception as problem:
+            why = f"the callback's result is no JSON: {describe_exception(problem)}"
+    message = why[:MESSAGE_MAX].encode(errors="backslashreplace").decode()  # half a surrogate pair has no UTF-8
+    reply["error"] = {"code": 1, "message": message}
+    return json.dumps(reply, ensure_ascii=False).encode() + b"\n"
 
-    if message["method"] == "callback":
-        channel.answer(message["params"], answer)
-    else:
+
+def describe_exception(problem: BaseException) -> str:
+    """Its type and text, also when it cannot say the latter."""
+    name = type(problem).__name__
+    try:
+        text = str(problem)
+    except Exception:
+        return name
+    return f"{name}: {text}" if text else name
+
+
+def _serve(channel: Channel, message: Dict[str, Any]) -> None:
+    """A request of the server, which may be answered later and by another thread. It is always answered: code in the
+    sandbox waits."""
+    def answer(result: Any, why: Optional[str]) -> None:
+        channel.write(response(message["id"], result, why))
+
+    if message["method"] != "callback":
         answer(None, f"no method {message['method']} here")
+        return
+    try:
+        channel.answer(message["params"], answer)
+    except Exception as problem:  # no thread for it, or its event loop is closed
+        answer(None, f"the callback cannot be called: {describe_exception(problem)}")
 
 
 def _dispatch(channel: Channel, line: bytes) -> None:

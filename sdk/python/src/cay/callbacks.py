@@ -11,10 +11,11 @@ The JSON Schema of the arguments is read from the type hints, the description fr
 function may be a coroutine function. Calls that come at once run at once: plain functions in threads, coroutines in one event loop.
 """
 import dataclasses
-import json
 import threading
 import typing
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Union
+
+from ._rpc import describe_exception
 
 if TYPE_CHECKING:  # these take longer to import than a sandbox to start
     import asyncio
@@ -135,6 +136,7 @@ class Callbacks:
         self._functions: Dict[str, Function] = {}
         self._lock = threading.Lock()
         self._pool: "Optional[ThreadPoolExecutor]" = None
+        self._own_loop = loop is None
         self._loop = loop  # of an AsyncSandbox; else one of our own, when first needed
 
     def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> List[Dict[str, Any]]:
@@ -146,14 +148,19 @@ class Callbacks:
     def remove(self, name: str) -> None:
         self._functions.pop(name, None)
 
-    def handle(self, params: Dict[str, Any], answer: Callable[[Any, Optional[str]], None]) -> None:
+    def handle(self, params: Dict[str, Any], answer: "Answer") -> None:
         """On the reading thread: starts the call. `answer` takes the result, or why there is none."""
         function = self._functions.get(params["name"])
         if function is None:
             answer(None, f"no callback {params['name']} here")
         elif _is_coroutine(function):
             import asyncio
-            asyncio.run_coroutine_threadsafe(_await(function, params["arguments"], answer), self._event_loop())
+            call = _await(function, params["arguments"], answer, self._own_loop)
+            try:
+                asyncio.run_coroutine_threadsafe(call, self._event_loop())
+            except BaseException:
+                call.close()
+                raise
         else:
             self._threads().submit(_call, function, params["arguments"], answer)
 
@@ -178,33 +185,36 @@ def _is_coroutine(function: Function) -> bool:
     return inspect.iscoroutinefunction(function)
 
 
-def _why(problem: BaseException) -> str:
-    text = str(problem)
-    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+def _is_the_clients(problem: BaseException) -> bool:
+    """Not raised by the function: its task is cancelled, or Ctrl-C interrupts the client's loop. Where asyncio handles
+    SIGINT, that cancels the main task in place of raising here."""
+    import asyncio
+    import signal
+    if isinstance(problem, KeyboardInterrupt):
+        return (threading.current_thread() is threading.main_thread()
+                and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    return isinstance(problem, asyncio.CancelledError)
 
 
-def _answered(result: Any, answer: Callable[[Any, Optional[str]], None]) -> None:
+Answer = Callable[[Any, Optional[str]], None]  # called once: the result, or why there is none
+
+
+def _call(function: Function, arguments: Dict[str, Any], answer: Answer) -> None:
+    """In a thread of the pool, which SystemExit and KeyboardInterrupt do not end."""
     try:
-        json.dumps(result, allow_nan=False)
-    except (TypeError, ValueError) as problem:
-        answer(None, f"the callback's result is no JSON: {problem}")
+        result = function(**arguments)
+    except BaseException as problem:
+        answer(None, describe_exception(problem))
     else:
         answer(result, None)
 
 
-def _call(function: Function, arguments: Dict[str, Any], answer: Callable[[Any, Optional[str]], None]) -> None:
-    try:
-        result = function(**arguments)
-    except Exception as problem:
-        answer(None, _why(problem))
-    else:
-        _answered(result, answer)
-
-
-async def _await(function: Function, arguments: Dict[str, Any], answer: Callable[[Any, Optional[str]], None]) -> None:
+async def _await(function: Function, arguments: Dict[str, Any], answer: Answer, own_loop: bool) -> None:
     try:
         result = await function(**arguments)
-    except Exception as problem:
-        answer(None, _why(problem))
+    except BaseException as problem:
+        answer(None, describe_exception(problem))
+        if not own_loop and _is_the_clients(problem):
+            raise
     else:
-        _answered(result, answer)
+        answer(result, None)
