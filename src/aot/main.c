@@ -2,7 +2,7 @@
  *
  *   cay-aot --stop=epoch|protect IN.wasm OUT.cwasm
  *
- * Not installed: what it writes holds machine code that a library of the same version runs without looking.
+ * Not installed: its output holds machine code that a library of the same version runs without checking.
  */
 #include "engine/module.h"
 

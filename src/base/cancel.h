@@ -1,12 +1,12 @@
-/* cancel.h - the wish that something ends early, carried from any thread to whoever waits for it.
+/* cancel.h - a request that an operation ends early, from any thread to the waiting one.
  *
- * It is raised once and stays so. Who waits with poll(2) adds cancel_fd; who waits for a condition, or for a
+ * It is raised once and stays so. A waiter in poll(2) adds cancel_fd; a waiter for a condition, or for a
  * guest that computes, watches. Both see a wish that was there before they came.
  *
  * Locks: watches are called with the cancel's mutex. They must not come back here, and cancel_remove must
  * not be called with a lock held that they take.
  *
- * Every function but cancel_init takes NULL: then nobody can wish. */
+ * Every function but cancel_init takes NULL: the operation cannot be cancelled. */
 #pragma once
 
 #include "base/defs.h"
@@ -26,12 +26,12 @@ typedef struct cancel_watch {
 typedef struct cancel {
   pthread_mutex_t mu; /* for all below */
   list watches;
-  int fd; /* an eventfd(2); -1: nobody wanted it */
+  int fd; /* an eventfd(2); -1: not used by any waiter */
   atomic_bool raised;
 } cancel;
 
 void cancel_init(cancel *c);
-void cancel_end(cancel *c); /* nobody watches any more */
+void cancel_end(cancel *c); /* no waiter is left */
 
 void cancel_raise(cancel *c);
 bool cancel_raised(cancel *c);

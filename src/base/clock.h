@@ -32,7 +32,7 @@ void clock_cond_init(pthread_cond_t *cond);
 typedef struct alarm_set alarm_set;
 typedef void alarm_fn(void *ctx);
 
-/* Owned by whoever sets it up; zero it first, and disarm before its memory goes away. */
+/* Owned by its caller, who zeroes it first and disarms it before its memory is freed. */
 typedef struct alarm_entry {
   alarm_fn *fn;
   void *ctx;

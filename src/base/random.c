@@ -56,7 +56,7 @@ void rng_bytes(rng *r, void *out, size_t len) {
     size_t n = len < r->left ? len : r->left;
     uint8_t *from = r->block + sizeof r->block - r->left;
     memcpy(at, from, n);
-    memset(from, 0, n); /* what was handed out is not found in a memory dump later */
+    memset(from, 0, n); /* so that no later memory dump holds bytes that were handed out */
     r->left -= n;
     at += n;
     len -= n;

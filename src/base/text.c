@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What was not understood is shown, but not at any length. */
+/* Shows the text that was not understood, shortened. */
 #define SHOWN "%.40s"
 
 static bool text_is_digit(char c) { return c >= '0' && c <= '9'; }

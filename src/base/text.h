@@ -1,7 +1,7 @@
 /* text.h - reading numbers, durations and sizes that a person wrote.
  *
  * The whole text must be the value: no blanks, no sign, nothing behind it. Otherwise CAY_INVALID, with a
- * message that shows what is accepted; the value is untouched. No function depends on the locale. */
+ * message that shows the accepted form; the value is untouched. No function depends on the locale. */
 #pragma once
 
 #include "base/defs.h"

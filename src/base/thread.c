@@ -82,7 +82,7 @@ struct thread_pool {
   pthread_mutex_t mu;
   pthread_cond_t gone; /* a worker moved to `finished` */
   list idle;           /* the longest idle first */
-  list finished;       /* about to return, to be joined by whoever comes next */
+  list finished;       /* about to return, to be joined by the next caller */
   size_t idle_count, live_count;
   bool closing;
   size_t stack_len, keep;

@@ -12,7 +12,7 @@ typedef enum check_level {
 typedef struct check {
   const char *name;
   check_level level;
-  char text[256];   /* what was found */
+  char text[256];   /* the finding */
   char advice[256]; /* what to do; "": nothing */
 } check;
 

@@ -5,7 +5,7 @@
  * working directory of that side. Permission bits are kept, owners and times are not. Links inside a tree
  * stay links.
  *
- * What comes out was made by code that nobody has reviewed. So below the named place copy_out follows no link
+ * The copied files were made by unreviewed code. So below the named place copy_out follows no link
  * of this machine, replaces files instead of writing into them, makes no link that leads out of the copied
  * tree, no devices, no set-user-id bits, and no more bytes than the sandbox may hold. It says what it left
  * out. */

@@ -1,4 +1,4 @@
-/* doctor.c - `cay doctor`: what works on this machine, and what to do about what does not. */
+/* doctor.c - `cay doctor`: checks of this machine, and a remedy for each that fails. */
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/json.h"

@@ -37,7 +37,7 @@ static bool make_private(char *path) {
   return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-/* What lies there is run as code: nobody else may have put it there. */
+/* Files there are run as code: no other user may have put them there. */
 static const char *why_unfit(const char *path) {
   struct stat st;
   if (stat(path, &st) != 0) return strerror(errno);

@@ -1,7 +1,7 @@
 /* input.h - carries this program's standard input to the guest's, on a thread of its own.
  *
- * Bytes go as they come, of any value; end of file closes the guest's. Reading stops when nobody in the
- * sandbox reads any more. What was read ahead of the guest is lost to whoever shares the standard input (ssh
+ * Bytes go as they come, of any value; end of file closes the guest's. Reading stops when no process of the
+ * sandbox reads any more. Bytes read ahead of the guest are lost to programs that share the standard input (ssh
  * does the same): give `</dev/null` in loops. */
 #pragma once
 
@@ -12,5 +12,5 @@ typedef struct input input;
 /* NULL: the host gave no thread or descriptor, and errno says why. */
 input *input_start(int fd, cay_process *process);
 
-/* Stops reading. Returns at once when the program ended, else when it took what was being written. */
+/* Stops reading. Returns at once when the program ended, else when it has taken the bytes being written. */
 void input_stop(input *in);

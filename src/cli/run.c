@@ -31,7 +31,7 @@ static void on_output(void *ctx, int fd, cay_slice bytes) {
   sink *s = ctx;
   if (s->broken != 0 || say_write(fd, bytes.data, bytes.len)) return;
   s->broken = errno;
-  cay_sandbox_interrupt(s->box); /* nobody listens */
+  cay_sandbox_interrupt(s->box); /* the output has no reader */
 }
 
 static void on_trace(void *ctx, const char *text) {
@@ -130,7 +130,7 @@ static int failed_to_start(cay_sandbox *box, const request *r, const cay_error *
   int code = code_of(err->status);
   if (code == EXIT_NOT_FOUND) {
     say("%s: there is no such program in the sandbox", r->words[0]);
-    say_hint("`cay guests` lists what it has; --in brings a file of yours, --mount a directory");
+    say_hint("`cay guests` lists its programs; --in brings a file of yours, --mount a directory");
   } else {
     say("%s", err->message);
   }
@@ -221,7 +221,7 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, termin
   cay_process *process = NULL;
   cay_result *result = NULL;
   cay_error err = { 0 };
-  stop_expect(stopper); /* what it prints may be answered with a signal before it is known here */
+  stop_expect(stopper); /* a reader may answer its output with a signal before it is known here */
   cay_status s = spawn(box, r, tty, out, &process, &err);
   if (s != CAY_OK) stop_aim(stopper, NULL, NULL);
   if (s != CAY_OK) return err.status == CAY_OK ? EXIT_CAY : failed_to_start(box, r, &err);
@@ -233,7 +233,7 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, termin
   s = cay_process_wait(process, -1, &result, &err);
   if (tty != NULL) terminal_lend(tty, NULL);
   stop_aim(stopper, NULL, NULL);
-  cay_sandbox_interrupt(box); /* what it left running: nobody will see it, and it may hold the input */
+  cay_sandbox_interrupt(box); /* processes it left running are out of sight, and may hold the input */
   input_stop(in);
 
   bool copied = copy_all_out(box, r);
@@ -250,7 +250,7 @@ static void register_early(void) {
   (void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* The compiler works on a module of a guest that has ended, and nobody is to wait for that. */
+/* The compiler works on a module of a guest that has ended: the program does not wait for it. */
 static _Noreturn void leave_at_once(int code) {
   (void)fflush(NULL);
   _exit(code);

@@ -79,7 +79,7 @@ static int serve(struct words *w) {
                             .log_ctx = &w->level,
                             .unfinished = &unfinished };
   cay_status status = serve_stdio(&options, &err);
-  if (unfinished) _exit(status == CAY_OK ? 0 : EXIT_WRONG); /* nobody is to wait for the compiler */
+  if (unfinished) _exit(status == CAY_OK ? 0 : EXIT_WRONG); /* without waiting for the compiler */
   free(cache);
   if (status == CAY_OK) return 0;
   say("the server cannot go on: %s", err.message);

@@ -96,7 +96,7 @@ static void on_signal(stop *s) {
   if (!aimed) stop_die(signal_number);
 }
 
-/* Ends what is overdue. How long poll may sleep. */
+/* Ends overdue runs. Returns how long poll may sleep. */
 static int until_force(stop *s) {
   (void)pthread_mutex_lock(&s->mu);
   if (s->early != 0) {

@@ -61,7 +61,7 @@ static void pass_size(terminal *t) {
     if (cay_process_resize(t->process, rows, cols, NULL) != CAY_OK) return; /* nothing to be done */
 }
 
-/* Whoever continues us may have changed the settings: a shell puts back its own. */
+/* The shell that continues this process may have changed the settings: it puts back its own. */
 static void take_again(terminal *t) {
   make_raw(t);
   pass_size(t);

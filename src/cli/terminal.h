@@ -21,5 +21,5 @@ void terminal_size(const terminal *t, uint16_t *rows, uint16_t *cols);
 /* From now on, until `process` is NULL, the terminal is for this process. */
 void terminal_lend(terminal *t, cay_process *process);
 
-/* Lends it to nobody first. NULL is fine. */
+/* Takes the terminal back first. NULL is fine. */
 void terminal_free(terminal *t);

@@ -1,7 +1,7 @@
 /* value.h - amounts as a person writes them on a command line.
  *
  * The whole text must be the value: no blanks, no sign, nothing behind it. Nothing depends on the locale.
- * Each function answers false, and leaves *out alone, for anything else, for zero and for what does not fit.
+ * Each function answers false, and leaves *out alone, for anything else, for zero and for numbers that do not fit.
  */
 #pragma once
 

@@ -13,7 +13,7 @@ typedef struct range {
 #define V4(a, b, c, d, n, what) { { { 4, { a, b, c, d } }, n }, what }
 #define V6(n, what, ...) { { { 6, { __VA_ARGS__ } }, n }, what }
 
-/* The first that has an address says what it is. */
+/* The first row that contains an address decides its kind. */
 static const range RANGES[] = {
   V4(169, 254, 169, 254, 32, NET_METADATA), /* AWS, Azure, Google, and most others */
   V4(169, 254, 170, 2, 32, NET_METADATA),   /* credentials of containers */
@@ -56,7 +56,7 @@ static const range RANGES[] = {
   V6(10, NET_PRIVATE, 0xfe, 0xc0), /* site-local, RFC 3879 */
   V6(8, NET_MULTICAST, 0xff),
   V6(3, NET_PUBLIC, 0x20),
-  V6(3, NET_RESERVED, 0), /* what is left: nothing outside of 2000::/3 is assigned */
+  V6(3, NET_RESERVED, 0), /* the rest: nothing outside of 2000::/3 is assigned */
   V6(2, NET_RESERVED, 0x40),
   V6(1, NET_RESERVED, 0x80),
 };

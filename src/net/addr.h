@@ -35,7 +35,7 @@ bool net_block_has(const net_block *block, const net_addr *addr);
 
 enum net_class {
   NET_PUBLIC,
-  NET_METADATA, /* of a cloud: credentials for whoever asks */
+  NET_METADATA, /* of a cloud: credentials for any client */
   NET_LOOPBACK,
   NET_PRIVATE,
   NET_SHARED, /* carrier-grade NAT, RFC 6598 */

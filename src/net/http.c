@@ -21,7 +21,7 @@ typedef struct hop {
   net_addrs allowed;
   size_t header_bytes;
   cay_status why; /* a callback ended the transfer */
-  bool enough;    /* on_piece has what it wants */
+  bool enough;    /* on_piece needs no more */
 } hop;
 
 /* ---- what may be sent ---- */

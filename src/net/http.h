@@ -38,7 +38,7 @@ typedef struct net_http_request {
   size_t header_count;
   cay_slice body; /* data NULL: none */
   int64_t deadline_ns;
-  cancel *stop;                 /* NULL: nobody can end it early */
+  cancel *stop;                 /* NULL: cannot be ended early */
   size_t body_max, headers_max; /* 0: 1 MiB, 64 KiB; decoded (gzip) */
   bool truncate;                /* a longer body is cut; otherwise CAY_LIMIT */
   uint32_t redirects_max;       /* 0: the answer that redirects is the answer; more than this is CAY_LIMIT */

@@ -8,7 +8,7 @@
  *   port    a number or range; one of several
  *   scheme  "https", "http", "tcp", …; one of several
  *
- * An allowing rule reaches what is not a public address only when it names it: by a `cidr` within that
+ * An allowing rule reaches a non-public address only when it names that address: by a `cidr` within that
  * special range (net_block_names), by the address itself as `host`, or loopback by the host "localhost". An
  * IPv6 address that carries one of version 4 must be allowed as both.
  *

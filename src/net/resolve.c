@@ -12,7 +12,7 @@
 
 enum { LEFT_MAX = 16 };
 
-/* Shared by the one who asks and the thread that does; freed by the last. */
+/* Shared by the caller and the resolving thread; freed by the last. */
 typedef struct question {
   pthread_mutex_t mu;
   pthread_cond_t answered;
@@ -22,7 +22,7 @@ typedef struct question {
   char host[NET_HOST_MAX + 1];
 } question;
 
-/* How many threads of this process wait for a name server although nobody listens any more: a fact of the
+/* Number of threads of this process that wait for a name server without a caller: a fact of the
  * process, as its threads are. */
 static atomic_int left;
 
@@ -70,7 +70,7 @@ static void resolve_on_cancel(void *ctx) {
   pthread_mutex_unlock(&q->mu);
 }
 
-/* False: the time is over, or nobody wants the answer any more; the thread has the question. */
+/* False: the time is over or the call was cancelled; the thread owns the question. */
 static bool await_answer(question *q, int64_t deadline_ns, cancel *stop) {
   struct timespec until = clock_timespec(deadline_ns);
   cancel_watch watch = { .fn = resolve_on_cancel, .ctx = q };

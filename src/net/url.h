@@ -1,6 +1,6 @@
-/* url.h - http and https URLs (RFC 3986), read strictly and written again as what was understood.
+/* url.h - http and https URLs (RFC 3986), parsed strictly and written again from the parsed parts.
  *
- * What is checked and what is connected to must be one thing, so there is one reader: the URL given on is the
+ * The checked host and the connected host must be the same, so there is one parser: the URL given on is the
  * one made here. No user name or password, no blanks or controls, no backslash, nothing outside of ASCII; the
  * host as net_host_clean wants it. A fragment is dropped. */
 #pragma once

@@ -1,4 +1,4 @@
-// Run shell commands that nobody has reviewed, in a sandbox.
+// Run unreviewed shell commands in a sandbox.
 //
 //   import { Sandbox } from "cay";
 //

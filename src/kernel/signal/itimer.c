@@ -2,11 +2,11 @@
  *
  * The alarm's callback takes kernel.mu, so an alarm cannot be disarmed with it held. A timer that is stopped
  * or moved therefore leaves its alarm be: one that goes off early finds that nothing is due, and arms itself
- * for what is. Only the end of the process waits for it, without the mutex.
+ * for the next expiry. Only the end of the process waits for it, without the mutex.
  *
  * ITIMER_VIRTUAL and ITIMER_PROF count the processor time of the thread that runs the process. One thread
  * cannot use more than the wall clock gives, so the alarm is set for the earliest moment it could be due, and
- * again for what is missing then. */
+ * again for the time that is missing then. */
 #include "kernel/proc/inner.h"
 
 static const int signal_of[K_ITIMER_COUNT] = { K_SIGALRM, K_SIGVTALRM, K_SIGPROF };

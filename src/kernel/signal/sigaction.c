@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Nobody may block or catch these. */
+/* These cannot be blocked or caught. */
 static k_sigset unblockable(void) { return k_sigbit(K_SIGKILL) | k_sigbit(K_SIGSTOP); }
 
 k_ret k_sigaction_set(k_process *p, int sig, const k_sigaction *new_action, k_sigaction *old) {
@@ -18,7 +18,7 @@ k_ret k_sigaction_set(k_process *p, int sig, const k_sigaction *new_action, k_si
   *action = *new_action;
   action->mask &= ~unblockable();
   if (k_signal_is_ignored(p, sig)) {
-    /* What is pending is discarded, blocked or not (POSIX). */
+    /* A pending signal is discarded, blocked or not (POSIX). */
     k_siginfo info;
     while (k_signal_dequeue(p, k_sigbit(sig), &info) != 0) continue;
   }

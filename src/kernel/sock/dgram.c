@@ -1,12 +1,12 @@
 /* dgram.c - messages that go one by one (udp(7), unix(7)).
  *
- * UDP finds the receiver by address for each message, and drops what has no receiver or no room. AF_UNIX
+ * UDP finds the receiver by address for each message, and drops messages without a receiver or without room. AF_UNIX
  * knows its receiver, and waits for room. */
 #include "kernel/sock/sock.h"
 
 #include <string.h>
 
-/* ---- who waits for another's queue ---- */
+/* ---- senders that wait for another socket's queue ---- */
 
 void sock_follow(sock_follower *who, k_socket *socket, k_socket *whom) {
   who->socket = socket;
@@ -27,7 +27,7 @@ static void dgram_disconnect(k_socket *s) {
   sock_inet_unbind(s);
 }
 
-/* Those that sent here have nobody any more: their next message is refused. */
+/* Sockets connected to this one have lost their receiver: their next message is refused. */
 void sock_dgram_close(k_socket *s) {
   list_remove(&s->follow.node);
   LIST_EACH_SAFE (f, &s->followers, sock_follower, node) {

@@ -30,7 +30,7 @@ static k_ret check_family(const k_socket *s, const k_sockaddr *addr, bool sends)
   return other ? 0 : -K_EAFNOSUPPORT;
 }
 
-/* ---- who has an address ---- */
+/* ---- the owner of an address ---- */
 
 /* Could one packet be meant for both? */
 static bool inet_overlap(const k_socket *a, const uint8_t *ip, bool v6_only) {
@@ -145,7 +145,7 @@ k_ret sock_inet_autobind(k_socket *s, const k_sockaddr *to, bool fix) {
   return 0;
 }
 
-/* ---- who is meant ---- */
+/* ---- the receiver of an address ---- */
 
 /* How well the address of `s` fits: 0 not at all. */
 static int inet_fits(const k_socket *s, const k_sockaddr *to) {

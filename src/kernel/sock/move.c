@@ -7,7 +7,7 @@ static bool move_may_sleep(const k_process *p, const k_file *f, uint32_t flags) 
 
 /* ---- sending ---- */
 
-/* Until there is room in the queue of another, or that one is gone: then nobody is followed any more. */
+/* Waits until the other socket's queue has room, or that socket is gone. */
 static k_ret move_wait_for_room(k_process *p, k_file *f, k_socket *full, int64_t deadline_ns) {
   sock_follower follower;
   list_init(&follower.node);
@@ -35,7 +35,7 @@ static k_ret send_message(k_process *p, k_file *f, const void *buf, size_t len, 
   }
 }
 
-/* What is connected, without descriptors: as write(2). */
+/* A connected socket, without descriptors: as write(2). */
 static k_ret send_bytes(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags) {
   uint32_t how = (flags & K_MSG_DONTWAIT) != 0 ? K_TRANSFER_NOW : 0;
   if ((flags & K_MSG_NOSIGNAL) != 0) how |= K_TRANSFER_NO_SIGNAL;
@@ -96,7 +96,7 @@ static k_ret receive_once(k_file *f, void *buf, size_t len, uint32_t flags, k_re
   return (flags & K_MSG_TRUNC) != 0 ? whole : (k_ret)len;
 }
 
-/* Addresses are shown in the words of who asks; a stream of AF_UNIX tells the name of its peer. */
+/* Addresses are shown in the family of the asking socket; a stream of AF_UNIX tells the name of its peer. */
 static void name_sender(const k_socket *s, k_ret r, k_received *what) {
   if (r >= 0 && s->family == K_AF_UNIX && sock_is_connected_kind(s) && s->has_peer) what->from = s->remote;
   if (what->from.family == K_AF_UNIX && what->from.path_len == 0) what->from.family = K_AF_UNSPEC;

@@ -1,4 +1,4 @@
-/* option.c - options (socket(7), tcp(7), ip(7), ipv6(7)). What has no meaning on a loopback without packets
+/* option.c - options (socket(7), tcp(7), ip(7), ipv6(7)). Options without a meaning on a loopback without packets
  * is kept and told again. */
 #include "kernel/sock/sock.h"
 

@@ -151,7 +151,7 @@ k_ret k_parcel_open(k_process *p, const k_parcel *x, size_t at, bool cloexec) {
 
 /* ---- what only parcels hold ---- */
 
-/* Has anybody this socket as a descriptor? One that nobody has accepted yet can be had with its listener. */
+/* Has anybody this socket as a descriptor? A connection not yet accepted can be had with its listener. */
 static bool is_held(const k_socket *s) {
   if (s->file == NULL) return s->listener == NULL || is_held(s->listener);
   return s->file->refs > s->in_flight;
@@ -172,7 +172,7 @@ static void parcel_reach(k_parcel *x, list *reached) {
   list_push(reached, &x->in_kernel);
 }
 
-/* Whoever has this socket can receive what waits in it, and in the connections that it can accept. */
+/* A process with this socket can receive the messages queued in it and in the connections that it can accept. */
 static void reach_from(k_socket *s, list *reached) {
   if (s->reached) return;
   s->reached = true;

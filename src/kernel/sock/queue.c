@@ -51,7 +51,7 @@ static void origin_set(origin *o, k_socket *to, const k_socket *by, k_parcel **p
   if (x != NULL) sock_parcel_enter(x, to, &o->parcel);
 }
 
-/* What is told of it; without `what` nobody will ever have the parcel. */
+/* Reports the sender's credentials; if `what` is NULL, discards the parcel. */
 static k_ret origin_tell(origin *o, const k_socket *s, bool peek, k_received *what) {
   enum { NOBODY = 65534 };
   if (what != NULL && s->options.pass_cred && !sock_is_inet(s) && !what->has_cred) {
@@ -186,7 +186,7 @@ k_ret sock_put_bytes(k_socket *to, const k_socket *by, const void *buf, size_t l
 
 /* ---- messages ---- */
 
-/* As sock_writeable of Linux: half of the buffer is free, so that one who waits does not wake for each. */
+/* As sock_writeable of Linux: half of the buffer is free, so that a waiting writer does not wake for each message. */
 bool sock_has_message_room(const k_socket *to) { return to->queued + MESSAGE_COST < to->options.rcvbuf / 2; }
 
 k_ret sock_put_message(k_socket *to, const k_socket *by, const void *buf, size_t len, const k_sockaddr *from,

@@ -26,7 +26,7 @@ typedef struct k_socket k_socket;
 enum sock_state {
   SOCK_NEW,
   SOCK_CONNECTING, /* in the `waiting` list of a listener whose queue is full */
-  SOCK_DECIDED,    /* connected, or refused with `error`; whoever was told EINPROGRESS has not asked yet */
+  SOCK_DECIDED, /* connected, or refused with `error`; the process that got EINPROGRESS has not asked yet */
   SOCK_LISTENING,
   SOCK_CONNECTED,
 };
@@ -48,7 +48,7 @@ typedef struct sock_options {
 
 struct k_socket {
   k_kernel *kernel;
-  k_file *file; /* which owns it; NULL: nobody has accepted it yet */
+  k_file *file; /* which owns it; NULL: not accepted yet */
   uint16_t family;
   int type, protocol;
   enum sock_state state;
@@ -56,7 +56,7 @@ struct k_socket {
   bool has_peer;  /* a datagram socket is connected, or a stream was: `remote` is valid */
   k_sockaddr local, remote;
   k_cred cred, peer_cred;
-  k_cred writer;  /* whoever wrote to it last */
+  k_cred writer;  /* its last writer */
   k_inode *inode; /* a reference: the name in the file tree */
   list named;     /* kernel.sockets, when `local` is an address */
   bool bound;     /* bind(2) gave it; else it goes when a connection ends or fails */
@@ -65,7 +65,7 @@ struct k_socket {
   uint64_t taken; /* the bytes read from it, ever, */
   list spans;     /* and of some of those in it, whose they are and what came with them */
   list messages;  /* of the others, */
-  size_t queued;  /* and what they cost */
+  size_t queued;  /* and their charge */
   k_waitq changed;
 
   bool no_more;    /* nothing comes any more: shut down or closed on either side */
@@ -101,7 +101,7 @@ static inline bool sock_is_connected_kind(const k_socket *s) { return s->type !=
 /* ---- sock.c ---- */
 
 k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) CHECKED;
-void sock_free(k_socket *s);                                        /* closed, and nobody's any more */
+void sock_free(k_socket *s);                                        /* closed, without an owner */
 k_ret sock_open(k_socket *s, uint32_t flags, k_file **out) CHECKED; /* takes it over on success */
 static inline k_ret sock_take_error(k_socket *s) {                  /* 0 or -K_E..., once */
   k_ret r = -s->error;
@@ -109,7 +109,7 @@ static inline k_ret sock_take_error(k_socket *s) {                  /* 0 or -K_E
   return r;
 }
 
-/* ---- queue.c: what waits to be read. They wake nobody. ---- */
+/* ---- queue.c: messages to be read. These functions wake no sleeper. ---- */
 
 /* Bytes, -K_EAGAIN, -K_ENOMEM, -K_ENOBUFS. `by` writes. A parcel that is put in becomes NULL. */
 k_ret sock_put_bytes(k_socket *to, const k_socket *by, const void *buf, size_t len,
@@ -119,7 +119,7 @@ size_t sock_room(const k_socket *to, const k_socket *by);
 k_ret sock_put_message(k_socket *to, const k_socket *by, const void *buf, size_t len, const k_sockaddr *from,
                        k_parcel **parcel) CHECKED;
 bool sock_has_message_room(const k_socket *to);
-/* Up to `len` bytes; 0 at the end, -K_EAGAIN. A message gives its whole length: what is beyond is lost. To
+/* Up to `len` bytes; 0 at the end, -K_EAGAIN. A message gives its whole length: bytes beyond `len` are lost. To
  * *what are added who sent it and what came with it; without `what` that is put to the dead parcels. */
 k_ret sock_take(k_socket *s, void *buf, size_t len, bool peek, k_received *what /* or NULL */) CHECKED;
 size_t sock_next_len(const k_socket *s); /* FIONREAD */
@@ -128,7 +128,7 @@ void sock_drop_queue(k_socket *s); /* and parcels to the dead ones */
 
 /* ---- parcel.c ---- */
 
-/* Who waits with it: the place in a queue that holds it. */
+/* A waiting socket: its place in the queue that holds it. */
 void sock_parcel_enter(k_parcel *parcel, k_socket *queue, k_parcel **place);
 k_parcel *sock_parcel_leave(k_parcel **place); /* out of there again; NULL: there was none */
 k_ret sock_parcel_copy(const k_parcel *parcel, k_parcel **out) CHECKED;
@@ -145,7 +145,7 @@ k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parce
 
 void sock_join(k_socket *a, k_socket *b);
 void sock_stream_close(k_socket *s);
-void sock_stream_forsake(k_socket *s); /* nobody will accept what waits here */
+void sock_stream_forsake(k_socket *s); /* connections waiting here will not be accepted */
 
 /* ---- dgram.c ---- */
 
@@ -172,7 +172,7 @@ k_ret sock_inet_route(const k_socket *s, const k_sockaddr *addr, k_sockaddr *out
 k_sockaddr sock_inet_source(const k_socket *s, const k_sockaddr *to); /* what the other side sees */
 k_socket *sock_inet_listener(k_kernel *k, const k_sockaddr *to);      /* NULL: none */
 k_socket *sock_inet_receiver(k_kernel *k, const k_sockaddr *to, const k_sockaddr *from);
-k_sockaddr sock_seen_by(const k_socket *s, k_sockaddr addr); /* in the family of the one who asks */
+k_sockaddr sock_seen_by(const k_socket *s, k_sockaddr addr); /* in the family of the asking socket */
 void sock_inet_unbind(k_socket *s);         /* an address that was not asked for is given up */
 void sock_inet_forget_address(k_socket *s); /* but not the port */
 void sock_unname(k_socket *s);

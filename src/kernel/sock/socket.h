@@ -7,7 +7,7 @@
  *             -K_ENETUNREACH.
  *
  * Invariant   queues hold at most what SO_RCVBUF and SO_SNDBUF say, and the bytes in them are charged to the
- *             memory of the sandbox, as are connections that nobody has accepted yet.
+ *             memory of the sandbox, as are connections not yet accepted.
  *
  * Locks       all require kernel.mu; those with a process may release it while they sleep. `p` NULL never
  *             sleeps: -K_EAGAIN.
@@ -82,7 +82,7 @@ typedef struct k_cred { /* credentials(7) */
   uint32_t uid, gid;
 } k_cred;
 
-/* send(2), sendto(2), recv(2), recvfrom(2); -K_ENOTSOCK on what is none. `to` may be NULL. */
+/* send(2), sendto(2), recv(2), recvfrom(2); -K_ENOTSOCK for other files. `to` may be NULL. */
 enum {
   K_MSG_PEEK = 2,
   K_MSG_TRUNC = 0x20, /* recv: answer the message's whole length */
@@ -155,7 +155,7 @@ typedef struct k_socket_row {
 typedef k_ret k_socket_row_fn(void *ctx, const k_socket_row *row);
 k_ret k_socket_each(k_kernel *k, k_socket_row_fn *each, void *ctx) CHECKED;
 
-/* ioctl(2) of any socket, netdevice(7): what is known of the one interface, lo, in a struct ifreq of 32-bit
+/* ioctl(2) of any socket, netdevice(7): properties of the one interface, lo, in a struct ifreq of 32-bit
  * Linux. */
 enum {
   K_SIOCGIFNAME = 0x8910,

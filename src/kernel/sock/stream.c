@@ -44,7 +44,7 @@ k_ret k_socketpair(k_process *p, k_kernel *k, int type, uint32_t flags, k_file *
   return 0;
 }
 
-/* The other end goes: it has nothing more to say, and what it had not read is lost, which is told. */
+/* The other end is closed: it sends nothing more, and data it had not read is lost, which gives a reset. */
 static void lose_peer(k_socket *s, bool reset) {
   s->peer = NULL;
   s->no_more = true;

@@ -85,7 +85,7 @@ void k_ldisc_end_line(k_ldisc *l) {
   l->line_end = l->head;
 }
 
-/* As Linux: what is there when lines begin is one; what is there when they end is bytes. */
+/* As Linux: on entering canonical mode the buffered bytes become one line; on leaving it they become bytes. */
 static void ldisc_change_mode(k_ldisc *l) {
   memset(l->marks, K_MARK_NONE, sizeof l->marks);
   l->line_end = l->tail;

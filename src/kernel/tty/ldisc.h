@@ -51,7 +51,7 @@ typedef struct k_ldisc {
 void k_ldisc_init(k_ldisc *l, k_kernel *k, void (*on_signal)(void *ctx, int sig), void *ctx);
 void k_ldisc_free(k_ldisc *l);
 
-/* TCSETS: takes effect on what comes; what is in `in` becomes lines or bytes as ICANON says. */
+/* TCSETS: takes effect on later input; the bytes in `in` become lines or bytes as ICANON says. */
 void k_ldisc_set(k_ldisc *l, const k_termios *t);
 
 /* From the keyboard: how many of the bytes were taken, the rest has to wait until something was read. */
@@ -62,14 +62,14 @@ size_t k_ldisc_receive(k_ldisc *l, const uint8_t *bytes, size_t len);
 k_ret k_ldisc_read(k_ldisc *l, void *buf, size_t len) CHECKED;
 size_t k_ldisc_readable(const k_ldisc *l); /* FIONREAD: bytes that reads would give now */
 bool k_ldisc_has_input(const k_ldisc *l, size_t at_least);
-void k_ldisc_end_line(k_ldisc *l); /* what was typed is complete without a newline: nothing more comes */
+void k_ldisc_end_line(k_ldisc *l); /* the typed line is complete without a newline: no more input comes */
 void k_ldisc_flush_input(k_ldisc *l);
 
 /* write(2) of programs: how many bytes were taken; -K_EAGAIN: stopped or full; -K_ENOMEM. */
 k_ret k_ldisc_write(k_ldisc *l, const void *bytes, size_t len) CHECKED;
 bool k_ldisc_has_room(const k_ldisc *l); /* for output */
 
-/* For the keyboard's side: what is to be shown. */
+/* For the keyboard's side: bytes to be shown. */
 size_t k_ldisc_shown(const k_ldisc *l);
 size_t k_ldisc_take(k_ldisc *l, void *buf, size_t len);
 void k_ldisc_flush_output(k_ldisc *l);

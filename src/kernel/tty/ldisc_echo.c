@@ -1,4 +1,4 @@
-/* ldisc_echo.c - output: of programs, and the echo of what is typed. */
+/* ldisc_echo.c - output of programs, and the echo of input. */
 #include "kernel/tty/ldisc.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ void k_ldisc_flush_output(k_ldisc *l) {
   l->shown = 0;
 }
 
-/* ---- echo: what finds no place is lost, as nobody reads what is shown ---- */
+/* ---- echo: bytes without room are lost, as the screen has no reader ---- */
 
 static void ldisc_echo_show(k_ldisc *l, const void *bytes, size_t len) {
   if (k_ring_room(&l->out) >= len) (void)!k_ring_put(&l->out, l->kernel, bytes, len);

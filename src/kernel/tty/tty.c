@@ -167,7 +167,7 @@ typedef struct reading {
   bool now; /* never sleeps */
 } reading;
 
-/* Whoever is stopped meanwhile and goes on in the background must not read. */
+/* A process that was stopped meanwhile and continues in the background must not read. */
 static k_ret sleep_for_input(reading *r) {
   k_waitq *queues[] = { &r->tty->changed, &r->tty->kernel->exits };
   return k_sleep(&r->p->sleeper, queues, COUNT_OF(queues), r->deadline_ns);

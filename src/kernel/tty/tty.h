@@ -1,11 +1,11 @@
 /* tty.h - pseudo-terminals: a master and a slave with a line discipline between them (pty(7), ioctl_tty(2)),
  * and what a terminal is to a session (credentials(7), tcsetpgrp(3)).
  *
- * Who has it  k_tty is counted: by its master, by each open slave and by its name in /dev/pts. The master is
+ * Ownership   k_tty is counted: by its master, by each open slave and by its name in /dev/pts. The master is
  * what keeps it alive for programs: when it is closed the terminal is hung up and its name is gone.
- * Hang-up     slaves that were open then read end of file (-K_EIO whoever sleeps in it) and fail to write;
+ * Hang-up     slaves that were open then read end of file (-K_EIO for sleeping readers) and fail to write;
  * the session has no terminal any more, its leader gets SIGHUP and SIGCONT. When the leader exits the
- *             foreground gets SIGHUP and the terminal is nobody's, but whoever has it open can go on with it.
+ *             foreground gets SIGHUP and the terminal has no session, but later opens can go on with it.
  *
  * Locks       all require kernel.mu.
  *
@@ -15,7 +15,7 @@
 #include "kernel/proc/process.h"
 #include "kernel/tty/ldisc.h"
 
-enum { K_TTY_MAX = 64 /* at once in a kernel; what they hold is charged to its memory */ };
+enum { K_TTY_MAX = 64 /* at once in a kernel; their buffers are charged to its memory */ };
 
 typedef struct k_tty {
   k_kernel *kernel;
@@ -27,7 +27,7 @@ typedef struct k_tty {
   bool slave_gone; /* the last slave was closed: the master is at its end until one is opened again */
   uint32_t slaves; /* open and not hung up */
   uint64_t hangups;
-  int32_t session, foreground; /* whose it is, and the group that may read; 0: nobody's */
+  int32_t session, foreground; /* its session, and the group that may read; 0: none */
   k_winsize size;
   k_ldisc line;
   k_ring typed;     /* what the line discipline has no place for yet */
@@ -48,7 +48,7 @@ k_ret k_tty_new(k_kernel *k, k_inode *inode, uint32_t flags, k_file **master) CH
 bool k_tty_is_master(const k_file *f);
 k_tty *k_tty_of(const k_file *f); /* of a master or slave; else NULL. Borrowed */
 
-/* A slave; `inode` as above. It becomes the terminal of `p` (NULL: nobody's) when that leads a session
+/* A slave; `inode` as above. It becomes the terminal of `p` (may be NULL) when that leads a session
  * without one, unless K_O_NOCTTY. -K_EIO: locked or hung up. */
 k_ret k_tty_open(k_tty *t, k_process *p, k_inode *inode, uint32_t flags, k_file **slave) CHECKED;
 
@@ -76,7 +76,7 @@ bool k_tty_uses_number(k_kernel *k, int32_t pid); /* as session or group: it mus
 
 bool k_tty_is_hung_up(const k_file *slave);
 k_ret k_tty_control(k_process *p, k_file *f, uint32_t request, void *arg, size_t len) CHECKED;
-void k_tty_changed(k_tty *t); /* what was typed goes on if it can, and everybody looks again */
+void k_tty_changed(k_tty *t); /* moves typed bytes on if there is room, and wakes all sleepers */
 
 /* ioctl(2) of terminals. Arguments are in `arg`; those passed by value are an int there. */
 enum {

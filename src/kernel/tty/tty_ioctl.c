@@ -29,7 +29,7 @@ static k_ret tty_ioctl_admit(k_process *p, k_tty *t) {
 
 /* ---- settings ---- */
 
-/* Output needs no waiting for (TCSETSW): what was written is at the other side already. */
+/* Output needs no waiting for (TCSETSW): written bytes are at the other side already. */
 static k_ret tty_ioctl_set(k_tty *t, const void *arg, bool flush) {
   k_termios wanted;
   memcpy(&wanted, arg, sizeof wanted);

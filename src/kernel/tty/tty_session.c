@@ -4,7 +4,8 @@
 
 static void tell_group(k_kernel *k, int32_t pgid, int sig) {
   if (pgid == 0) return;
-  (void)!k_kill(k, NULL, -pgid, &(k_siginfo){ .signo = sig, .code = K_SI_KERNEL }); /* nobody there: fine */
+  (void)!k_kill(k, NULL, -pgid,
+                &(k_siginfo){ .signo = sig, .code = K_SI_KERNEL }); /* an empty group is fine */
 }
 
 void k_tty_signal(k_tty *t, int sig) { tell_group(t->kernel, t->foreground, sig); }
@@ -70,7 +71,7 @@ static void tty_session_part(k_tty *t) {
   t->session = t->foreground = 0;
 }
 
-/* Whoever had it open has nothing any more. */
+/* Earlier opens are cut off. */
 static void cut_off(k_tty *t) {
   t->hangups++;
   if (t->slaves > 0) t->slave_gone = true;

@@ -57,7 +57,7 @@ static bool leads_out(const char *name) {
   return false;
 }
 
-/* "" for what is left out: the headers and data of its .data folder. */
+/* "" for files left out: the headers and data of its .data folder. */
 static void wheel_place(char *out, size_t size, const char *name, uint32_t *mode) {
   const char *first = strchr(name, '/'), *inside = first;
   *mode = 0644;

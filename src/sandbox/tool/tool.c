@@ -1,4 +1,4 @@
-/* tool.c - a set of tools: what it is made of. */
+/* tool.c - a set of tools: its configuration, store, log and capabilities. */
 #include "sandbox/tool/tool.h"
 
 #include "base/alloc.h"

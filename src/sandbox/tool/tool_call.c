@@ -1,4 +1,4 @@
-/* tool_call.c - one call: the tool, its envelope, what it may do, and the record of that. */
+/* tool_call.c - one call of a tool: its envelope, its capabilities, and the audit record. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "sandbox/sandbox.h"
@@ -25,7 +25,7 @@ typedef struct calling {
   sb_tool *tool;
   sb_tool_result *r;
   tool_world world;
-  cancel *stop;      /* NULL: nobody can */
+  cancel *stop;      /* NULL: cannot be ended early */
   int64_t until_ns;  /* clock_mono_ns */
   cay_status status; /* the host's */
   cay_error err;
@@ -63,7 +63,7 @@ static cay_status on_decision(void *ctx, const char *capability, const digest *a
   return tool_audit_append(c->tools->audit, &record, &c->decision, err);
 }
 
-/* What was done cannot be taken back: a record that is not written is said to the log. */
+/* An effect cannot be undone: a record that could not be written is reported to the log. */
 static void on_outcome(void *ctx, const tool_end *end) {
   calling *c = ctx;
   cay_error err;

@@ -1,4 +1,4 @@
-/* tool_list.c - what a set of tools has, what is due, and what the audit log says. */
+/* tool_list.c - the tools of a set, the entries that are due, and the audit log. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "sandbox/tool/tool.h"
@@ -148,7 +148,7 @@ cay_status cay_tools_list(cay_tools *tools, cay_tool_fn *each, void *ctx, cay_er
   return status;
 }
 
-/* ---- what is due ---- */
+/* ---- entries that are due ---- */
 
 typedef struct delivering {
   cay_tool_due_fn *each;

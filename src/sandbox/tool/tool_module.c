@@ -47,7 +47,7 @@ static cay_status tool_module_read_file(const cay_tools *tools, sb_tool *tool, c
     (void)close(fd);
     return CAY_OK;
   }
-  out->max = max + 2 * 65536; /* it may grow meanwhile: tool_check measures what was read */
+  out->max = max + 2 * 65536; /* it may grow meanwhile: tool_check measures the bytes read */
   cay_status status = read_fd(fd, out->max, out, err);
   (void)close(fd);
   if (status == CAY_LIMIT) {
@@ -125,7 +125,7 @@ static sb_tool *take_known(cay_tools *tools, const char *name) {
   return NULL;
 }
 
-/* In place of what was there. Not kept when memory is out: then it is only loaded again. */
+/* Replaces the earlier module. When memory is out, nothing is kept and the next call loads it again. */
 static void tool_module_keep(cay_tools *tools, sb_tool *tool) {
   size_t at;
   sb_tool *old = NULL;

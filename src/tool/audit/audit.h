@@ -9,7 +9,7 @@
  * as a table, for queries and as a witness: lines that are missing at the end of the log are still in it.
  *
  * Any number of processes may write to one log: each holds flock(2) on the file while it appends. In one
- * process, one mutex per log. Whoever can write to the file and to the table can write a new history; the
+ * process, one mutex per log. A program that can write to the file and to the table can write a new history; the
  * hash of the last record, kept elsewhere, shows that. */
 #pragma once
 
@@ -47,7 +47,7 @@ void tool_audit_free(tool_audit *audit); /* NULL is fine */
 OWNED_DEFINE(tool_audit, tool_audit_free)
 
 /* The record is with the system when this returns CAY_OK, and survives this process. *seq (may be NULL) is
- * its number. After a failure it may be there all the same: what it allows must not be done. */
+ * its number. After a failure the line may be there all the same: the effect it allows must not happen. */
 cay_status tool_audit_append(tool_audit *audit, const tool_audit_record *record, uint64_t *seq,
                              cay_error *err) CHECKED;
 

@@ -84,7 +84,7 @@ cay_status audit_files_older(const char *path, buf *out, cay_error *err) {
 }
 
 /* The last line that is a record, looked for from the end: what stands behind it is damage, which is left as
- * it is for whoever verifies. */
+ * verification handles it. */
 cay_status audit_file_tail(int fd, audit_place *out, bool *whole, cay_error *err) {
   char window[16 * TOOL_AUDIT_LINE_MAX];
   struct stat st;

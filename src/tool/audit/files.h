@@ -6,7 +6,7 @@
 
 /* Opens and locks the file that `path` names now, made (0600) when `make`. CAY_NOT_FOUND. */
 cay_status audit_file_lock(const char *path, bool make, int *fd, cay_error *err) CHECKED;
-bool audit_file_is_current(int fd, const char *path); /* nobody has renamed it */
+bool audit_file_is_current(int fd, const char *path); /* it was not renamed */
 
 /* The numbers behind <path>. of the older files, smallest first, as uint64_t in `out`. */
 cay_status audit_files_older(const char *path, buf *out, cay_error *err) CHECKED;

@@ -18,7 +18,7 @@ const char *tool_decision_name(enum tool_decision decision) {
 
 /* ---- writing ---- */
 
-/* The text is UTF-8: it was JSON. So is what is left of one that is too long. */
+/* The text is UTF-8, since it was JSON, and stays so when it is cut. */
 static size_t line_cut(const char *text) {
   size_t len = strnlen(text, TOOL_AUDIT_NAME_MAX);
   if (len < TOOL_AUDIT_NAME_MAX) return len;

@@ -15,6 +15,6 @@ extern const char AUDIT_NO_HASH[DIGEST_HEX];
 size_t audit_line_write(const tool_audit_record *record, audit_place *at,
                         char out[static TOOL_AUDIT_LINE_MAX]);
 
-/* NULL, and the place of a line (without its line end) that follows `prev`; or what is wrong with it, and
+/* NULL, and the place of a line (without its line end) that follows `prev`; or a description of its fault, and
  * *out as far as the line says: seq 0 when it is no record at all. `prev` NULL: it may follow anything. */
 const char *audit_line_read(cay_slice line, const audit_place *prev, audit_place *out);

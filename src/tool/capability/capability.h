@@ -2,7 +2,7 @@
  *
  * A handler that waits ends soon after world.stop was raised, with any code: it counts as TOOL_CANCELLED.
  *
- * A handler reads `args` (an object), fills `result` (an empty object of `doc`), and says in *end what was
+ * A handler reads `args` (an object), fills `result` (an empty object of `doc`), and reports in *end a
  * wrong: TOOL_INVALID_ARGS or TOOL_INTERNAL. */
 #pragma once
 
@@ -15,9 +15,9 @@ typedef void tool_log_fn(void *ctx, enum tool_level level, const char *tool, con
 enum { TOOL_EVENT_MAX = 8192 }; /* bytes of one log.emit */
 
 typedef struct tool_world {
-  const char *tool; /* who asks */
+  const char *tool; /* the calling tool */
   tool_secrets secrets;
-  tool_log_fn *log; /* NULL: nobody listens */
+  tool_log_fn *log; /* NULL: no log */
   void *log_ctx;
   struct tool_store *store;    /* NULL: kv.sqlite.* has none */
   const char *user;            /* whose rows are meant when the arguments do not say; NULL: they must */
@@ -25,7 +25,7 @@ typedef struct tool_world {
   void *clock_ctx;
   struct tool_reach *reach; /* NULL: nothing of the network is there */
   int64_t deadline_ns;      /* of the call, clock_mono_ns; 0: each capability's own limit alone */
-  struct cancel *stop;      /* ends the call early; NULL: nobody can */
+  struct cancel *stop;      /* ends the call early; may be NULL */
 } tool_world;
 
 int64_t tool_world_now(const tool_world *world); /* seconds since 1970, never before it */

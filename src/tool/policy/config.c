@@ -60,7 +60,7 @@ static cay_status check_object(const place *p, yyjson_val *object, const char *c
       if (yyjson_equals(key, other)) return config_wrong(&inner, "stands twice");
     if (known == NULL || known[i] != NULL || p->warn == NULL) continue;
     char line[PATH_MAX_LEN + 40];
-    (void)snprintf(line, sizeof line, "%s: nobody knows this member", inner.path);
+    (void)snprintf(line, sizeof line, "%s: unknown member", inner.path);
     p->warn(p->warn_ctx, line);
   }
   return CAY_OK;

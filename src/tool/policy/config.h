@@ -1,7 +1,7 @@
 /* config.h - `tools.settings.sandbox` of a configuration, as data.
  *
  * Zero configuration is fine: no text, no such member, or a tool that is not named give the defaults. A value
- * of the wrong kind is CAY_INVALID and the message begins with its JSON path; a member nobody knows is only
+ * of the wrong kind is CAY_INVALID and the message begins with its JSON path; an unknown member is only
  * warned of, so that a configuration may be newer than this library.
  *
  * Everything read belongs to the tool_config and lives as long. */

@@ -2,8 +2,8 @@
  *
  *   environment  the variable <where><NAME>, with NAME in capitals and '_' for '.' and '-'
  *   file         the file <where>/<name>, a line end behind it removed; a link is not followed
- *   command      argv and the name behind it; what it prints, a line end removed. Exit code 1: it has none.
- * It has 10 seconds, or what is left of the call, a process group of its own, no input, and this process's
+ *   command      argv and the name behind it; its output, a line end removed. Exit code 1: it has none.
+ * It has 10 seconds, or the rest of the call's time, a process group of its own, no input, and this process's
  * environment and error output.
  *
  * Values are never logged. tool_secret_wipe overwrites the buffer a value ended in; copies are left where
@@ -28,7 +28,7 @@ typedef struct tool_secrets {
   const tool_provider *list;
   size_t count;
   int64_t deadline_ns; /* clock_mono_ns; 0: each command's own limit alone */
-  struct cancel *stop; /* ends a command early; NULL: nobody can */
+  struct cancel *stop; /* ends a command early; may be NULL */
 } tool_secrets;
 
 /* 1 to 128 letters, digits, '_', '-' and '.', not beginning with '.' or '-'. */

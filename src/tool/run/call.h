@@ -18,14 +18,14 @@ typedef struct tool_call {
   const char *entrypoint; /* NULL: "execute" */
   alarm_set *alarms;
   uint32_t timeout_ms; /* 0: TOOL_TIMEOUT_MS */
-  cancel *stop;        /* ends it early, as TOOL_CANCELLED; NULL: nobody can */
+  cancel *stop;        /* ends it early, as TOOL_CANCELLED; may be NULL */
   uint64_t fuel;       /* of a module compiled with fuel */
   uint64_t memory_max; /* 0: TOOL_MEMORY_MAX */
   cay_slice input;
 } tool_call;
 
 /* The tool's output appended to *out, whose cap holds (TOOL_OUTPUT_TOO_LARGE), or a code in *end. The output
- * is bytes: nobody has looked at them. The status is the host's: CAY_NO_MEMORY, CAY_IO.
+ * is bytes, unchecked. The status is the host's: CAY_NO_MEMORY, CAY_IO.
  *
  * TOOL_MEMORY_LIMIT: the module begins with more memory than allowed; alloc answered 0; or it trapped with
  * less than a page left to grow. A tool that traps because one large growth was refused ends with TOOL_TRAP.

@@ -5,16 +5,16 @@
  * deeper, or in an array or text, is data. Any other output is the result as it is.
  *
  * Order of the checks: members that stand twice, abi_version, the shape, the allowlist, whether there is a
- * handler, its arguments. A tool learns nothing about what it may not use. */
+ * handler, its arguments. A tool learns nothing about capabilities it may not use. */
 #pragma once
 
 #include "base/digest.h"
 #include "tool/capability/capability.h"
 #include "tool/policy/allow.h"
 
-/* Who wants to know what is decided. `before` comes before the effect of what *verdict allows (TOOL_OK), and
+/* An observer of decisions. `before` is called before the effect that *verdict allows (TOOL_OK), and
  * nothing happens when it fails; `args` is the SHA-256 of the arguments as JSON without blanks. `after`
- * follows with the end of what was allowed. */
+ * follows with the end of the effect. */
 typedef struct tool_watch {
   void *ctx;
   cay_status (*before)(void *ctx, const char *capability, const digest *args, const tool_end *verdict,
@@ -22,7 +22,7 @@ typedef struct tool_watch {
   void (*after)(void *ctx, const tool_end *end);
 } tool_watch;
 
-/* Appends the result to *out, always one JSON value; *end says what it is (TOOL_OK: the output itself or a
+/* Appends the result to *out, always one JSON value; *end says its kind (TOOL_OK: the output itself or a
  * capability's result). An output that is no JSON, or a placeholder's ("stub": true) unless that is allowed,
  * gives a code and appends nothing. */
 cay_status tool_answer(const tool_world *world, const tool_allow *allow, bool allow_placeholder,

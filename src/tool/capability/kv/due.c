@@ -99,7 +99,7 @@ static cay_status hold(tool_store *store, const claim *c, int64_t now, cay_error
                  err);
 }
 
-/* Whoever changed the row meanwhile has taken the claim away, and then this changes nothing. */
+/* A writer that changed the row meanwhile has dropped the claim, and then this changes nothing. */
 static cay_status due_finish(tool_store *store, const claim *c, int64_t now, cay_error *err) {
   sql_value id = sql_int(c->event.id), token = sql_int(c->token), at = sql_int(now);
   if (c->event.kind == TOOL_EVENT_REMINDER)
@@ -178,7 +178,7 @@ static cay_status count_locked(tool_store *store, int64_t now, int64_t *count, c
   return status;
 }
 
-/* No more than were due at first: whoever is told may make new ones, for ever. When nothing is due, nobody
+/* No more than were due at first: a receiver may make new ones, for ever. When nothing is due, nobody
  * has to wait for a writer to know. */
 cay_status tool_store_due(tool_store *store, int64_t now, tool_due_fn *each, void *ctx, size_t *delivered,
                           cay_error *err) {

@@ -4,7 +4,7 @@
  * that a capability reads as what happens when all is well. What a KV_WRITE changed is committed when the
  * capability returns without a code, and undone otherwise.
  *
- * A member that nobody knows is ignored, null is as good as absent, times are seconds since 1970. */
+ * An unknown member is ignored, null is as good as absent, times are seconds since 1970. */
 #pragma once
 
 #include "tool/capability/capability.h"

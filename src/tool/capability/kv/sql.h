@@ -26,9 +26,9 @@ enum sql_family {
   SQL_FAMILY_COUNT
 };
 
-/* The user who last made one, who has at most so many as long as no other process wrote. */
+/* The user of the last insertion, with an upper bound of his rows while no other process wrote. */
 typedef struct sql_room {
-  char user[136]; /* "": nobody */
+  char user[136]; /* "": none */
   int64_t at_most, version;
 } sql_room;
 

@@ -1,7 +1,7 @@
 /* store.h - what tools keep: one SQLite file with the rows of every user, and the moments that are due.
  *
  * The file is in WAL mode. A change is answered after it is on the disk (fsync(2)), so that neither a killed
- * process nor a lost machine loses what was acknowledged; TOOL_STORE_PROCESS gives up the second for speed. A
+ * process nor a lost machine loses an acknowledged change; TOOL_STORE_PROCESS gives up the second for speed. A
  * file that is damaged, belongs to another program or to a newer version is refused and never changed.
  *
  * Any number of processes may have the file open; a writer waits up to `busy_ms` for another. In one process,
@@ -35,7 +35,7 @@ cay_status tool_store_open(const tool_store_options *options, tool_store **out, 
 void tool_store_free(tool_store *store); /* NULL is fine */
 OWNED_DEFINE(tool_store, tool_store_free)
 
-/* ---- what is due ---- */
+/* ---- entries that are due ---- */
 
 enum tool_event_kind { TOOL_EVENT_TASK = 1, TOOL_EVENT_WAKEUP = 2, TOOL_EVENT_REMINDER = 3 };
 

@@ -22,7 +22,7 @@ typedef struct reach_endpoint {
 /* The members url, headers, key (a value that becomes "Authorization: Bearer …"), timeout_ms, ca_file. */
 cay_status reach_endpoint_read(const reach_place *p, yyjson_val *object, reach_endpoint *out) CHECKED;
 
-/* How long something may take: until a moment (clock_mono_ns), or until nobody wants it any more. */
+/* How long something may take: until a moment (clock_mono_ns), or until it is cancelled. */
 typedef struct reach_limit {
   int64_t deadline_ns;
   cancel *stop; /* NULL: it is always wanted */

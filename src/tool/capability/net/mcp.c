@@ -110,7 +110,7 @@ bool mcp_is_answer(yyjson_doc *message, int64_t id, buf *reply) {
   if (method == NULL) return id != 0 && yyjson_is_int(its_id) && yyjson_get_sint(its_id) == id;
   if (its_id == NULL || (!yyjson_is_int(its_id) && !yyjson_is_str(its_id))) return false; /* a notification */
   char *text = yyjson_val_write_opts(its_id, 0, &TOOL_JSON_ALLOC, NULL, NULL);
-  /* What does not fit is not answered: the server's own limit ends its waiting. */
+  /* A request that does not fit gets no answer: the server's own limit ends its waiting. */
   if (text != NULL && strlen(text) < 200)
     IGNORED(buf_appendf(reply, "{\"jsonrpc\":\"2.0\",\"id\":%s,%s}", text,
                         yyjson_equals_str(method, "ping")

@@ -147,7 +147,7 @@ static void end_pipe(mcp_server *s, int64_t grace_ms) {
   buf_clear(&s->log);
 }
 
-/* ---- what it prints ---- */
+/* ---- its error output ---- */
 
 static void log_line(mcp_server *s) {
   char line[1024];

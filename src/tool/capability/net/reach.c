@@ -129,7 +129,7 @@ static cay_status reach_read_all(const reach_place *top, yyjson_val *sandbox, to
   return read_coding(&coding, yyjson_obj_get(sandbox, "coding"), &r->coding);
 }
 
-/* A document of our own: whoever gave it may drop his. */
+/* A copy: the caller may free the original. */
 static cay_status reach_copy_of(yyjson_val *value, yyjson_doc **out, cay_error *err) {
   if (value == NULL) return CAY_OK;
   size_t len = 0;

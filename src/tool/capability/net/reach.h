@@ -17,7 +17,7 @@ typedef struct tool_reach_options {
   yyjson_val
       *sandbox; /* tools.settings.sandbox, copied: network, http, mcp, github, search, coding; may be NULL */
   tool_secrets secrets; /* borrowed for life */
-  tool_log_fn *log;     /* warnings, and what MCP servers print; NULL: nobody listens */
+  tool_log_fn *log;     /* warnings, and error output of MCP servers; NULL: no log */
   void *log_ctx;
   net_resolver resolver; /* zero: the host's */
 } tool_reach_options;

@@ -27,7 +27,7 @@ cay_status reach_object(const reach_place *p, yyjson_val *object, const char *co
     if (known[i] != NULL || p->log == NULL) continue;
     reach_place inner = reach_below(p, yyjson_get_str(key));
     char line[220];
-    (void)snprintf(line, sizeof line, "%s: nobody knows this member", inner.path);
+    (void)snprintf(line, sizeof line, "%s: unknown member", inner.path);
     p->log(p->log_ctx, TOOL_LOG_WARN, "config", line);
   }
   return CAY_OK;

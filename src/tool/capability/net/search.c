@@ -44,7 +44,7 @@ static cay_status make_url(const search_config *c, const question *q, net_url *u
   return fits ? CAY_OK : err_set(err, CAY_INVALID, "query is too long");
 }
 
-/* A copy of the template in which the texts "{query}" and "{count}" are what they stand for. */
+/* A copy of the template in which "{query}" and "{count}" are replaced by their values. */
 static yyjson_mut_val *search_fill(yyjson_mut_doc *doc, yyjson_val *value, const question *q, int depth) {
   if (yyjson_equals_str(value, "{query}")) return yyjson_mut_str(doc, q->query);
   if (yyjson_equals_str(value, "{count}")) return yyjson_mut_uint(doc, q->count);

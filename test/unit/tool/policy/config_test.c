@@ -76,8 +76,8 @@ TEST(unknown_members_are_warned_of_by_their_path) {
            "\"t\":{\"wasm\":{\"fuels\":1}}}}}}}",
            &c, NULL),
       CAY_OK);
-  EXPECT_TEXT(warned, "tools.settings.sandbox.modes: nobody knows this member|"
-                      "tools.settings.sandbox.tools.t.wasm.fuels: nobody knows this member|");
+  EXPECT_TEXT(warned, "tools.settings.sandbox.modes: unknown member|"
+                      "tools.settings.sandbox.tools.t.wasm.fuels: unknown member|");
   tool_config_free(c);
 }
 
