@@ -59,22 +59,28 @@ static enum answer answer_data(call *c, const void *data, size_t len) {
   return put_base64(c->doc, c->result, "data", &c->kept, data, len) ? ANSWER_RESULT : fail_memory(c);
 }
 
-/* To the first data at or after *offset, or to the end of the file; the answer says where that is. */
-static bool skip_hole(call *c, const char *path, uint64_t *offset) {
+/* From *offset to the first data at or after it, and of *length what there is up to the next hole. The answer says where
+ * that begins, and how long the file is. */
+static bool skip_hole(call *c, const char *path, uint64_t *offset, uint64_t *length) {
   uint64_t start = 0, end = 0;
+  cay_stat st;
   cay_error err;
-  if (cay_file_next_data(c->box->sandbox, path, *offset, &start, &end, &err) != CAY_OK) {
+  if (cay_file_stat(c->box->sandbox, path, &st, &err) != CAY_OK ||
+      cay_file_next_data(c->box->sandbox, path, *offset, &start, &end, &err) != CAY_OK) {
     fail_status(c, &err);
     return false;
   }
   if (start > *offset) *offset = start;
-  if (yyjson_mut_obj_add_uint(c->doc, c->result, "offset", *offset)) return true;
+  if (end > *offset && end - *offset < *length) *length = end - *offset;
+  if (yyjson_mut_obj_add_uint(c->doc, c->result, "offset", *offset) &&
+      yyjson_mut_obj_add_uint(c->doc, c->result, "size", st.len))
+    return true;
   fail_memory(c);
   return false;
 }
 
 static enum answer read_part(call *c, const char *path, uint64_t offset, uint64_t length, bool skip_holes) {
-  if (skip_holes && !skip_hole(c, path, &offset)) return ANSWER_ERROR;
+  if (skip_holes && !skip_hole(c, path, &offset, &length)) return ANSWER_ERROR;
   uint8_t *bytes = mem_alloc((size_t)length);
   if (bytes == NULL) return fail_memory(c);
   size_t got = 0;

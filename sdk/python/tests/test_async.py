@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from cay import AsyncSandbox, CommandFailed, SandboxDied, SandboxError
+from cay import AsyncSandbox, CommandFailed, SandboxDied, SandboxError, SandboxTimeout
 from conftest import NO_SLEEP, children
 
 
@@ -136,3 +136,35 @@ def test_nothing_is_left_when_the_loop_ends_without_kill(leaves_nothing):
     run(body())
     import gc
     gc.collect()
+
+
+def test_what_is_not_started_says_so():
+    sandbox = AsyncSandbox()
+    for use in (lambda: sandbox.commands, lambda: sandbox.files, lambda: sandbox.python.run, lambda: sandbox.pid):
+        with pytest.raises(SandboxDied, match="async with AsyncSandbox"):
+            use()
+    with pytest.raises(TypeError, match="async with"):
+        with sandbox:
+            pass
+    assert not hasattr(sandbox, "nothing")
+
+
+def test_background_files_and_mounts(tmp_path):
+    async def body():
+        async with AsyncSandbox(files={"f": "x"}, mounts={"/m": tmp_path}) as sandbox:
+            process = await sandbox.commands.start("cat f; echo; read line; echo got $line; exit 3", cwd="/home/agent")
+            assert await process.wait_for_output("x\n", 60) == "x\n"
+            assert [c.pid for c in await sandbox.commands.list()] == [process.pid]
+            await process.write("one\n")
+            result = await process.wait(60)
+            assert (result.exit_code, result.stdout) == (3, "x\ngot one\n")
+            async with await sandbox.commands.start("sleep 1000") as process:
+                with pytest.raises(SandboxTimeout):
+                    await process.wait(0.05)
+            assert (await process.wait(60)).end == "cancelled"
+            assert (await sandbox.commands.run("printf '\\377'", binary=True)).stdout_bytes == b"\xff"
+            assert b"".join([piece async for piece in sandbox.files.stream("f")]) == b"x"
+            with pytest.raises(SandboxError, match="EFBIG"):
+                await sandbox.files.read("f", limit=0)
+
+    asyncio.run(body())

@@ -178,11 +178,35 @@ def test_a_result_is_a_dataclass():
 
 
 def test_wrong_types_are_errors(shared):
-    with pytest.raises(SandboxError) as caught:
-        shared.commands.run(5)
-    assert caught.value.code == -32602
+    for command, words in ((5, "must be a str, not int"), (b"ls", "must be a str, not bytes"), (["ls", "-l"], "shlex.join")):
+        with pytest.raises(TypeError, match=words):
+            shared.commands.run(command)
     with pytest.raises(TypeError):
         shared.commands.run("cat", stdin=5)
+    for timeout in (float("nan"), "5", True, 0.5):
+        with pytest.raises(TypeError, match="timeout_ms must be a whole number"):
+            shared.commands.run("true", timeout_ms=timeout)
+    with pytest.raises(TypeError, match="env must map str to str, not 'A' to 1"):
+        shared.commands.run("true", env={"A": 1})
+    with pytest.raises(ValueError, match="half a surrogate pair"):
+        shared.commands.run("echo \ud800")
+
+
+def test_errors_name_what_this_package_names(shared):
+    with pytest.raises(SandboxError, match="^timeout_ms: must be from 1 to") as caught:
+        shared.commands.run("true", timeout_ms=0)
+    assert caught.value.code == -32602
+
+
+def test_output_as_bytes(shared):
+    result = shared.commands.run("printf 'a\\377'; printf '\\376' >&2", binary=True)
+    assert (result.stdout_bytes, result.stderr_bytes, result.stdout) == (b"a\xff", b"\xfe", "a\ufffd")
+    assert shared.commands.run("cat", stdin=b"\xff\x00", binary=True).stdout_bytes == b"\xff\x00"
+    assert shared.commands.run("cat", stdin="é", binary=True).stdout_bytes == "é".encode()
+    pieces = []
+    result = shared.commands.run("printf 'b\\377'", binary=True, on_stdout=pieces.append)
+    assert b"".join(pieces) == result.stdout_bytes == b"b\xff"
+    assert shared.commands.run("echo x").stdout_bytes is None
 
 
 def test_what_is_left_in_the_background_lives_on(sandbox):
@@ -234,3 +258,49 @@ def test_files_and_kill_while_a_command_runs():
     sandbox.kill()
     thread.join()
     assert results[0].end == "cancelled" and results[0].exit_code == 124
+
+
+def test_a_command_in_the_background(sandbox):
+    with sandbox.commands.start("echo ready; while read line; do echo got $line; done; exit 3") as process:
+        process.wait_for_output("ready\n", 60)
+        assert process.running and process.pid > 1
+        assert [(c.pid, c.command) for c in sandbox.commands.list()] == [(process.pid, process.command)]
+        process.write("one\n")
+        assert process.wait_for_output("got one\n", 60) == "ready\ngot one\n"
+        with pytest.raises(SandboxTimeout):
+            process.wait(0.05)
+        process.end_input()
+        result = process.wait(60)
+        assert (result.exit_code, result.stdout, process.running) == (3, "ready\ngot one\n", False)
+    assert sandbox.commands.list() == []
+    with pytest.raises(SandboxError, match="EPIPE"):
+        process.write("more")
+
+
+def test_a_command_in_the_background_is_signalled_and_killed(sandbox):
+    process = sandbox.commands.start("trap 'echo caught; exit 7' USR1; echo ready; while :; do sleep 0.05; done")
+    process.wait_for_output("ready", 60)
+    process.signal(10)
+    assert process.wait(60).exit_code == 7 and process.stdout == "ready\ncaught\n"
+    with sandbox.commands.start("sleep 1000") as process:
+        pass
+    assert process.wait(60).end == "cancelled"
+    with pytest.raises(SandboxError, match="ended without writing"):
+        sandbox.commands.start("echo something else").wait_for_output("ready", 60)
+    with pytest.raises(SandboxError, match="ENOENT"):
+        sandbox.commands.start("true", cwd="/nowhere")
+
+
+def test_a_command_in_the_background_has_no_time_limit_of_its_own():
+    with Sandbox(timeout_ms=200) as sandbox:
+        process = sandbox.commands.start("sleep 0.5; echo done")
+        assert process.wait(60).stdout == "done\n"
+        assert sandbox.commands.start("sleep 1000", timeout_ms=100).wait(60).timed_out
+
+
+def test_fuel_of_one_command():
+    with Sandbox() as sandbox:
+        result = sandbox.commands.run("echo x", fuel=100_000_000)
+        assert result.ok and 0 < result.fuel < 100_000_000
+        assert sandbox.commands.run("while :; do :; done", fuel=100_000).end == "fuel"
+        assert sandbox.commands.run("echo x").fuel is None

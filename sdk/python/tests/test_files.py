@@ -219,3 +219,59 @@ def test_five_hundred_small_files(sandbox, tmp_path):
     assert sandbox.commands.run("find /tmp/many -type f | wc -l").stdout.strip() == "500"
     sandbox.files.download("/tmp/many", tmp_path / "out")
     assert {p.name: p.read_text() for p in (tmp_path / "out").rglob("*") if p.is_file()} == {str(i): str(i) for i in range(500)}
+
+
+def test_sparse_files_are_neither_read_nor_copied_as_zeros(tmp_path):
+    with Sandbox(fs_limit_bytes=10_000_000) as sandbox:
+        sandbox.commands.run("printf begin > sparse; truncate -s 400000000 sparse; printf end >> sparse", check=True)
+        with pytest.raises(SandboxError, match="sparse: the file is larger than the limit of 10000000 bytes") as caught:
+            sandbox.files.read("sparse")
+        assert caught.value.errno_name == "EFBIG"
+        sandbox.files.download("sparse", tmp_path / "sparse")
+        info = os.stat(tmp_path / "sparse")
+        assert info.st_size == 400_000_003 and info.st_blocks * 512 < 1_000_000
+        with open(tmp_path / "sparse", "rb") as file:
+            assert file.read(6) == b"begin\0"
+            file.seek(-4, os.SEEK_END)
+            assert file.read() == b"\0end"
+
+
+def test_reading_and_copying_have_a_limit(sandbox, tmp_path):
+    sandbox.files.write("ten", b"0123456789")
+    assert sandbox.files.read("ten", limit=10) == b"0123456789"
+    with pytest.raises(SandboxError, match="EFBIG"):
+        sandbox.files.read_text("ten", limit=9)
+    sandbox.files.mkdir("two")
+    sandbox.files.write("two/a", b"12345")
+    sandbox.files.write("two/b", b"12345")
+    sandbox.files.download("two", tmp_path / "fits", limit=10)
+    with pytest.raises(SandboxError, match="EFBIG: two: the copy is larger than the limit of 9 bytes"):
+        sandbox.files.download("two", tmp_path / "cut", limit=9)
+    assert [p.name for p in (tmp_path / "cut").iterdir()] == ["a"]  # and no half file
+    assert sandbox.files.read("/proc/version").startswith(b"Linux")
+    sandbox.files.download("/proc/version", tmp_path / "version")
+    assert (tmp_path / "version").read_bytes() == sandbox.files.read("/proc/version")
+
+
+def test_a_large_file_is_read_in_pieces(sandbox):
+    sandbox.commands.run("seq 1500000 > big", check=True)
+    pieces = list(sandbox.files.stream("big"))
+    assert len(pieces) == 3 and b"".join(pieces).split()[-1] == b"1500000"
+
+
+def test_names_that_are_not_utf8(sandbox, tmp_path):
+    sandbox.commands.run("mkdir $'d\\377'; echo hi > $'d\\377/f\\200'; ln -s $'f\\200' $'d\\377/l'", check=True)
+    assert [f.name for f in sandbox.files.list(".")] == ["d\udcff"]
+    assert sorted(f.name for f in sandbox.files.list(".", recursive=True)) == ["d\udcff", "d\udcff/f\udc80", "d\udcff/l"]
+    assert sandbox.files.read("d\udcff/f\udc80") == sandbox.files.read(b"d\xff/f\x80") == b"hi\n"
+    assert sandbox.files.stat(b"d\xff/f\x80").name == "f\udc80"
+    sandbox.files.download("d\udcff", tmp_path / "out")
+    assert sorted(os.listdir(os.fsencode(tmp_path / "out"))) == [b"f\x80", b"l"]
+    assert os.readlink(os.fsencode(tmp_path / "out") + b"/l") == b"f\x80"
+    sandbox.files.upload(tmp_path / "out", "back")
+    assert sandbox.commands.run("cat $'back/l'").stdout == "hi\n"
+    sandbox.files.rename(b"back/f\x80", b"back/g\x81")
+    assert sandbox.files.exists(b"back/g\x81") and not sandbox.files.exists("back/f\udc80")
+    assert sandbox.commands.run("pwd -P | od -An -c", cwd=b"d\xff").stdout.split()[-2] == "377"
+    sandbox.files.rm(b"d\xff", recursive=True)
+    assert not sandbox.files.exists(b"d\xff")

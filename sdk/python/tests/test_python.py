@@ -2,13 +2,16 @@ import asyncio
 import dataclasses
 import enum
 import signal
+import subprocess
 import threading
 import time
+import typing
 from typing import Any, Dict, List, Literal, Optional, Union
 
 import pytest
 
 from cay import AsyncSandbox, Callback, PythonFailed, Sandbox, SandboxError, SandboxTimeout
+from cay import _binary
 from cay.callbacks import describe
 
 
@@ -379,3 +382,113 @@ def test_fuel():
         assert sandbox.python.run("x").value == 1
         done = sandbox.commands.run("while :; do :; done")
         assert (done.end, done.exit_code) == ("fuel", 124)
+
+
+class Shade(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclasses.dataclass
+class Spot:
+    x: int
+    y: float = 0.0
+
+
+class Options(typing.TypedDict, total=False):
+    color: Shade
+    points: typing.List[Spot]
+
+
+def test_callbacks_receive_what_they_are_annotated_with():
+    seen = []
+
+    def draw(point: Spot, color: Shade, options: Options, many: typing.Optional[typing.Dict[str, Spot]] = None,
+             either: typing.Union[int, Spot, None] = None, pair: typing.Tuple[int, Shade] = (1, Shade.RED)) -> Spot:
+        seen.append((point, color, options, many, either, pair))
+        return Spot(point.x + 1, 2)
+
+    with Sandbox(callbacks={"draw": draw}) as sandbox:
+        result = sandbox.python.run("await draw(point={'x': 1, 'y': 2}, color='red', options={'color': 'blue', 'points': [{'x': 3}]},"
+                                    " many={'a': {'x': 4}}, either={'x': 5}, pair=[6, 'blue'])", check=True)
+        assert result.value == {"x": 2, "y": 2}
+        result = sandbox.python.run("await draw(point={'x': 1}, color='green', options={})")
+        assert result.error is not None
+    assert seen == [(Spot(1, 2.0), Shade.RED, {"color": Shade.BLUE, "points": [Spot(3)]}, {"a": Spot(4)}, Spot(5),
+                     (6, Shade.BLUE))]
+    assert type(seen[0][0].y) is float
+
+
+def test_a_decorator_registers_callbacks():
+    with Sandbox() as sandbox:
+        @sandbox.callback
+        def double(number: int) -> int:
+            "Twice the number."
+            return 2 * number
+
+        @sandbox.callback(name="say.it", description="Says it.")
+        async def something() -> str:
+            return "it"
+
+        assert double(4) == 8
+        assert sandbox.python.run("await double(number=21), await say.it()").value == [42, "it"]
+        listed = sandbox.python.run("{c['name']: c['description'] for c in list_callbacks()}").value
+        assert listed == {"double": "Twice the number.", "say.it": "Says it."}
+
+
+def test_a_decorator_registers_callbacks_for_asyncio():
+    async def body():
+        made = AsyncSandbox()
+
+        @made.callback
+        async def early() -> str:
+            return "early"
+
+        async with made as sandbox:
+            @sandbox.callback
+            def late() -> str:
+                return "late"
+
+            assert (await sandbox.python.run("await early(), await late()")).value == ["early", "late"]
+
+    asyncio.run(body())
+
+
+def test_sessions_end_with_a_block():
+    with Sandbox() as sandbox:
+        with sandbox.python.session("a") as session:
+            session.run("x = 1")
+        assert sandbox.python.session("a").run("'x' in globals()").value is False
+        with sandbox.python.session("never run"):
+            pass
+        with sandbox.python.session("b") as session:
+            session.run("1")
+            session.close()
+
+
+def test_images_start_sessions(tmp_path):
+    cay, image = _binary.find(), str(tmp_path / "numbers.image")
+    subprocess.run([cay, "image", "build", "-c", "import fractions; fractions.ready = 42", image], check=True, stdout=subprocess.DEVNULL)
+    with Sandbox(image=image) as sandbox:
+        assert sandbox.python.run("import fractions; fractions.ready").value == 42
+        assert sandbox.python.session("other").run("import fractions; fractions.ready").value == 42
+    with Sandbox() as sandbox:
+        with sandbox.python.session("imaged", image=image) as session:
+            assert session.run("import fractions; fractions.ready").value == 42
+        assert sandbox.python.run("import fractions; hasattr(fractions, 'ready')").value is False
+        with pytest.raises(SandboxError, match="ENOENT"):
+            sandbox.python.session("none", image=tmp_path / "nothing")
+    with pytest.raises(SandboxError, match="ENOENT"):
+        Sandbox(image=tmp_path / "nothing")
+
+
+def test_words_that_make_no_sense_in_a_run(tmp_path):
+    with Sandbox() as sandbox:
+        with pytest.raises(TypeError, match="code must be a str, not bytes"):
+            sandbox.python.run(b"1")
+        with pytest.raises(TypeError, match=r"trace=\['line'\]"):
+            sandbox.python.run("1", trace="line")
+        with pytest.raises(TypeError, match="timeout_ms must be a whole number"):
+            sandbox.python.run("1", timeout_ms=float("inf"))
+        with pytest.raises(SandboxError, match="^trace_max: must be from"):
+            sandbox.python.run("1", trace_max=0)

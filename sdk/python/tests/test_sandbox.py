@@ -6,7 +6,7 @@ import time
 import pytest
 
 import cay
-from cay import BinaryNotFound, Sandbox, SandboxDied, SandboxError
+from cay import Mount, BinaryNotFound, Sandbox, SandboxDied, SandboxError
 from conftest import children
 
 
@@ -58,7 +58,7 @@ def test_repr_tells_its_state():
 
 
 def test_a_wrong_option_is_an_error_and_leaves_no_process(leaves_nothing):
-    with pytest.raises(SandboxError, match="timeoutMs") as caught:
+    with pytest.raises(SandboxError, match="timeout_ms") as caught:
         Sandbox(timeout_ms=0)
     assert caught.value.code == -32602
     del caught
@@ -176,7 +176,7 @@ def test_it_cannot_be_pickled(sandbox):
 
 
 def test_texts_that_are_no_unicode_are_refused_here(sandbox):
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(ValueError, match="half a surrogate pair"):
         sandbox.commands.run("echo \udc80")
     assert sandbox.commands.run("echo fine").ok
 
@@ -206,3 +206,30 @@ def test_one_hundred_one_after_the_other(leaves_nothing):
         with Sandbox() as sandbox:
             assert sandbox.commands.run(f"echo {number}").stdout == f"{number}\n"
     assert time.monotonic() - start < 300
+
+
+def test_options_that_make_no_sense_are_told_before_anything_starts():
+    for options, words in (({"packages": "x.whl"}, r"packages must be a list of paths: packages=\['x.whl'\]"),
+                           ({"timeout_ms": float("nan")}, "timeout_ms must be a whole number, not nan"),
+                           ({"env": {"A": None}}, "env must map str to str"),
+                           ({"mounts": ["data"]}, "mounts must map paths"),
+                           ({"files": {"a": 5}}, "files: a: must be str, bytes or a path, not int"),
+                           ({"timeout": 5}, "timeout")):
+        with pytest.raises(TypeError, match=words):
+            Sandbox(**options)
+    with pytest.raises(SandboxError, match="^fs_limit_bytes: must be from"):
+        Sandbox(fs_limit_bytes=0)
+
+
+def test_files_and_mounts_at_creation(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "f").write_text("of the host\n")
+    with Sandbox(files={"a/b.txt": "text", "/tmp/raw": b"\xff", "copy": tmp_path / "data"},
+                 mounts={"/ro": tmp_path / "data", "/rw": Mount(tmp_path / "data", writable=True)}) as sandbox:
+        assert sandbox.files.read("a/b.txt") == b"text" and sandbox.files.read("/tmp/raw") == b"\xff"
+        assert sandbox.commands.run("cat copy/f /ro/f").stdout == "of the host\n" * 2
+        assert not sandbox.commands.run("echo > /ro/new").ok
+        assert sandbox.commands.run("echo new > /rw/new").ok
+    assert (tmp_path / "data" / "new").read_text() == "new\n"
+    with pytest.raises(SandboxError, match="ENOENT"):
+        Sandbox(mounts={"/m": tmp_path / "nothing"})

@@ -227,9 +227,9 @@ TEST(reading_is_bounded_and_skips_holes) {
   EXPECT(has(ask(&t, 2, "files.read", "{\"path\":\"/f\",\"limit\":5}"), "\"message\":\"EFBIG: /f: "));
   EXPECT(has(ask(&t, 3, "files.read", "{\"path\":\"/f\",\"limit\":6}"), "\"data\":\"AAAAAGhp\""));
   EXPECT(has(ask(&t, 4, "files.read", "{\"path\":\"/f\",\"length\":9,\"skipHoles\":true}"),
-             "\"offset\":4,\"data\":\"aGk=\""));
+             "\"offset\":4,\"size\":6,\"data\":\"aGk=\""));
   EXPECT(has(ask(&t, 5, "files.read", "{\"path\":\"/f\",\"offset\":6,\"length\":9,\"skipHoles\":true}"),
-             "\"offset\":6,\"data\":\"\""));
+             "\"offset\":6,\"size\":6,\"data\":\"\""));
   EXPECT(has(ask(&t, 6, "files.read", "{\"path\":\"/f\",\"skipHoles\":true}"), "-32602"));
   talk_close(&t);
 }

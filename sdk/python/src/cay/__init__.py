@@ -8,9 +8,11 @@
 from typing import TYPE_CHECKING
 
 from ._errors import BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeout
-from ._types import CommandResult, FileInfo, Usage
+from ._options import Mount
+from ._types import CommandResult, FileInfo, RunningCommand, Usage
 from ._version import __version__
 from .callbacks import Callback
+from .process import Process
 from .python import PythonError, PythonFailed, PythonResult, Session, TraceEvent
 from .sandbox import Sandbox
 from .terminal import Terminal
@@ -18,18 +20,23 @@ from .tools import Tool, ToolEvent, ToolFailed, Tools
 
 if TYPE_CHECKING:
     from .aio import AsyncSandbox
+    from .aio_process import AsyncProcess
     from .aio_terminal import AsyncTerminal
     from .aio_tools import AsyncTools
 
-__all__ = ["AsyncSandbox", "AsyncTerminal", "AsyncTools", "BinaryNotFound", "Callback", "CommandFailed", "CommandResult", "FileInfo",
-           "PythonError", "PythonFailed", "PythonResult", "Sandbox", "SandboxDied", "SandboxError", "SandboxTimeout", "Session",
-           "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools", "TraceEvent", "Usage", "__version__"]
+__all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "BinaryNotFound", "Callback", "CommandFailed",
+           "CommandResult", "FileInfo", "Mount", "Process", "PythonError", "PythonFailed", "PythonResult", "RunningCommand", "Sandbox",
+           "SandboxDied", "SandboxError", "SandboxTimeout", "Session", "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools",
+           "TraceEvent", "Usage", "__version__"]
 
 
 def __getattr__(name: str) -> object:
     if name == "AsyncSandbox":  # asyncio takes longer to import than a sandbox to start
         from .aio import AsyncSandbox
         return AsyncSandbox
+    if name == "AsyncProcess":
+        from .aio_process import AsyncProcess
+        return AsyncProcess
     if name == "AsyncTerminal":
         from .aio_terminal import AsyncTerminal
         return AsyncTerminal

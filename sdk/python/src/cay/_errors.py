@@ -1,10 +1,12 @@
 """What can go wrong. A command that fails is no exception unless `check=True` asks for one."""
 import errno as _errno
 import re
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Any, Dict, Optional
 
 if TYPE_CHECKING:
     from ._types import CommandResult
+
+INVALID_PARAMS = -32602
 
 
 class SandboxError(Exception):
@@ -21,6 +23,14 @@ class SandboxError(Exception):
         name = re.match(r"E[A-Z0-9]+(?=:)", message)
         self.errno_name: Optional[str] = name[0] if name else None
         self.errno: Optional[int] = getattr(_errno, name[0], None) if name else None
+
+
+def from_wire(error: Dict[str, Any]) -> SandboxError:
+    """The exception for an error of the server, with the names of parameters as this package has them."""
+    message = error["message"]
+    if error["code"] == INVALID_PARAMS:
+        message = re.sub(r"^(\w+?)(?:Base64)?(?=[:, ])", lambda m: re.sub(r"[A-Z]", lambda c: "_" + c[0].lower(), m[1]), message)
+    return SandboxError(message, error["code"])
 
 
 class SandboxTimeout(SandboxError, TimeoutError):

@@ -15,7 +15,7 @@ import weakref
 from queue import Empty, SimpleQueue
 from typing import IO, Any, Callable, Dict, List, Optional, Tuple
 
-from ._errors import SandboxDied, SandboxError, SandboxTimeout
+from ._errors import SandboxDied, SandboxError, SandboxTimeout, from_wire
 
 Item = Tuple[str, Any]  # ("output", params of a notification), ("result", value), ("error", exception)
 Deliver = Callable[[Item], None]
@@ -163,7 +163,7 @@ def _dispatch(channel: Channel, line: bytes) -> None:
     with channel.state:
         deliver = channel.waiting.pop(number, _ignore)
     if "error" in message:
-        deliver(("error", SandboxError(message["error"]["message"], message["error"]["code"])))
+        deliver(("error", from_wire(message["error"])))
     else:
         deliver(("result", message["result"]))
 
@@ -246,9 +246,20 @@ if hasattr(os, "register_at_fork"):
 
 # ---- calling ----
 
+def _as_line(request: Dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(request, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as problem:
+        raise ValueError(f"{request['method']}: a text holds {problem.object[problem.start]!r}, half a surrogate pair, which "
+                         "UTF-8 cannot carry") from None
+    except ValueError:
+        raise ValueError(f"{request['method']}: an option is infinite or not a number") from None
+
+
 class Link:
     def __init__(self, command: List[str]) -> None:
         self.channel = Channel(command)
+        self.fs_limit = 256 << 20  # bytes: what files.read and files.download take at most
         self.numbers = itertools.count(1)
         self.close = weakref.finalize(self, _close, self.channel)
         _links.add(self)
@@ -265,7 +276,7 @@ class Link:
         """A request that somebody waits for from now on: its id, and the line to send."""
         number = next(self.numbers)
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        line = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
+        line = _as_line(request)
         if len(line) > LINE_MAX:
             raise SandboxError(f"E2BIG: {method}: the request is longer than {LINE_MAX} bytes")
         self.channel.expect(number, deliver)

@@ -56,7 +56,7 @@ def download_steps(entries: List[FileInfo], local: str, remote: str) -> Iterator
     Links come last, so that nothing is written through one."""
     links: List[Step] = []
     for entry in entries:
-        if any(part in ("", ".", "..") for part in entry.name.split("/")):
+        if any(part in ("", ".", "..") for part in entry.name.split("/")) or "\0" in entry.name:
             continue
         here, there = os.path.join(local, entry.name), join(remote, entry.name)
         if entry.type == "dir":
@@ -87,3 +87,9 @@ def set_mode(fd: int, mode: int) -> None:
     if mode & 0o111:
         now = os.fstat(fd).st_mode
         os.fchmod(fd, stat.S_IMODE(now) | (now & 0o444) >> 2)
+
+
+def remove_part(step: Step, fd: int) -> None:
+    """After a failure: a part of a file would look like a file."""
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        os.unlink(step.local)

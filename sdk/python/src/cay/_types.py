@@ -1,4 +1,5 @@
 """What calls answer with."""
+import binascii
 from dataclasses import dataclass
 from typing import Any, Dict, Optional
 
@@ -7,21 +8,28 @@ from ._errors import CommandFailed, SandboxTimeout
 
 @dataclass
 class CommandResult:
+    """How a command ended, and what it wrote. The exit code is 124 at the timeout, and 128 + N after signal N."""
+
     stdout: str
     stderr: str
     exit_code: int
     execution_time_ms: float
     stdout_truncated: bool = False
     stderr_truncated: bool = False
-    end: str = "exit"  # or "signal", "trap", "time", "cancelled"
+    end: str = "exit"  # or "signal", "trap", "time", "fuel", "cancelled"
     detail: str = ""  # of a trap
+    fuel: Optional[int] = None  # WebAssembly operations, when they were counted
+    stdout_bytes: Optional[bytes] = None  # with binary=True: the output as it was
+    stderr_bytes: Optional[bytes] = None
 
     @property
     def ok(self) -> bool:
+        """The exit code is 0."""
         return self.exit_code == 0
 
     @property
     def timed_out(self) -> bool:
+        """It was ended because its time was up."""
         return self.end == "time"
 
     def check(self) -> "CommandResult":
@@ -36,6 +44,8 @@ class CommandResult:
 
 @dataclass
 class FileInfo:
+    """A file, directory or link of the sandbox. Bytes of a name that are not UTF-8 are in it as os.fsdecode gives them."""
+
     name: str
     type: str  # "file" or "dir"; "link" in listings, "other" for devices and the like
     size: int
@@ -44,13 +54,20 @@ class FileInfo:
     target: Optional[str] = None  # of a link
 
 
+def _name(entry: Dict[str, Any], member: str) -> Any:
+    raw = entry.get(f"{member}Base64")
+    return entry.get(member) if raw is None else binascii.a2b_base64(raw).decode("utf-8", "surrogateescape")
+
+
 def file_info(entry: Dict[str, Any]) -> FileInfo:
-    return FileInfo(entry["name"], entry["type"], entry["size"], entry.get("mode", 0), entry.get("mtimeMs", 0),
-                    entry.get("target"))
+    return FileInfo(_name(entry, "name"), entry["type"], entry["size"], entry.get("mode", 0), entry.get("mtimeMs", 0),
+                    _name(entry, "target"))
 
 
 @dataclass
 class Usage:
+    """What a sandbox uses now, and the most it used."""
+
     memory_bytes: int
     memory_peak_bytes: int
     fs_bytes: int
@@ -62,6 +79,18 @@ class Usage:
     unknown_syscalls: int
     forks: int
     execs: int
+
+
+@dataclass
+class RunningCommand:
+    """A command that runs: its process id in the sandbox, and the line that was given."""
+
+    pid: int
+    command: str
+
+
+def running_command(entry: Dict[str, Any]) -> RunningCommand:
+    return RunningCommand(entry["pid"], entry["command"])
 
 
 def usage(result: Dict[str, int]) -> Usage:

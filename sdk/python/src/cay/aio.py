@@ -10,22 +10,25 @@ import functools
 import inspect
 import os
 from types import TracebackType
-from typing import Any, Awaitable, Callable, Dict, Generator, List, Mapping, Optional, Sequence, Type, TypeVar, Union
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Generator, List, Mapping, Optional, Sequence, Type, TypeVar, Union
 
 from ._binary import command
 from ._errors import SandboxDied, SandboxError, SandboxTimeout
-from ._options import (START_PATIENCE, Collected, Data, as_bytes, command_result, create_params, decode, encode, run_params,
+from ._options import (START_PATIENCE, Collected, Data, Local, Mount, Remote, as_bytes, command_result, create_params,
+                       creation_files, creation_mounts, decode, encode, mount_params, path_param, run_params, start_params,
                        terminal_params)
 from ._rpc import Item, Link
-from ._types import CommandResult, FileInfo, Usage, file_info, usage
+from ._types import CommandResult, FileInfo, RunningCommand, Usage, file_info, running_command, usage
+from .aio_process import AsyncProcess
 from .aio_terminal import AsyncTerminal
 from .callbacks import Callback, Callbacks, Function
-from .files import PIECE, Files, Local, _pieces
+from .files import PIECE, Files, _pieces, list_params, read_params, too_large
 from .python import Pieces, PythonResult, TraceEvent, eval_params, python_result, trace_event
 
-AsyncOutput = Callable[[str], Union[Any, Awaitable[Any]]]
+AsyncOutput = Callable[[Any], Union[Any, Awaitable[Any]]]  # of text; of bytes with binary=True
 T = TypeVar("T")
 
+NOT_STARTED = "the sandbox was not started: use `async with AsyncSandbox() as sandbox` or `sandbox = await AsyncSandbox()`"
 SMALL = 1 << 16  # a line that a pipe takes without waiting
 
 
@@ -49,11 +52,14 @@ class _Calls:
                 pass  # the loop is closed, and with it whoever waited
 
         number, line = self.link.prepare(method, params, deliver)
+        await self.send(line)
+        return number
+
+    async def send(self, line: bytes) -> None:
         if len(line) <= SMALL:
             self.link.channel.write(line)
         else:
             await _in_thread(self.link.channel.write, line)
-        return number
 
     async def call(self, method: str, params: Dict[str, Any]) -> Any:
         items: "asyncio.Queue[Item]" = asyncio.Queue()
@@ -65,28 +71,42 @@ class _Calls:
 
 
 class AsyncCommands:
+    """As Commands."""
+
     def __init__(self, calls: _Calls) -> None:
         self._calls = calls
 
-    async def run(self, command: str, *, stdin: Optional[Data] = None, cwd: Optional[str] = None,
+    async def run(self, command: str, *, stdin: Optional[Data] = None, cwd: Optional[Remote] = None,
                   env: Optional[Mapping[str, str]] = None, timeout_ms: Optional[int] = None,
                   on_stdout: Optional[AsyncOutput] = None, on_stderr: Optional[AsyncOutput] = None,
-                  check: bool = False) -> CommandResult:
-        """As Commands.run; the callbacks may be coroutine functions."""
+                  check: bool = False, binary: bool = False, fuel: Optional[int] = None) -> CommandResult:
+        """As Commands.run; on_stdout and on_stderr may be coroutine functions."""
         stream = on_stdout is not None or on_stderr is not None
-        params = run_params(command, stdin, cwd, env, timeout_ms, stream)
-        result = await self._run(params, {"stdout": on_stdout, "stderr": on_stderr})
+        params = run_params(command, stdin, cwd, env, timeout_ms, stream, binary, fuel)
+        result = await self._run(params, {"stdout": on_stdout, "stderr": on_stderr}, binary)
         return result.check() if check else result
 
-    def terminal(self, command: str = "exec bash", *, rows: int = 24, cols: int = 80, cwd: Optional[str] = None,
+    async def start(self, command: str, *, cwd: Optional[Remote] = None, env: Optional[Mapping[str, str]] = None,
+                    timeout_ms: Optional[int] = None) -> AsyncProcess:
+        """As Commands.start."""
+        process = AsyncProcess(self._calls, command)
+        await process._start(start_params(command, cwd, env, timeout_ms))
+        return process
+
+    async def list(self) -> "List[RunningCommand]":
+        """As Commands.list."""
+        return [running_command(one) for one in (await self._calls.call("run.list", {}))["runs"]]
+
+    def terminal(self, command: str = "exec bash", *, rows: int = 24, cols: int = 80, cwd: Optional[Remote] = None,
                  env: Optional[Mapping[str, str]] = None, timeout_ms: Optional[int] = None) -> AsyncTerminal:
         """As Commands.terminal, to be used with `async with`, or to be awaited."""
         return AsyncTerminal(self._calls, terminal_params(command, rows, cols, cwd, env, timeout_ms))
 
-    async def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[AsyncOutput]]) -> CommandResult:
+    async def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[AsyncOutput]],
+                   binary: bool) -> CommandResult:
         items: "asyncio.Queue[Item]" = asyncio.Queue()
         encoding = params.get("encoding", "utf8")
-        collected = Collected(encoding) if "stream" in params else None
+        collected = Collected(encoding, binary) if "stream" in params else None
         number = await self._calls.start("run", params, items)
         try:
             while True:
@@ -94,7 +114,7 @@ class AsyncCommands:
                 if kind == "error":
                     raise value
                 if kind == "result":
-                    result = command_result(value, encoding)
+                    result = command_result(value, encoding, binary)
                     return collected.put_into(result) if collected else result
                 assert collected is not None
                 await self._take(number, collected, value, outputs)
@@ -122,34 +142,57 @@ class AsyncFiles:
     def __init__(self, calls: _Calls) -> None:
         self._calls = calls
 
-    async def read(self, path: str) -> bytes:
+    async def read(self, path: Remote, *, limit: Optional[int] = None) -> bytes:
+        """As Files.read."""
+        most = self._calls.link.fs_limit if limit is None else limit
         pieces: List[bytes] = []
-        while not pieces or len(pieces[-1]) == PIECE:
-            params = {"path": path, "offset": PIECE * len(pieces), "length": PIECE}
-            pieces.append(decode((await self._calls.call("files.read", params))["data"]))
+        total = 0
+        async for piece in self.stream(path):
+            total += len(piece)
+            if total > most:
+                raise too_large(path, most)
+            pieces.append(piece)
         return b"".join(pieces)
 
-    async def read_text(self, path: str) -> str:
-        return (await self.read(path)).decode(errors="replace")
+    async def stream(self, path: Remote) -> AsyncIterator[bytes]:
+        """As Files.stream."""
+        offset = 0
+        while True:
+            piece = decode((await self._calls.call("files.read", read_params(path, offset)))["data"])
+            if piece:
+                yield piece
+            if len(piece) < PIECE:
+                return
+            offset += PIECE
 
-    async def write(self, path: str, data: Data, *, mode: Optional[int] = None, append: bool = False) -> None:
+    async def read_text(self, path: Remote, *, limit: Optional[int] = None) -> str:
+        """As Files.read_text."""
+        return (await self.read(path, limit=limit)).decode(errors="replace")
+
+    async def write(self, path: Remote, data: Data, *, mode: Optional[int] = None, append: bool = False) -> None:
+        """As Files.write."""
         for params in _pieces(path, memoryview(as_bytes(data)), mode, append):
             await self._calls.call("files.write", params)
 
-    async def list(self, path: str, *, recursive: bool = False) -> List[FileInfo]:
-        reply = await self._calls.call("files.list", {"path": path, "recursive": recursive})
+    async def list(self, path: Remote, *, recursive: bool = False) -> List[FileInfo]:
+        """As Files.list."""
+        reply = await self._calls.call("files.list", list_params(path, recursive))
         return [file_info(e) for e in reply["entries"]]
 
-    async def mkdir(self, path: str, *, parents: bool = False) -> None:
-        await self._calls.call("files.mkdir", {"path": path, "parents": parents})
+    async def mkdir(self, path: Remote, *, parents: bool = False) -> None:
+        """As Files.mkdir."""
+        await self._calls.call("files.mkdir", {**path_param("path", path), "parents": parents})
 
-    async def rm(self, path: str, *, recursive: bool = False) -> None:
-        await self._calls.call("files.rm", {"path": path, "recursive": recursive})
+    async def rm(self, path: Remote, *, recursive: bool = False) -> None:
+        """As Files.rm."""
+        await self._calls.call("files.rm", {**path_param("path", path), "recursive": recursive})
 
-    async def stat(self, path: str) -> FileInfo:
-        return file_info(await self._calls.call("files.stat", {"path": path}))
+    async def stat(self, path: Remote) -> FileInfo:
+        """As Files.stat."""
+        return file_info(await self._calls.call("files.stat", path_param("path", path)))
 
-    async def exists(self, path: str) -> bool:
+    async def exists(self, path: Remote) -> bool:
+        """As Files.exists."""
         try:
             await self.stat(path)
         except SandboxError as problem:
@@ -158,31 +201,40 @@ class AsyncFiles:
             raise
         return True
 
-    async def rename(self, old: str, new: str) -> None:
-        await self._calls.call("files.rename", {"from": old, "to": new})
+    async def rename(self, old: Remote, new: Remote) -> None:
+        """As Files.rename."""
+        await self._calls.call("files.rename", {**path_param("from", old), **path_param("to", new)})
 
-    async def symlink(self, target: str, path: str) -> None:
-        await self._calls.call("files.symlink", {"target": target, "path": path})
+    async def symlink(self, target: Remote, path: Remote) -> None:
+        """As Files.symlink."""
+        await self._calls.call("files.symlink", {**path_param("target", target), **path_param("path", path)})
 
-    async def upload(self, local: Local, remote: str) -> None:
+    async def upload(self, local: Local, remote: Remote) -> None:
+        """As Files.upload."""
         await _in_thread(Files(self._calls.link).upload, local, remote)
 
     async def install(self, package: Local) -> None:
-        await self._calls.call("files.install", {"hostPath": os.path.abspath(package)})
+        """As Files.install."""
+        await self._calls.call("files.install", path_param("hostPath", os.path.abspath(package)))
 
-    async def download(self, remote: str, local: Local) -> None:
-        await _in_thread(Files(self._calls.link).download, remote, local)
+    async def download(self, remote: Remote, local: Local, *, limit: Optional[int] = None) -> None:
+        """As Files.download."""
+        await _in_thread(functools.partial(Files(self._calls.link).download, remote, local, limit=limit))
 
 
 class AsyncEnv:
+    """As Env."""
+
     def __init__(self, calls: _Calls) -> None:
         self._calls = calls
 
     async def get(self, name: str) -> Optional[str]:
+        """None when it is not set."""
         value: Optional[str] = (await self._calls.call("env.get", {"name": name}))["value"]
         return value
 
     async def set(self, name: str, value: Optional[str]) -> None:
+        """None removes it."""
         await self._calls.call("env.set", {"name": name, "value": value})
 
 
@@ -196,11 +248,13 @@ class AsyncSession:
     async def run(self, code: str, *, stdin: Optional[str] = None, timeout_ms: Optional[int] = None,
                   on_stdout: Optional[AsyncOutput] = None, on_stderr: Optional[AsyncOutput] = None,
                   on_trace: Optional[Callable[[TraceEvent], Any]] = None, trace: Sequence[str] = (),
-                  trace_filter: Optional[str] = None, trace_max: Optional[int] = None, check: bool = False) -> PythonResult:
+                  trace_filter: Optional[str] = None, trace_max: Optional[int] = None, check: bool = False,
+                  fuel: Optional[int] = None) -> PythonResult:
+        """As Session.run."""
         pieces = Pieces(on_stdout, on_stderr)
         if on_trace is not None and not trace:
             trace = ("line",)
-        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max)
+        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max, fuel)
         result = pieces.put_into(await self._run(params, pieces, on_trace))
         return result.check() if check else result
 
@@ -229,23 +283,41 @@ class AsyncSession:
         return {"session": self.name, **more} if self.name else more
 
     async def cancel(self) -> bool:
+        """As Session.cancel."""
         return bool((await self._calls.call("python.cancel", self._named()))["cancelled"])
 
     async def save_state(self) -> bytes:
+        """As Session.save_state."""
         return decode((await self._calls.call("python.saveState", self._named()))["data"])
 
     async def load_state(self, state: bytes) -> None:
+        """As Session.load_state."""
         await self._calls.call("python.loadState", self._named(data=encode(state)))
 
     async def clear_state(self) -> None:
+        """As Session.clear_state."""
         await self._calls.call("python.clearState", self._named())
 
     async def fork(self, name: str) -> "AsyncSession":
+        """As Session.fork."""
         await self._calls.call("python.fork", self._named(to=name))
         return AsyncSession(self._calls, name)
 
     async def close(self) -> None:
+        """As Session.close."""
         await self._calls.call("python.close", self._named())
+
+    async def __aenter__(self) -> "AsyncSession":
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        if self._calls.link.death is not None:
+            return
+        try:
+            await self.close()
+        except SandboxError as problem:
+            if problem.errno_name != "ENOENT":  # it never ran, or was closed
+                raise
 
 
 class AsyncPython(AsyncSession):
@@ -255,19 +327,29 @@ class AsyncPython(AsyncSession):
         super().__init__(calls, "")
 
     def session(self, name: str) -> AsyncSession:
+        """The session of this name, to be used with `async with` or closed; it begins with its first run."""
+        return AsyncSession(self._calls, name)
+
+    async def open_session(self, name: str, image: Local) -> AsyncSession:
+        """A session that begins as an image, a file of `cay image build`; there must be none of this name."""
+        await self._calls.call("python.open", {"session": name, **path_param("image", os.path.abspath(image))})
         return AsyncSession(self._calls, name)
 
 
 class AsyncCallbackTable:
+    """As CallbackTable."""
+
     def __init__(self, calls: _Calls, callbacks: Callbacks) -> None:
         self._calls = calls
         self._callbacks = callbacks
 
     async def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> None:
+        """As CallbackTable.add."""
         described = self._callbacks.add(callbacks)
         await self._calls.call("callbacks.set", {"callbacks": described})
 
     async def remove(self, name: str) -> None:
+        """As CallbackTable.remove."""
         await self._calls.call("callbacks.remove", {"name": name})
         self._callbacks.remove(name)
 
@@ -287,21 +369,28 @@ class AsyncSandbox:
                  wasm_dir: Optional[str] = None, binary: Optional[str] = None,
                  callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None,
                  packages: Sequence[Local] = (), fuel_limit: Optional[int] = None,
-                 code_limit_bytes: Optional[int] = None) -> None:
-        self._functions = callbacks
+                 code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
+                 mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
+                 files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None) -> None:
+        """What it will be started with: the options of Sandbox."""
+        self._functions: Dict[str, Union[Function, Callback]] = dict(callbacks or {})
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
-                                     env, wasm_dir, packages, fuel_limit, code_limit_bytes)
+                                     env, wasm_dir, packages, fuel_limit, code_limit_bytes, image)
+        self._mounts, self._files, self._fs_limit = creation_mounts(mounts), creation_files(files), fs_limit_bytes
         self._command = command(binary)
         self._link: Optional[Link] = None
 
     @classmethod
     async def create(cls, **options: Any) -> "AsyncSandbox":
+        """Makes and starts one: the same as awaiting it."""
         return await cls(**options)
 
     async def start(self) -> "AsyncSandbox":
+        """Starts it, if it was not started: `async with` and `await` do this."""
         if self._link is not None:
             return self
         link = await _in_thread(Link, self._command)
+        link.fs_limit = self._fs_limit
         calls = _Calls(link)
         try:
             await asyncio.wait_for(calls.call("create", self._params), START_PATIENCE)
@@ -314,41 +403,78 @@ class AsyncSandbox:
         self._link = link
         self.commands, self.files, self.env = AsyncCommands(calls), AsyncFiles(calls), AsyncEnv(calls)
         self.python = AsyncPython(calls)
-        functions = Callbacks(asyncio.get_running_loop())
+        self._table = functions = Callbacks(asyncio.get_running_loop())
         link.channel.answer = functions.handle
         self.callbacks = AsyncCallbackTable(calls, functions)
         try:
-            if self._functions:
-                await self.callbacks.add(self._functions)
+            await self._fill(calls)
         except BaseException:
             await _in_thread(link.close)
             raise
         return self
 
+    async def _fill(self, calls: _Calls) -> None:
+        if self._functions:
+            await self.callbacks.add(self._functions)
+        for params in self._mounts:
+            await calls.call("mount", params)
+        for path, data in self._files.items():
+            if isinstance(data, os.PathLike):
+                await self.files.upload(data, path)
+            else:
+                await self.files.write(path, data)
+
+    def callback(self, function: Any = None, *, name: Optional[str] = None, description: Optional[str] = None) -> Any:
+        """A decorator, as Sandbox.callback; before the start as well as after it."""
+        def add(given: Function) -> Function:
+            callback = Callback(given, description)
+            if self._link is None:
+                self._functions[name or given.__name__] = callback
+            else:  # answered at once: the server does nothing else before
+                self._link.call("callbacks.set", {"callbacks": self._table.add({name or given.__name__: callback})})
+            return given
+
+        return add if function is None else add(function)
+
     def __await__(self) -> Generator[Any, None, "AsyncSandbox"]:
         return self.start().__await__()
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("commands", "files", "env", "python", "callbacks"):
+            raise SandboxDied(NOT_STARTED)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __enter__(self) -> None:
+        raise TypeError("an AsyncSandbox is used with `async with`; Sandbox is the one for `with`")
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
     def _calls(self) -> _Calls:
         if self._link is None:
-            raise SandboxDied("the sandbox was not started: use `async with` or `await` it")
+            raise SandboxDied(NOT_STARTED)
         return _Calls(self._link)
 
     @property
     def pid(self) -> int:
+        """Of the child process."""
         return self._calls().link.pid
 
     async def kill(self) -> None:
+        """Ends everything in it, and its process. Twice is fine."""
         if self._link is not None:
             await _in_thread(self._link.kill)
 
-    async def mount(self, host_path: Local, path: str, *, writable: bool = False) -> None:
-        host = os.fspath(host_path)
-        await self._calls().call("mount", {"hostPath": host, "path": path, "writable": writable})
+    async def mount(self, host_path: Local, path: Remote, *, writable: bool = False) -> None:
+        """As Sandbox.mount."""
+        await self._calls().call("mount", mount_params(host_path, path, writable))
 
-    async def unmount(self, path: str) -> None:
-        await self._calls().call("unmount", {"path": path})
+    async def unmount(self, path: Remote) -> None:
+        """As Sandbox.unmount."""
+        await self._calls().call("unmount", path_param("path", path))
 
     async def usage(self) -> Usage:
+        """As Sandbox.usage."""
         return usage(await self._calls().call("usage", {}))
 
     async def __aenter__(self) -> "AsyncSandbox":

@@ -11,7 +11,7 @@ from ._binary import command
 from ._errors import SandboxDied
 from ._rpc import Item, Link
 from .aio import _Calls, _in_thread
-from .files import Local
+from ._options import Local
 from .tools import (Config, Tool, ToolEvent, call_params, call_result, check_params, check_result, due_result,
                     list_result, open_params)
 

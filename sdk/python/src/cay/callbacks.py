@@ -7,7 +7,8 @@
     with Sandbox(callbacks={"weather": weather}) as sandbox:
         sandbox.python.run("print(await weather(city='Oslo'))")
 
-The JSON Schema of the arguments is read from the type hints, the description from the docstring; a Callback says them itself. A
+The JSON Schema of the arguments is read from the type hints, the description from the docstring; a Callback says them itself.
+Arguments arrive as they are annotated: a dataclass as an instance, an Enum as a member. Results may be such, too. A
 function may be a coroutine function. Calls that come at once run at once: plain functions in threads, coroutines in one event loop.
 """
 import dataclasses
@@ -60,6 +61,8 @@ def _generic(origin: Any, hint: Any) -> Dict[str, Any]:
     parts = typing.get_args(hint)
     if origin is typing.Literal:
         return {"enum": list(parts)}
+    if origin is tuple and parts and parts[-1] is not Ellipsis:
+        return {"type": "array", "prefixItems": [schema_of(part) for part in parts], "minItems": len(parts), "maxItems": len(parts)}
     if origin in (list, tuple, set, frozenset) or (inspect.isclass(origin) and issubclass(origin, typing.Sequence)):
         return {"type": "array", "items": schema_of(parts[0])} if parts else {"type": "array"}
     if inspect.isclass(origin) and issubclass(origin, typing.Mapping):
@@ -140,9 +143,10 @@ class Callbacks:
         self._loop = loop  # of an AsyncSandbox; else one of our own, when first needed
 
     def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> List[Dict[str, Any]]:
+        from ._convert import adapted  # inspect takes a while to import
         described = [describe(name, callback) for name, callback in callbacks.items()]
         for name, callback in callbacks.items():
-            self._functions[name] = callback.function if isinstance(callback, Callback) else callback
+            self._functions[name] = adapted(callback.function if isinstance(callback, Callback) else callback)
         return described
 
     def remove(self, name: str) -> None:

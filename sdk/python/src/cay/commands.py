@@ -1,43 +1,62 @@
 """Commands of a sandbox."""
 from queue import SimpleQueue
-from typing import Any, Callable, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from ._options import Collected, Data, command_result, run_params, terminal_params
+from ._options import Collected, Data, Remote, command_result, run_params, start_params, terminal_params
 from ._rpc import Item, Link
-from ._types import CommandResult
+from ._types import CommandResult, RunningCommand, running_command
+from .process import Process
 from .terminal import Terminal
 
-Output = Callable[[str], Any]
+Output = Callable[[Any], Any]  # of text; of bytes with binary=True
 
 
 class Commands:
+    """Shell commands in a sandbox. They share its files and processes, and several may run at once."""
+
     def __init__(self, link: Link) -> None:
         self._link = link
 
-    def run(self, command: str, *, stdin: Optional[Data] = None, cwd: Optional[str] = None,
+    def run(self, command: str, *, stdin: Optional[Data] = None, cwd: Optional[Remote] = None,
             env: Optional[Mapping[str, str]] = None, timeout_ms: Optional[int] = None,
-            on_stdout: Optional[Output] = None, on_stderr: Optional[Output] = None, check: bool = False) -> CommandResult:
+            on_stdout: Optional[Output] = None, on_stderr: Optional[Output] = None, check: bool = False,
+            binary: bool = False, fuel: Optional[int] = None) -> CommandResult:
         """Runs a line for bash, and waits until it has ended.
 
         The result has its output and exit code; 124 is the timeout. on_stdout and on_stderr get the text as it comes,
         in this thread; the command waits for them. check=True makes failure an exception, as CommandResult.check does.
         What the command leaves in the background lives on, and later commands can reach it; its output then goes to
         nobody. It ends with a command that timed out or was cancelled. Ctrl-C ends the command.
+
+        Output that is not UTF-8 has U+FFFD in it; with binary=True `stdout_bytes` and `stderr_bytes` hold it as it was, and
+        on_stdout and on_stderr get bytes. `fuel` is the most WebAssembly operations; the result says how many were used.
         """
         stream = on_stdout is not None or on_stderr is not None
-        params = run_params(command, stdin, cwd, env, timeout_ms, stream)
-        result = self._run(params, {"stdout": on_stdout, "stderr": on_stderr})
+        params = run_params(command, stdin, cwd, env, timeout_ms, stream, binary, fuel)
+        result = self._run(params, {"stdout": on_stdout, "stderr": on_stderr}, binary)
         return result.check() if check else result
 
-    def terminal(self, command: str = "exec bash", *, rows: int = 24, cols: int = 80, cwd: Optional[str] = None,
+    def start(self, command: str, *, cwd: Optional[Remote] = None, env: Optional[Mapping[str, str]] = None,
+              timeout_ms: Optional[int] = None) -> Process:
+        """Runs a line for bash and does not wait for it: a server, or a program that is written to while it runs.
+
+        It runs until it ends, is killed or the sandbox ends, unless `timeout_ms` says how long it may take.
+        """
+        return Process(self._link, start_params(command, cwd, env, timeout_ms), command)
+
+    def list(self) -> "List[RunningCommand]":
+        """The commands of this sandbox that are running now, with the process ids that they have in it."""
+        return [running_command(one) for one in self._link.call("run.list", {})["runs"]]
+
+    def terminal(self, command: str = "exec bash", *, rows: int = 24, cols: int = 80, cwd: Optional[Remote] = None,
                  env: Optional[Mapping[str, str]] = None, timeout_ms: Optional[int] = None) -> Terminal:
         """Runs a line for bash on a terminal of its own, and does not wait for it."""
         return Terminal(self._link, terminal_params(command, rows, cols, cwd, env, timeout_ms))
 
-    def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[Output]]) -> CommandResult:
+    def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[Output]], binary: bool) -> CommandResult:
         items: "SimpleQueue[Item]" = SimpleQueue()
         encoding = params.get("encoding", "utf8")
-        collected = Collected(encoding) if "stream" in params else None
+        collected = Collected(encoding, binary) if "stream" in params else None
         number = self._link.start("run", params, items.put)
         try:
             while True:
@@ -45,7 +64,7 @@ class Commands:
                 if kind == "error":
                     raise value
                 if kind == "result":
-                    result = command_result(value, encoding)
+                    result = command_result(value, encoding, binary)
                     return collected.put_into(result) if collected else result
                 assert collected is not None
                 self._take(number, collected, value, outputs)

@@ -1,12 +1,15 @@
-"""Files of a sandbox. A path is absolute, or starts at /home/agent, where commands start."""
+"""Files of a sandbox. A path is absolute, or starts at /home/agent, where commands start.
+
+Names are bytes. One that is not UTF-8 is a str as os.fsdecode gives it, in both directions; a path may also be bytes.
+"""
 import os
 from collections import deque
 from queue import SimpleQueue
-from typing import Any, Deque, Dict, List, Optional, Tuple, Union
+from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 
 from . import _trees
 from ._errors import SandboxError
-from ._options import Data, as_bytes, decode, encode
+from ._options import Data, Local, Remote, as_bytes, decode, encode, path_param
 from ._rpc import Item, Link
 from ._types import FileInfo, file_info
 
@@ -14,51 +17,69 @@ PIECE = 4 << 20  # bytes of a file in one message
 AHEAD = 64  # requests on the way at once, when a directory is uploaded
 AHEAD_BYTES = 16 << 20
 
-Local = Union[str, "os.PathLike[str]"]
+
+def too_large(path: Remote, limit: int, what: str = "the file") -> SandboxError:
+    return SandboxError(f"EFBIG: {os.fsdecode(path)}: {what} is larger than the limit of {limit} bytes; limit= allows more")
 
 
 class Files:
+    """The files of a sandbox, as seen from outside: permissions do not stop these calls, and they work while commands run."""
+
     def __init__(self, link: Link) -> None:
         self._link = link
 
-    def read(self, path: str) -> bytes:
-        first = self._read_piece(path, 0)
-        if len(first) < PIECE:
-            return first
-        pieces = [first]
-        while len(pieces[-1]) == PIECE:
-            pieces.append(self._read_piece(path, PIECE * len(pieces)))
+    def read(self, path: Remote, *, limit: Optional[int] = None) -> bytes:
+        """The contents of a file. One larger than `limit` bytes, holes counted, is refused with EFBIG; the default is the
+        sandbox's fs_limit_bytes. `stream` reads files of any size."""
+        most = self._link.fs_limit if limit is None else limit
+        pieces: List[bytes] = []
+        total = 0
+        for piece in self.stream(path):
+            total += len(piece)
+            if total > most:
+                raise too_large(path, most)
+            pieces.append(piece)
         return b"".join(pieces)
 
-    def _read_piece(self, path: str, offset: int) -> bytes:
-        return decode(self._link.call("files.read", {"path": path, "offset": offset, "length": PIECE})["data"])
+    def stream(self, path: Remote) -> Iterator[bytes]:
+        """The contents of a file, of any size, in pieces of 4 MiB."""
+        offset = 0
+        while True:
+            piece = decode(self._link.call("files.read", read_params(path, offset))["data"])
+            if piece:
+                yield piece
+            if len(piece) < PIECE:
+                return
+            offset += PIECE
 
-    def read_text(self, path: str) -> str:
-        """Its contents as UTF-8; what is none becomes U+FFFD."""
-        return self.read(path).decode(errors="replace")
+    def read_text(self, path: Remote, *, limit: Optional[int] = None) -> str:
+        """As `read`, as UTF-8; what is none becomes U+FFFD."""
+        return self.read(path, limit=limit).decode(errors="replace")
 
-    def write(self, path: str, data: Data, *, mode: Optional[int] = None, append: bool = False) -> None:
+    def write(self, path: Remote, data: Data, *, mode: Optional[int] = None, append: bool = False) -> None:
         """Replaces the file, or adds to it; makes its parents. A str is written as UTF-8."""
         view = memoryview(as_bytes(data))
         for params in _pieces(path, view, mode, append):
             self._link.call("files.write", params)
 
-    def list(self, path: str, *, recursive: bool = False) -> List[FileInfo]:
+    def list(self, path: Remote, *, recursive: bool = False) -> List[FileInfo]:
         """What is in a directory; with recursive also below, with names relative to it."""
-        return [file_info(e) for e in self._link.call("files.list", {"path": path, "recursive": recursive})["entries"]]
+        return [file_info(e) for e in self._link.call("files.list", list_params(path, recursive))["entries"]]
 
-    def mkdir(self, path: str, *, parents: bool = False) -> None:
+    def mkdir(self, path: Remote, *, parents: bool = False) -> None:
         """With parents: makes them too, and is content when the directory is there."""
-        self._link.call("files.mkdir", {"path": path, "parents": parents})
+        self._link.call("files.mkdir", {**path_param("path", path), "parents": parents})
 
-    def rm(self, path: str, *, recursive: bool = False) -> None:
+    def rm(self, path: Remote, *, recursive: bool = False) -> None:
         """A file or an empty directory; with recursive also all that is below."""
-        self._link.call("files.rm", {"path": path, "recursive": recursive})
+        self._link.call("files.rm", {**path_param("path", path), "recursive": recursive})
 
-    def stat(self, path: str) -> FileInfo:
-        return file_info(self._link.call("files.stat", {"path": path}))
+    def stat(self, path: Remote) -> FileInfo:
+        """What a file is; links are followed. SandboxError ENOENT: it is not there."""
+        return file_info(self._link.call("files.stat", path_param("path", path)))
 
-    def exists(self, path: str) -> bool:
+    def exists(self, path: Remote) -> bool:
+        """Whether something is there; a link that leads nowhere is nothing."""
         try:
             self.stat(path)
         except SandboxError as problem:
@@ -67,21 +88,23 @@ class Files:
             raise
         return True
 
-    def rename(self, old: str, new: str) -> None:
-        self._link.call("files.rename", {"from": old, "to": new})
+    def rename(self, old: Remote, new: Remote) -> None:
+        """Renames or moves; a file at the new name is replaced."""
+        self._link.call("files.rename", {**path_param("from", old), **path_param("to", new)})
 
-    def symlink(self, target: str, path: str) -> None:
-        self._link.call("files.symlink", {"target": target, "path": path})
+    def symlink(self, target: Remote, path: Remote) -> None:
+        """Makes a symbolic link, and its parents. The target is kept as it is written."""
+        self._link.call("files.symlink", {**path_param("target", target), **path_param("path", path)})
 
-    def upload(self, local: Local, remote: str) -> None:
+    def upload(self, local: Local, remote: Remote) -> None:
         """Copies a file, or a directory with all below it, into the sandbox, adding to what is there."""
         sending = _Sending(self._link)
-        for step in _trees.upload_steps(os.fspath(local), remote):
+        for step in _trees.upload_steps(os.fspath(local), os.fsdecode(remote)):
             if step.kind == "dir":
-                sending.add("files.mkdir", {"path": step.remote, "parents": True})
+                sending.add("files.mkdir", {**path_param("path", step.remote), "parents": True})
             elif step.kind == "link":
-                sending.add("files.rm", {"path": step.remote}, may_be_missing=True)
-                sending.add("files.symlink", {"target": step.target, "path": step.remote})
+                sending.add("files.rm", path_param("path", step.remote), may_be_missing=True)
+                sending.add("files.symlink", {**path_param("target", step.target), **path_param("path", step.remote)})
             else:
                 self._send_file(sending, step)
         sending.finish()
@@ -99,47 +122,78 @@ class Files:
 
     def install(self, package: Local) -> None:
         """A wheel, a folder or a module of pure Python, for every Python of this sandbox."""
-        self._link.call("files.install", {"hostPath": os.path.abspath(package)})
+        self._link.call("files.install", path_param("hostPath", os.path.abspath(package)))
 
-    def download(self, remote: str, local: Local) -> None:
+    def download(self, remote: Remote, local: Local, *, limit: Optional[int] = None) -> None:
         """Copies a file, or a directory with all below it, out of the sandbox, adding to what is there.
 
-        What comes out is not trusted: links that lead out of the copy are left out, and so are devices.
+        What comes out is not trusted: links that lead out of the copy are left out, and so are devices. Holes stay holes. More
+        than `limit` bytes beside them are refused with EFBIG; the default is the sandbox's fs_limit_bytes.
         """
-        target = os.fspath(local)
-        if self.stat(remote).type != "dir":
-            self._receive_file(_trees.Step("file", target, remote, self.stat(remote).mode))
+        target, source = os.fspath(local), os.fsdecode(remote)
+        budget = _Budget(source, self._link.fs_limit if limit is None else limit)
+        info = self.stat(source)
+        if info.type != "dir":
+            self._receive_file(_trees.Step("file", target, source, info.mode), budget)
             return
         os.makedirs(target, exist_ok=True)
-        for step in _trees.download_steps(self.list(remote, recursive=True), target, remote):
+        for step in _trees.download_steps(self.list(source, recursive=True), target, source):
             if step.kind == "dir":
                 os.makedirs(step.local, exist_ok=True)
             elif step.kind == "link":
                 _trees.make_link(step)
             else:
-                self._receive_file(step)
+                self._receive_file(step, budget)
 
-    def _receive_file(self, step: _trees.Step) -> None:
-        with open(_trees.open_new(step), "wb", buffering=0) as file:
-            offset = 0
-            while True:
-                data = self._read_piece(step.remote, offset)
-                _write_all(file, data)
-                offset += len(data)
-                if len(data) < PIECE:
-                    _trees.set_mode(file.fileno(), step.mode)
-                    return
+    def _receive_file(self, step: _trees.Step, budget: "_Budget") -> None:
+        fd = _trees.open_new(step)
+        try:
+            self._receive(step, fd, budget)
+            _trees.set_mode(fd, step.mode)
+        except BaseException:
+            _trees.remove_part(step, fd)
+            raise
+        finally:
+            os.close(fd)
+
+    def _receive(self, step: _trees.Step, fd: int, budget: "_Budget") -> None:
+        offset = 0
+        while True:
+            reply = self._link.call("files.read", {**read_params(step.remote, offset), "skipHoles": True})
+            data, offset = decode(reply["data"]), reply["offset"]
+            budget.take(len(data))
+            view = memoryview(data)
+            while view:
+                written = os.pwrite(fd, view, offset)
+                offset, view = offset + written, view[written:]
+            if not data or offset == reply["size"]:
+                os.ftruncate(fd, offset)
+                return
 
 
-def _write_all(file: Any, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[file.write(view):]
+class _Budget:
+    """Bytes that may still be written to this machine."""
+
+    def __init__(self, remote: str, limit: int) -> None:
+        self.remote, self.limit, self.left = remote, limit, limit
+
+    def take(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise too_large(self.remote, self.limit, "the copy")
 
 
-def _piece(path: str, data: Any, offset: int, mode: Optional[int]) -> Dict[str, Any]:
+def read_params(path: Remote, offset: int) -> Dict[str, Any]:
+    return {**path_param("path", path), "offset": offset, "length": PIECE}
+
+
+def list_params(path: Remote, recursive: bool) -> Dict[str, Any]:
+    return {**path_param("path", path), "recursive": recursive}
+
+
+def _piece(path: Remote, data: Any, offset: int, mode: Optional[int]) -> Dict[str, Any]:
     """The first piece replaces the file, the others go behind it."""
-    params: Dict[str, Any] = {"path": path, "data": encode(data)}
+    params: Dict[str, Any] = {**path_param("path", path), "data": encode(data)}
     if offset:
         params["offset"] = offset
     elif mode is not None:
@@ -147,7 +201,7 @@ def _piece(path: str, data: Any, offset: int, mode: Optional[int]) -> Dict[str, 
     return params
 
 
-def _pieces(path: str, view: memoryview, mode: Optional[int], append: bool) -> Any:
+def _pieces(path: Remote, view: memoryview, mode: Optional[int], append: bool) -> Any:
     for offset in range(0, len(view) or 1, PIECE):
         params = _piece(path, view[offset:offset + PIECE], 0 if append else offset, mode)
         if append:

@@ -1,10 +1,11 @@
 """Python in a sandbox: sessions that keep their variables."""
+import os
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._errors import CommandFailed, SandboxError, SandboxTimeout
-from ._options import decode, encode
+from ._options import Local, decode, encode, path_param, whole
 from ._rpc import Item, Link
 from .callbacks import Callback, Callbacks, Function
 
@@ -24,6 +25,8 @@ class PythonError:
 
 @dataclass
 class TraceEvent:
+    """One step of code that is traced."""
+
     type: str  # "line", "call", "return", "exception"
     line: int
     function: str
@@ -49,13 +52,16 @@ class PythonResult:
     stdout_truncated: bool = False
     stderr_truncated: bool = False
     detail: str = ""
+    fuel: Optional[int] = None  # WebAssembly operations, when they were counted
 
     @property
     def ok(self) -> bool:
+        """It ran to its end, or exited with 0."""
         return self.outcome == "value" or (self.outcome == "exit" and self.exit_code == 0)
 
     @property
     def timed_out(self) -> bool:
+        """It was ended because its time was up."""
         return self.end == "time"
 
     def check(self) -> "PythonResult":
@@ -84,7 +90,7 @@ def python_result(reply: Dict[str, Any]) -> PythonResult:
     return PythonResult(reply["outcome"], reply["stdout"], reply["stderr"], reply["executionTimeMs"], reply.get("value"),
                         reply.get("repr"), error, reply.get("exitCode"), reply.get("end", "exit"),
                         reply.get("undone", False), reply.get("stdoutTruncated", False),
-                        reply.get("stderrTruncated", False), reply.get("detail", ""))
+                        reply.get("stderrTruncated", False), reply.get("detail", ""), reply.get("fuel"))
 
 
 def trace_event(params: Dict[str, Any]) -> TraceEvent:
@@ -97,10 +103,18 @@ def trace_event(params: Dict[str, Any]) -> TraceEvent:
 
 
 def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optional[int], stream: bool,
-                trace: Sequence[str], trace_filter: Optional[str], trace_max: Optional[int]) -> Dict[str, Any]:
+                trace: Sequence[str], trace_filter: Optional[str], trace_max: Optional[int],
+                fuel: Optional[int] = None) -> Dict[str, Any]:
+    if not isinstance(code, str):
+        raise TypeError(f"code must be a str, not {type(code).__name__}")
+    if isinstance(trace, str):
+        raise TypeError(f"trace must be a list of words: trace=[{trace!r}]")
+    whole("timeout_ms", timeout_ms)
+    whole("trace_max", trace_max)
+    whole("fuel", fuel)
     params: Dict[str, Any] = {"code": code}
     given = {"session": session or None, "stdin": stdin, "timeoutMs": timeout_ms, "stream": stream or None,
-             "trace": list(trace) or None, "traceFilter": trace_filter, "traceMax": trace_max}
+             "trace": list(trace) or None, "traceFilter": trace_filter, "traceMax": trace_max, "fuel": fuel}
     params.update({name: value for name, value in given.items() if value is not None})
     return params
 
@@ -150,17 +164,18 @@ class Session:
     def run(self, code: str, *, stdin: Optional[str] = None, timeout_ms: Optional[int] = None,
             on_stdout: Optional[Output] = None, on_stderr: Optional[Output] = None, on_trace: Optional[Trace] = None,
             trace: Sequence[str] = (), trace_filter: Optional[str] = None, trace_max: Optional[int] = None,
-            check: bool = False) -> PythonResult:
+            check: bool = False, fuel: Optional[int] = None) -> PythonResult:
         """Runs code, in which top-level `await` is allowed, and waits until it has ended.
 
         The value is that of the last statement, if it is an expression. An exception of the code is a result, unless
         check=True asks for one here. on_stdout and on_stderr get the text as it comes, in this thread. on_trace gets
-        events, of "line", "call", "return", "exception"; with "locals" also the variables that changed.
+        events, of "line", "call", "return", "exception"; with "locals" also the variables that changed. `fuel` is the most
+        WebAssembly operations, in a sandbox that has a fuel_limit; the result says how many were used.
         """
         pieces = Pieces(on_stdout, on_stderr)
         if on_trace is not None and not trace:
             trace = ("line",)
-        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max)
+        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max, fuel)
         result = pieces.put_into(self._run(params, pieces, on_trace))
         return result.check() if check else result
 
@@ -198,9 +213,11 @@ class Session:
         return decode(self._link.call("python.saveState", self._named())["data"])
 
     def load_state(self, state: bytes) -> None:
+        """Puts variables of save_state into this session. Bytes that are damaged or foreign change nothing."""
         self._link.call("python.loadState", self._named(data=encode(state)))
 
     def clear_state(self) -> None:
+        """Forgets all variables."""
         self._link.call("python.clearState", self._named())
 
     def fork(self, name: str) -> "Session":
@@ -210,7 +227,20 @@ class Session:
         return Session(self._link, name)
 
     def close(self) -> None:
+        """Ends the session, and what runs in it. Its variables are gone; a later run begins anew."""
         self._link.call("python.close", self._named())
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._link.death is not None:
+            return
+        try:
+            self.close()
+        except SandboxError as problem:
+            if problem.errno_name != "ENOENT":  # it never ran, or was closed
+                raise
 
     def __repr__(self) -> str:
         return f"<cay.Session {self.name!r}>"
@@ -222,8 +252,11 @@ class Python(Session):
     def __init__(self, link: Link) -> None:
         super().__init__(link, "")
 
-    def session(self, name: str) -> Session:
-        """The session of this name; it begins with its first run."""
+    def session(self, name: str, *, image: Optional[Local] = None) -> Session:
+        """The session of this name, to be used with `with` or closed; it begins with its first run. With the file of an
+        `image` that `cay image build` made, it begins as that, at once; then there must be none of this name."""
+        if image is not None:
+            self._link.call("python.open", {"session": name, **path_param("image", os.path.abspath(image))})
         return Session(self._link, name)
 
 
@@ -235,12 +268,22 @@ class CallbackTable:
         self._callbacks = callbacks
 
     def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> None:
+        """Adds functions by name; one of a name that is there is replaced."""
         described = self._callbacks.add(callbacks)
         self._link.call("callbacks.set", {"callbacks": described})
 
     def remove(self, name: str) -> None:
+        """Takes one back. Calls that are under way are still answered."""
         self._link.call("callbacks.remove", {"name": name})
         self._callbacks.remove(name)
+
+    def register(self, function: Any = None, *, name: Optional[str] = None, description: Optional[str] = None) -> Any:
+        """A decorator: adds the function by its own name, or by `name`, and leaves it as it is."""
+        def add(given: Function) -> Function:
+            self.add({name or given.__name__: Callback(given, description)})
+            return given
+
+        return add if function is None else add(function)
 
 
 __all__ = ["CallbackTable", "Python", "PythonError", "PythonFailed", "PythonResult", "Session", "TraceEvent"]

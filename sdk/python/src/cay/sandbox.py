@@ -1,15 +1,16 @@
 """A sandbox in a child process."""
 import os
 from types import TracebackType
-from typing import Any, Mapping, Optional, Sequence, Type, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
 from ._binary import command
-from ._options import START_PATIENCE, create_params
+from ._options import (START_PATIENCE, Data, Local, Mount, Remote, create_params, creation_files, creation_mounts, mount_params,
+                       path_param)
 from ._rpc import Link
 from ._types import Usage, usage
 from .callbacks import Callback, Callbacks, Function
 from .commands import Commands
-from .files import Files, Local
+from .files import Files
 from .python import CallbackTable, Python
 
 
@@ -48,16 +49,35 @@ class Sandbox:
                  wasm_dir: Optional[str] = None, binary: Optional[str] = None,
                  callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None,
                  packages: Sequence[Local] = (), fuel_limit: Optional[int] = None,
-                 code_limit_bytes: Optional[int] = None) -> None:
-        """timeout_ms is for each command, unless the command brings its own. Defaults: 256 MiB of memory, 16 MiB of
-        output, 64 processes. `binary` names a `cay` program in place of the installed one.
-        `callbacks` are functions of this process that code in the sandbox may call (see cay.callbacks). `packages` are wheels,
-        folders or modules of pure Python that it can import. `fuel_limit` is the most WebAssembly operations of a command or
-        an evaluation; counting them makes code slower. `code_limit_bytes` is the most of WebAssembly modules that programs
-        of the sandbox bring and have compiled, 64 MiB if not given."""
+                 code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
+                 mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
+                 files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None) -> None:
+        """Starts one.
+
+        Commands and limits:
+            timeout_ms: milliseconds of wall clock for each command or evaluation that brings none of its own.
+            memory_limit_bytes: memory of all processes together; 256 MiB.
+            fs_limit_bytes: bytes in files; also what files.read and files.download take at most, unless they say otherwise.
+            output_limit_bytes: what is kept of each output stream of a command; 16 MiB.
+            process_limit: processes at once; 64.
+            fuel_limit: WebAssembly operations of a command or an evaluation. Counting them makes code slower.
+            code_limit_bytes: WebAssembly modules that programs of the sandbox bring and have compiled; 64 MiB.
+
+        What is in it:
+            env: variables of all commands.
+            files: by path in the sandbox: contents as str or bytes, or a pathlib.Path of this machine, which is copied.
+            mounts: by path in the sandbox: a directory of this machine, only to read; Mount("dir", writable=True) for more.
+            packages: wheels, folders or modules of pure Python that code can import.
+            callbacks: functions of this process that code may call (see cay.callbacks).
+            image: a file of `cay image build`: what sessions of Python begin as.
+
+        binary: a `cay` program in place of the installed one; wasm_dir: a folder of guests, likewise.
+        """
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
-                               wasm_dir, packages, fuel_limit, code_limit_bytes)
+                               wasm_dir, packages, fuel_limit, code_limit_bytes, image)
+        mounted, contents = creation_mounts(mounts), creation_files(files)
         self._link = Link(command(binary))
+        self._link.fs_limit = fs_limit_bytes
         try:
             self._link.call("create", params, START_PATIENCE)
         except BaseException:
@@ -70,12 +90,20 @@ class Sandbox:
         functions = Callbacks()
         self._link.channel.answer = functions.handle
         self.callbacks = CallbackTable(self._link, functions)
-        if callbacks:
-            self._add(callbacks)
+        self._fill(callbacks, mounted, contents)
 
-    def _add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> None:
+    def _fill(self, callbacks: Optional[Mapping[str, Union[Function, Callback]]], mounts: List[Dict[str, Any]],
+              files: Mapping[str, Any]) -> None:
         try:
-            self.callbacks.add(callbacks)
+            if callbacks:
+                self.callbacks.add(callbacks)
+            for params in mounts:
+                self._link.call("mount", params)
+            for path, data in files.items():
+                if isinstance(data, os.PathLike):
+                    self.files.upload(data, path)
+                else:
+                    self.files.write(path, data)
         except BaseException:
             self._link.close()
             raise
@@ -89,14 +117,24 @@ class Sandbox:
         """Ends everything in it, and its process. Twice is fine."""
         self._link.kill()
 
-    def mount(self, host_path: Local, path: str, *, writable: bool = False) -> None:
-        """Lets the sandbox see a directory of this machine."""
-        self._link.call("mount", {"hostPath": os.fspath(host_path), "path": path, "writable": writable})
+    def callback(self, function: Any = None, *, name: Optional[str] = None, description: Optional[str] = None) -> Any:
+        """A decorator: code in the sandbox may call this function.
 
-    def unmount(self, path: str) -> None:
-        self._link.call("unmount", {"path": path})
+            @sandbox.callback
+            def price(fruit: str) -> float: ...
+        """
+        return self.callbacks.register(function, name=name, description=description)
+
+    def mount(self, host_path: Local, path: Remote, *, writable: bool = False) -> None:
+        """Lets the sandbox see a directory of this machine."""
+        self._link.call("mount", mount_params(host_path, path, writable))
+
+    def unmount(self, path: Remote) -> None:
+        """Takes a directory of `mount` away again. SandboxError EBUSY: something in it is in use."""
+        self._link.call("unmount", path_param("path", path))
 
     def usage(self) -> Usage:
+        """What it uses now, and the most it used."""
         return usage(self._link.call("usage", {}))
 
     def __enter__(self) -> "Sandbox":

@@ -16,7 +16,7 @@ from ._binary import command
 from ._errors import SandboxError
 from ._options import encode
 from ._rpc import Item, Link
-from .files import Local
+from ._options import Local
 
 Config = Union[Mapping[str, Any], Local]
 
