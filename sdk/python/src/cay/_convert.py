@@ -95,20 +95,19 @@ def convert(hint: Any, value: Any) -> Any:
 # ---- to JSON ----
 
 def plain(value: Any) -> Any:
-    """The same with instances of dataclasses as objects, members of Enums as their values, and sets as lists."""
+    """What json.dumps does not know: an instance of a dataclass as an object, a member of an Enum as its value, a set as a
+    list. It asks again for what is in them."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):
-        return plain(value.value)
-    if isinstance(value, dict):
-        return {plain(name): plain(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(one) for one in value]
-    return value
+        return value.value
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    raise TypeError(f"an object of the type {type(value).__name__} is none")
 
 
 def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it is called by a guest: with values of JSON, giving such a value."""
+    """The function as a guest calls it: with values of JSON."""
     hints = hints_of(function)
 
     def given(arguments: Dict[str, Any]) -> Dict[str, Any]:
@@ -117,10 +116,10 @@ def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.iscoroutinefunction(function):
         @functools.wraps(function)
         async def call_later(**arguments: Any) -> Any:
-            return plain(await function(**given(arguments)))
+            return await function(**given(arguments))
         return call_later
 
     @functools.wraps(function)
     def call(**arguments: Any) -> Any:
-        return plain(function(**given(arguments)))
+        return function(**given(arguments))
     return call

@@ -111,7 +111,7 @@ def response(number: Any, result: Any, why: Optional[str]) -> bytes:
     if why is None:
         try:
             whole = {**reply, "result": result}
-            line = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+            line = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode()
             if len(line) <= LINE_MAX:
                 return line + b"\n"
             why = f"the callback's result is longer than {LINE_MAX} bytes"
@@ -120,6 +120,11 @@ def response(number: Any, result: Any, why: Optional[str]) -> bytes:
     message = why[:MESSAGE_MAX].encode(errors="backslashreplace").decode()  # half a surrogate pair has no UTF-8
     reply["error"] = {"code": 1, "message": message}
     return json.dumps(reply, ensure_ascii=False).encode() + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    from ._convert import plain  # takes a while to import, and is seldom needed
+    return plain(value)
 
 
 def describe_exception(problem: BaseException) -> str:
