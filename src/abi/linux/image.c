@@ -13,7 +13,7 @@
 enum {
   MODULE_MAX = 16 << 20,    /* bytes; compiling takes up to some seconds for each MiB */
   WEIGHT_MAX = 24 << 20,    /* see wasm_weight.h; the compiler works on one function for each processor, */
-  FUNCTION_MAX = 512 << 10, /* so this bounds its memory. Those of CPython and bash weigh 74 KiB at most */
+  FUNCTION_MAX = 512 << 10, /* so this bounds its memory. Those of CPython and bash weigh 108 K at most */
   PIECE = 1 << 20
 };
 

@@ -1,10 +1,10 @@
 /* wasm_weight_test.c - modules that are short and would keep the compiler busy for hours weigh accordingly.
  */
 #include "engine/wasm_weight.h"
-#include "module.h"
 #include "test.h"
+#include "worst.h"
 
-enum { TOO_HEAVY = 512 << 10 };
+enum { TOO_HEAVY = 512 << 10, MODULE_TOO_HEAVY = 24 << 20 };
 
 static eng_weight weigh_made(buf m) {
   eng_weight w = { 0 };
@@ -40,7 +40,7 @@ TEST(plain_code_weighs_its_length_and_little_more) {
   eng_weight w = weigh_code((module_plan){ .locals = 5 }, "", 0, CODE(GET GET "\x36\2\0"), 10000, 0, 0);
   EXPECT_EQ(w.index, 1);
   EXPECT(w.function >= 70000 && w.function < 72000);
-  EXPECT(w.module >= w.function && w.module < w.function + 300);
+  EXPECT(w.module >= w.function && w.module < w.function + 1200);
 }
 
 TEST(a_loop_here_and_there_is_plain_code) {
@@ -64,7 +64,7 @@ TEST(locals_of_many_small_functions_are_heavy_together) {
   eng_weight w =
       weigh_made(module_make((module_plan){ .count = 10000, .locals = 50000, .code = END, .len = 1 }));
   EXPECT(w.function < 5000);
-  EXPECT(w.module > 24 << 20);
+  EXPECT(w.module > MODULE_TOO_HEAVY);
 }
 
 TEST(loops_inside_of_loops_are_heavy) {
@@ -161,8 +161,31 @@ TEST(clauses_around_calls_are_heavy) {
   buf_free(&code);
 }
 
+TEST(every_section_has_a_weight) {
+  EXPECT(weigh_made(worst_types(100000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_same_types(100000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_wide_types(1000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_imports(150000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_imported_globals(1000000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_far_elements(100)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_passive_elements(100000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_items(1000000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_globals(1000000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_expressions(2000000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_exports(1000000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_wide_exports(1000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_dynamic_data(100000)).module > MODULE_TOO_HEAVY);
+  EXPECT(weigh_made(worst_far_data(1)).module > 1 << 20);
+}
+
+TEST(segments_of_one_table_weigh_what_the_farthest_of_them_reaches) {
+  eng_weight one = weigh_made(worst_elements(1)), many = weigh_made(worst_elements(1000));
+  EXPECT(weigh_made(worst_far_elements(1)).module > one.module + 400000);
+  EXPECT(many.module < one.module + 700000);
+}
+
 TEST(a_module_that_is_cut_is_malformed_wherever_that_is) {
-  buf m = module_slow(2, 3, 1);
+  buf m = worst_far_elements(2);
   for (size_t len = 9; len < m.len; len++) {
     eng_weight w;
     uint8_t *cut = mem_alloc(len); /* so that a read beyond it is seen */
