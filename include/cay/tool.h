@@ -1,4 +1,4 @@
-/* tool.h - tools: WebAssembly modules that take JSON and give JSON, import nothing, and ask for what they
+/* tool.h - tools: WebAssembly modules that take JSON and give JSON, import nothing, and ask for capabilities they
  * want from the world.
  *
  *   cay_tools *tools;  cay_tool_result *r;  cay_error err;
@@ -34,7 +34,7 @@ typedef struct cay_tools_options {
   bool audit_sync;         /* each record is on the disk before its effect, and not only with the system */
   const char *cache_dir;   /* compiled code, trusted as code; NULL: memory only */
   bool allow_placeholders; /* for development: modules that only show the shape of an answer are called too */
-  const char *user;        /* whose rows are meant when arguments name nobody; NULL: they must */
+  const char *user;        /* whose rows are meant when arguments name no user; NULL: they must */
   uint64_t memory_max;     /* bytes of linear memory of one call; 0: 256 MiB */
   uint64_t output_max;     /* bytes of one output; 0: 16 MiB */
   uint64_t module_max;     /* bytes of one module; 0: 32 MiB */
@@ -67,7 +67,7 @@ typedef struct cay_tool_call_options {
   const char *user;    /* in place of that of the set */
   uint32_t timeout_ms; /* lowers the tool's own limit, never raises it; 0: that limit */
   /* Ends the call with the code "cancelled": the guest stops, what waits for the network or a command stops
-   * waiting, and no capability begins any more. One that has been done keeps its result. NULL: nobody can. */
+   * waiting, and no capability begins any more. One that has been done keeps its result. May be NULL. */
   cay_tool_cancel *cancel;
 } cay_tool_call_options;
 
@@ -103,7 +103,7 @@ typedef struct cay_tool {
   const char *name, *module, *entrypoint; /* `module`: the path of the file */
   bool configured;                        /* else it is there by convention: wasm/<name>_tool.wasm */
   cay_tool_verdict verdict;
-  const char *const *allow; /* NULL ended: what it may use */
+  const char *const *allow; /* NULL ended: its capabilities */
   uint32_t timeout_ms;
   uint64_t fuel; /* 0: not counted */
 } cay_tool;
@@ -112,7 +112,7 @@ typedef bool cay_tool_fn(void *ctx, const cay_tool *tool); /* false stops */
 /* Every tool that the configuration names, and every one in wasm/, by name. */
 CAY_CHECK CAY_API cay_status cay_tools_list(cay_tools *tools, cay_tool_fn *each, void *ctx, cay_error *err);
 
-/* ---------------------------------------------------------------- what is due ---- */
+/* ---------------------------------------------------------------- due entries -- */
 
 /* Borrowed until the callback returns. */
 typedef struct cay_tool_event {

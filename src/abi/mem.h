@@ -5,8 +5,8 @@
  * be read by the guest but are never accepted, so that a null pointer is a bad address as everywhere else
  * (linkers place nothing there). Zero bytes are fine at any address.
  *
- * Threads     only on the thread of the process, inside one of its system calls: nobody else runs in that
- *             memory, it never moves, so what was read once does not change and pointers stay valid until
+ * Threads     only on the thread of the process, inside one of its system calls: no other thread runs in that
+ *             memory, it never moves, so a value that was read does not change and pointers stay valid until
  *             the call returns, also while kernel.mu is released. */
 #pragma once
 
@@ -66,8 +66,8 @@ static inline k_ret abi_string(eng_instance *guest, uint32_t addr, const char **
 }
 
 /* A vector of strings, ended by a null pointer; address 0 is an empty one. *out is NULL ended and to be given
- * back with mem_free; the strings stay in the guest. `budget` is what they may take together, in bytes, and
- * is lowered by what they did: -K_E2BIG. */
+ * back with mem_free; the strings stay in the guest. `budget` is their common limit, in bytes, and
+ * is lowered by their length: -K_E2BIG. */
 k_ret abi_strings(eng_instance *guest, uint32_t addr, size_t *budget, const char ***out) CHECKED;
 
 /* The buffers of readv(2). `few` has room for ABI_IOV_FEW; more are allocated. *out is one or the other:

@@ -1,13 +1,13 @@
 /* A checkpoint is an image and, for each page that differs from it, a copy. The image is the one that the
  * memory is mapped from, so pages the guest never wrote need no thought: they are the image's.
  *
- * What was written since the last time is found by write protection that the kernel lifts by itself at the
+ * Pages written since the last time are found by write protection that the kernel lifts by itself at the
  * first write (pages.c). Such a write costs 0.8 us, ten times as much as comparing a page, so pages that are
  * written time and again, the stack and the interpreter's counters, stay unprotected ("hot") and are simply
  * looked at each time. Everything is compared before it is copied: "written" may be said too often, never too
  * seldom.
  *
- * An instance whose image belongs to nobody else (`own`, one reference) keeps its checkpoint in the image
+ * An instance that alone holds its image (`own`, one reference) keeps its checkpoint in the image
  * itself. That is safe although the memory is mapped from it: a page is changed there only when the instance
  * has a private one in its place. */
 #include "engine/checkpoint.h"
@@ -36,7 +36,7 @@ static bool in_image(const eng_instance *i, size_t page) {
   return i->image != NULL && page < i->image->len / MEM_PAGE;
 }
 
-/* Whether that page of the image may be written: nobody else has the image, nor can get it. */
+/* Whether that page of the image may be written: no other instance has the image, nor can get it. */
 static bool image_is_ours(const eng_instance *i, size_t page) {
   return in_image(i, page) && i->image->own && atomic_load(&i->image->refs) == 1;
 }
@@ -98,8 +98,8 @@ static bool visit_page(struct walk *w, size_t page) {
   return true;
 }
 
-/* After a guest that ran wild, memory is given back. The pages without a copy need none: what is mapped under
- * them is what they were. */
+/* After a guest that ran wild, memory is given back. The pages without a copy need none: the mapping under
+ * them holds their contents. */
 static bool drop_run(struct walk *w, size_t page, size_t end) {
   const struct eng_saved *s = w->i->saved;
   for (size_t from; page < end; page++) {
@@ -204,8 +204,7 @@ static bool worth_an_image(const eng_instance *i, size_t fresh) {
 }
 
 static bool needs_an_image(const eng_instance *i, size_t fresh) {
-  if (i->image == NULL)
-    return true; /* what was never written is the module's data, which nobody can read there */
+  if (i->image == NULL) return true; /* unwritten pages are the module's data, which cannot be read there */
   if (fresh * MEM_PAGE < REBASE_FRESH && copies_with(i, fresh) < REBASE_COPIES) return false;
   return fresh > 0 && worth_an_image(i, fresh);
 }
@@ -220,7 +219,7 @@ static cay_status rebase(eng_instance *i, cay_error *err) {
 
 /* ---- the calls ---- */
 
-/* Memory that was mapped lately is watched from now on: what the guest writes after this is reported. What it
+/* Memory that was mapped lately is watched from now on: later writes of the guest are reported. What it
  * has written before is hot, and stays as it is. */
 static void watch(eng_instance *i) {
   const eng_engine *engine = i->module->engine;
@@ -229,7 +228,7 @@ static void watch(eng_instance *i) {
   eng_pages_protect_shared(engine, i->head.base, eng_memory_len(i));
 }
 
-/* The first checkpoint is in somebody's way more often than later ones: it finds what was written without
+/* The first checkpoint delays callers more often than later ones: it finds written pages without
  * watching. */
 static cay_status save(eng_instance *i, bool first, cay_error *err) {
   struct runs runs;
@@ -289,7 +288,7 @@ static bool drop_double(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
-/* Until the next call the instance's own pages are what it would go back to, so their copies can go. */
+/* Until the next call a rollback would go back to the instance's own pages, so their copies can go. */
 static void sleep_until_called(eng_instance *i) {
   struct eng_saved *s = i->saved;
   if (s->copy_count == 0) return;

@@ -32,6 +32,6 @@ cay_status eng_rollback(eng_instance *instance, cay_error *err) CHECKED;
  * that call belongs to the checkpoint. Errors as eng_checkpoint; the checkpoint is made then if possible. */
 cay_status eng_instance_settle(eng_instance *instance, cay_error *err) CHECKED;
 
-/* Bytes of the host's memory that nobody shares with this instance: pages of its own, copies for its
+/* Bytes of the host's memory that this instance does not share: pages of its own, copies for its
  * checkpoint, its own image. 10 us. */
 uint64_t eng_instance_private_len(eng_instance *instance);

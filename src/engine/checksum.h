@@ -1,7 +1,7 @@
 /* checksum.h - a sum over bytes that finds accidents, not attacks; four lanes, so that it runs at the speed
  * of memory.
  *
- * What is added in pieces must be read back in the same pieces, unless each but the last is a multiple of 32
+ * Data added in pieces must be read back in the same pieces, unless each but the last is a multiple of 32
  * bytes. */
 #pragma once
 

@@ -100,7 +100,7 @@ static wasm_engine_t *make(const eng_engine *engine, enum eng_stop stop) {
   choose_features(config);
   choose_memory(config, engine->wasm_stack);
   wasmtime_config_parallel_compilation_set(config, true);
-  wasmtime_config_native_unwind_info_set(config, false); /* nobody unwinds guest frames but wasmtime itself */
+  wasmtime_config_native_unwind_info_set(config, false); /* only wasmtime itself unwinds guest frames */
   wasmtime_config_epoch_interruption_set(config, stop != ENG_STOP_PROTECT);
   wasmtime_config_consume_fuel_set(config, stop == ENG_STOP_FUEL);
   return wasm_engine_new_with_config(config);

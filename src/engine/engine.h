@@ -11,8 +11,8 @@
  *                     made to run a handler and go on.
  *   ENG_STOP_FUEL     the same, and instructions are counted against a budget. Up to twice as slow.
  *
- * Signals: making the first engine of a process installs handlers for SIGSEGV, SIGILL and SIGFPE. They pass
- * on what is not a guest's. Threads that run guests must not block those three. */
+ * Signals: making the first engine of a process installs handlers for SIGSEGV, SIGILL and SIGFPE.  They pass
+ * on signals that are not a guest's. Threads that run guests must not block those three. */
 #pragma once
 
 #include "base/defs.h"
@@ -27,7 +27,7 @@ enum { ENG_STOP_COUNT = 3 };
 typedef struct eng_options {
   size_t wasm_stack;     /* bytes of native stack that guest code may use; 0: 1 MiB       */
   size_t module_max;     /* the largest module taken, in bytes; 0: 64 MiB                 */
-  size_t idle_modules;   /* compiled modules kept although nobody uses them; 0: 32        */
+  size_t idle_modules;   /* unused compiled modules that are kept; 0: 32                  */
   size_t idle_len;       /* bytes of their code at most; 0: 64 MiB                        */
   const char *cache_dir; /* where compiled code is kept; made 0700 if absent. NULL: nowhere */
   uint64_t cache_len;    /* bytes of the files there at most; 0: 1 GiB                    */
@@ -50,7 +50,7 @@ typedef struct eng_cache_stats {
 } eng_cache_stats;
 eng_cache_stats eng_engine_cache_stats(eng_engine *engine);
 
-/* Loads that go on although nobody may be waiting for them (abi/linux/compile.h). */
+/* Loads that go on, perhaps without a waiting process (abi/linux/compile.h). */
 void eng_compiling_add(eng_engine *engine, int more); /* 1 or -1 */
 size_t eng_compiling(eng_engine *engine);
 

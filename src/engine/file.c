@@ -1,4 +1,4 @@
-/* Files that are made whole or not at all: written under another name beside their own, then renamed. Who has
+/* Files that are made whole or not at all: written under another name beside their own, then renamed. A reader with
  * the old one mapped keeps it. */
 #include "base/alloc.h"
 #include "base/error.h"

@@ -16,7 +16,7 @@ static bool count_bytes(void *ctx, size_t offset, size_t len) {
  * twice a copy of those pages, and afterwards parent and children map the image and copy only what either of
  * them writes. */
 static bool worth_rebasing(const eng_instance *parent) {
-  if (parent->forks == 0 || parent->saved != NULL) return false; /* what is saved refers to its image */
+  if (parent->forks == 0 || parent->saved != NULL) return false; /* the saved pages refer to its image */
   size_t changed = 0;
   (void)eng_pages_changed(parent->module->engine, parent->head.base, parent->head.len, count_bytes, &changed);
   uint64_t stored = parent->image != NULL ? parent->image->stored : 0;

@@ -2,7 +2,7 @@
  *
  * Between two calls the whole state of an imageable module is its memory and its mutable globals, which it
  * exports (eng_module_why_not_imageable). An image is that state, immutable; its memory is a memfd that
- * instances map copy-on-write, so what they do not write they share.
+ * instances map copy-on-write, so they share pages that they do not write.
  *
  * Every function here needs the instances it names at rest: not inside eng_call, except that
  * eng_instance_fork may be called from a host function of the parent.

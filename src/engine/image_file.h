@@ -1,13 +1,13 @@
 /* image_file.h - images outside of the process: files to be mapped, and bytes to be read.
  *
  * A file that eng_image_save made is part of an installation, like compiled code, and is trusted like it:
- * eng_image_open maps it and believes what it says, in 20 us whatever its size. Pages that are zero are
+ * eng_image_open maps it and believes its head, in 20 us whatever its size. Pages that are zero are
  * holes. It must not be edited in place while somebody uses it; eng_image_save renames the new one over the
  * old.
  *
- * What comes from users goes the other way: eng_image_write gives a compact form, the pages that are not zero
+ * A file from users goes the other way: eng_image_write gives a compact form, the pages that are not zero
  * and nothing else, and eng_image_read checks each number of it before use. The sum in both forms finds
- * accidents. Whoever must know that an image is the one that was written keeps a digest of it: a reader's
+ * accidents. A caller that must know that an image is the one it wrote keeps a digest of it: a reader's
  * guarantee ends with "these bytes are some state of this module", and a state made on purpose can make the
  * guest do anything that a guest can do. */
 #pragma once

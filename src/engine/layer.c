@@ -1,5 +1,5 @@
 /* An image that differs from another in few pages stores those, and refers to the other for the rest. What an
- * interpreter changes in a call or two is a tenth of what it began with.
+ * interpreter changes in a call or two is a tenth of its first pages.
  *
  * Memory is never mapped from a layer: that would take a mapping for each run of its pages. An instance of it
  * is mapped from the base, and the pages are copied. Once that has cost as much as a whole image would have,

@@ -25,7 +25,7 @@ cay_status eng_module_load(eng_engine *engine, const void *bytes, size_t len, co
 eng_module *eng_module_find(eng_engine *engine, const digest *key, enum eng_stop stop,
                             const eng_imports *imports);
 
-/* Likewise, or from the cache folder; never compiles, and waits for nobody who does. */
+/* Likewise, or from the cache folder; never compiles, and waits for no compilation. */
 eng_module *eng_module_at_hand(eng_engine *engine, const digest *key, enum eng_stop stop,
                                const eng_imports *imports);
 

@@ -2,7 +2,7 @@
  *
  * PAGEMAP_SCAN of Linux 6.7 answers the first for a whole memory in a few microseconds, and the second where
  * userfaultfd(2) protects pages asynchronously: the kernel itself lifts the protection of a page at the first
- * write, from the guest or from a system call, and nobody is told. A page is reported as written unless it is
+ * write, from the guest or from a system call, without a notification. A page is reported as written unless it is
  * protected; pages that were never the guest's own need no protection, as they are not reported before they
  * are. The headers of the C library may be older than the kernel, so its constants are here too. */
 #include "engine/internal.h"
@@ -142,8 +142,8 @@ static bool ignore(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
-/* What is not protected in the end is only looked at once more. The list of regions is asked for although
- * nobody reads it: without it the kernel protects all of the range, and leaves a marker where there is no
+/* A page left unprotected is only compared once more. The list of regions is asked for although
+ * it is not read: without it the kernel protects all of the range, and leaves a marker where there is no
  * page. */
 static void protect(const eng_engine *engine, uint8_t *base, size_t len, struct scan_args args) {
   args.flags = SCAN_PROTECT | SCAN_CHECK_ASYNC;

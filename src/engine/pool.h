@@ -1,7 +1,7 @@
 /* pool.h - instances of images that are done with, kept for the next that wants one of the same image.
  *
  * An instance that is put back to its image has its pages already, where a new one takes a fault for each
- * that it touches: a tenth of the time. What it was used for is gone: memory and globals are the image's, and
+ * that it touches: a tenth of the time. Nothing of its former use is left: memory and globals are the image's, and
  * tables cannot have changed (eng_module_why_not_imageable).
  *
  * Threads     any.

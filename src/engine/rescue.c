@@ -47,7 +47,7 @@ static void pass_on(int number, siginfo_t *info, void *context) {
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(number, info, context);
   } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
-    (void)sigaction(number, &before, NULL); /* the instruction faults again, and then nobody handles it */
+    (void)sigaction(number, &before, NULL); /* the instruction faults again, and then no handler takes it */
   } else {
     before.sa_handler(number);
   }

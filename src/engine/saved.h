@@ -1,7 +1,7 @@
 /* saved.h - what a checkpoint keeps: copies of pages, and which pages are hot. For checkpoint.c alone.
  *
  * Room is made for a whole memory at once (eng_saved_grow), so nothing fails while a checkpoint is being
- * made: the copies are a sparse mapping, of which only what was copied is there. */
+ * made: the copies are a sparse mapping, of which only copied pages exist. */
 #pragma once
 
 #include "engine/internal.h"
@@ -18,7 +18,7 @@ struct eng_saved {
 
 /* CAY_NO_MEMORY. */
 cay_status eng_saved_grow(struct eng_saved *saved, size_t pages, cay_error *err) CHECKED;
-void eng_saved_forget(struct eng_saved *saved); /* all copies, and what was hot */
+void eng_saved_forget(struct eng_saved *saved); /* all copies, and the set of hot pages */
 
 static inline bool eng_has_copy(const struct eng_saved *s, size_t page) {
   return s != NULL && page < s->pages && (s->has_copy[page / 64] >> page % 64 & 1) != 0;

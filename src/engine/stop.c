@@ -150,7 +150,7 @@ void eng_instance_kick(eng_instance *i) {
 }
 
 /* With the mutex: a kicker that holds it has seen the flag, or set it, and decides by `where` whether to take
- * the memory away. Were the flag taken and the guest entered in between, nobody would give the memory back.
+ * the memory away. Were the flag taken and the guest entered in between, the memory would not be given back.
  */
 static void take_flag(eng_instance *i) {
   if (i->stop.by_memory) pthread_mutex_lock(&i->stop.mu);

@@ -3,7 +3,7 @@
  * eng_instance_kick asks; the answer is given on the guest's own thread at the next safe point, where the
  * instance's on_kick runs: a loop edge or function entry (ENG_STOP_EPOCH, ENG_STOP_FUEL), or the next load or
  * store of the guest or its next entry into or return from a host function (ENG_STOP_PROTECT). That takes
- * microseconds unless the guest is inside a host function, which a kick never interrupts: whoever makes the
+ * microseconds unless the guest is inside a host function, which a kick never interrupts: code that makes the
  * guest sleep there must wake it.
  *
  * on_kick may answer ENG_CONTINUE, ENG_UNWIND or ENG_THROW, and may call the guest before (a signal handler;

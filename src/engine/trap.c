@@ -37,7 +37,7 @@ const char *eng_trap_name(enum eng_trap kind) {
     [ENG_TRAP_ARITHMETIC] = "integer overflow or bad conversion",
     [ENG_TRAP_CALL] = "indirect call to nothing or to another type",
     [ENG_TRAP_TABLE] = "table access out of bounds",
-    [ENG_TRAP_EXCEPTION] = "exception that nobody caught",
+    [ENG_TRAP_EXCEPTION] = "uncaught exception",
     [ENG_TRAP_FUEL] = "out of fuel",
     [ENG_TRAP_OTHER] = "trap",
   };

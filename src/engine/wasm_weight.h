@@ -1,6 +1,6 @@
 /* wasm_weight.h - the cost of compiling a module, estimated from its bytes.
  *
- * Most code costs what it is long. But some instructions say much in few bytes (a block of a type with a
+ * The cost of most code is proportional to its length. But some instructions say much in few bytes (a block of a type with a
  * thousand parameters, fifty thousand locals in four bytes), some costs of the compiler grow with a product
  * (locals that may differ at every merge of paths, loops inside of loops), and some items of other sections
  * make it write code of its own (types, elements, globals). A function of 17 KB can be made to take 20 GB and

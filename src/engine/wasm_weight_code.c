@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "engine/wasm_weight_inner.h"
 
-/* What is taken for granted in ordinary code, and what everything beyond it weighs. */
+/* Amounts that ordinary code has, which are free, and the weight of everything beyond them. */
 enum {
   USUAL_VALUES = 8,       /* of a call, a block or a signature */
   VALUE_WEIGHT = 8,       /* of any value beyond */
@@ -11,7 +11,7 @@ enum {
   SLOW_WEIGHT = 2,        /* a call or a conversion to an integer, beside its length */
   RUN_WEIGHT = 4,         /* a run of locals of one type */
   STACK_SHARE = 4,        /* values on the stack around a loop */
-  PAIR_SHARE = 32,        /* pairs of what has a way aside */
+  PAIR_SHARE = 32,        /* pairs of instructions with a slow path */
   USUAL_LIVE = 512,       /* values at once, in locals and on the stack, */
   LIVE_SHARE = 64,        /* and pairs of any beyond with an instruction */
   BLOCK_PAIR_SHARE = 512, /* pairs of blocks, which matter when fuel is counted */

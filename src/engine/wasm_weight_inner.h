@@ -13,14 +13,14 @@ typedef struct arity {
   uint16_t params, results;
 } arity;
 
-/* The types of a module, or its functions: what they take and give. */
+/* The types of a module, or its functions: parameters and results. */
 typedef struct arities {
   arity *list;
   uint32_t count, room;
 } arities;
 
 /* A block that is open: how many values are on the stack where it begins and behind its end, and how many
- * clauses catch what is thrown there. */
+ * clauses catch exceptions thrown there. */
 typedef struct frame {
   uint64_t inside, behind, catches;
 } frame;

@@ -1,13 +1,13 @@
-/* compile.h - modules that a guest brought, compiled while nobody has to wait for them.
+/* compile.h - modules that a guest brought, compiled on a thread of their own.
  *
- * The compiler takes seconds for each MiB, cannot be interrupted, and runs for whoever executes a file. So it
+ * The compiler takes seconds for each MiB, cannot be interrupted, and runs for any process that executes a file. So it
  * works on a thread of the pool with bytes of its own, and the process that wants the module sleeps as in any
  * call: what ends the process ends the sleep, and the compilation goes on alone, for the engine's table and
  * the cache folder.
  *
- * Bounds      at most one module of a sandbox is being compiled at a time, one that nobody waits for any more
- *             included: whoever wants another one waits for its turn first, before it reads the file, so that
- *             the bytes of one file are held at a time. What is compiled is paid from a budget that is never
+ * Bounds      at most one module of a sandbox is being compiled at a time, one without a waiting process
+ *             included: a process that needs another one waits for its turn first, before it reads the file, so that
+ *             the bytes of one file are held at a time. Compiling is paid from a budget that is never
  *             filled again.
  *
  * Threads     any. Locks: compiler.mu, inside it kernel.mu of a process that waits; so nothing here is called
@@ -35,12 +35,12 @@ void abi_turn_end(abi_compiler *compiler);
 typedef struct abi_source {
   uint8_t *bytes; /* taken over whatever happens */
   size_t len;
-  uint64_t weight; /* what it takes of the budget: wasm_weight.h */
+  uint64_t weight; /* its charge to the budget: wasm_weight.h */
   digest key;      /* of the bytes */
   enum eng_stop stop;
 } abi_source;
 
-/* Compiles what is not at hand, and ends the turn: at once, or when the compiler is done if `p` does not wait
+/* Compiles a module that is not cached, and ends the turn: at once, or when the compiler is done if `p` does not wait
  * so long. -K_EKILLED, -K_ERESTART: it goes on. -K_EDQUOT: the budget does not suffice; -K_ENOMEM: of
  * the host; -K_ENOEXEC: it does not compile. *err has the reason of these three. */
 k_ret abi_compile(abi_compiler *compiler, k_process *p, abi_source source, eng_module **out,

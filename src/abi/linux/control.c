@@ -14,7 +14,7 @@ static k_ret add_rights(const k_file *f, const uint8_t *data, uint32_t len, abi_
   return 0;
 }
 
-/* Nobody may speak for another; what is right is told anyway. */
+/* A process may send only its own credentials; the receiver gets the true ones anyway. */
 static k_ret check_credentials(abi_machine *m, const uint8_t *data, uint32_t len) {
   struct g_ucred cred;
   if (len != sizeof cred) return -K_EINVAL;

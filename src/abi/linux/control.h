@@ -7,7 +7,7 @@
 
 enum { MSG_CTRUNC = 8, MSG_CMSG_CLOEXEC = 0x40000000 };
 
-/* What a guest wants to send. The descriptors are numbers that nobody has looked at yet. */
+/* A guest's control message. The descriptors are unchecked numbers. */
 typedef struct abi_control {
   size_t count;
   int32_t fds[K_PARCEL_MAX];
@@ -22,6 +22,6 @@ k_ret abi_get_control(abi_machine *m, const k_file *f, uint32_t addr, uint32_t l
 k_ret abi_check_control(abi_machine *m, uint32_t addr, uint32_t len) CHECKED;
 
 /* Opens the descriptors that came, as far as there is room for their numbers and in the table, and writes
- * them to the room that `head` tells of, which must have been checked. head->control_len becomes what was
+ * them to the room that `head` names, which must have been checked. head->control_len becomes the length
  * written; MSG_CTRUNC is added to head->flags, which says MSG_CMSG_CLOEXEC, when something is missing. */
 void abi_put_control(abi_machine *m, struct g_msghdr *head, const k_received *what);

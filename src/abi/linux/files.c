@@ -61,7 +61,7 @@ static k_ret close_range(abi_machine *m, uint32_t first, uint32_t last, bool clo
     if (cloexec)
       t->slots[fd].cloexec = true;
     else
-      (void)!k_fd_close(t, (int32_t)fd); /* what it reports belongs to nobody here */
+      (void)!k_fd_close(t, (int32_t)fd); /* its error has no caller here */
   }
   return 0;
 }
@@ -100,7 +100,7 @@ k_ret sys_dup3(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- fcntl and locks ---- */
 
-/* 32-bit programs have their record locks twice; the old ones have 32-bit offsets and nobody uses them. */
+/* 32-bit programs have their record locks twice; the old ones have 32-bit offsets and are unused. */
 enum { GETLK64 = 12, SETLK64, SETLKW64 };
 
 static uint32_t lock_command(uint32_t command) {

@@ -32,7 +32,7 @@ cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out
   return CAY_OK;
 }
 
-/* It would run while the instance is being made, when nobody could stop it yet. Our programs have none. */
+/* It would run while the instance is being made, when it could not be stopped yet. Our programs have none. */
 static cay_status refuse_start_function(const void *bytes, size_t len, cay_error *err) {
   eng_scan_info info;
   S_TRY(eng_scan(bytes, len, NULL, &info, err));
@@ -163,7 +163,7 @@ static k_image *note_of(k_kernel *kernel, k_file *exe) {
   return note;
 }
 
-/* Nobody has looked at it but who wrote it. */
+/* It is unchecked: its writer may be hostile. */
 static cay_status refuse_heavy(const void *bytes, size_t len, uint64_t *weight, cay_error *err) {
   eng_weight w;
   S_TRY(eng_weigh(bytes, len, &w, err));

@@ -32,7 +32,7 @@ static k_ret charge(abi_machine *m, uint64_t want) {
   return 0;
 }
 
-/* A program that grows its memory without asking must find what it may take paid for: a quarter of what the
+/* A program that grows its memory without asking is charged in advance: a quarter of the memory that the
  * sandbox has left, so that several of them cannot go beyond the limit together. */
 k_ret abi_memory_settle(abi_machine *m) {
   uint64_t len = eng_memory_len(m->instance), want = len;

@@ -139,7 +139,7 @@ static inline k_ret abi_give_fd(abi_machine *m, k_file *f, uint32_t flags) {
  * The guest is left when the call or kick that is being answered returns. Without kernel.mu. */
 void abi_die(abi_machine *m, int32_t status, const char *why);
 
-/* Takes from the job what was used since the last time, and gives the rest. */
+/* Subtracts from the job the fuel used since the last call, and returns the rest. */
 void abi_fuel_settle(abi_machine *m);
 
 /* Adds what the thread has computed since the last time to m->p. With kernel.mu. */

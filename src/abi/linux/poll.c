@@ -173,7 +173,7 @@ static k_ret epoll_wait_locked(abi_machine *m, const uint32_t *a, k_epoll_event 
 }
 
 static k_ret epoll_wait(abi_machine *m, const uint32_t *a, int64_t deadline) {
-  enum { MOST = 4096 }; /* more than that in one answer nobody asks for */
+  enum { MOST = 4096 }; /* entries of one answer */
   k_sigset set = 0;
   const k_sigset *mask = NULL;
   void *guest = NULL;

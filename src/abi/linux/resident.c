@@ -267,7 +267,7 @@ cay_status abi_resident_settle(abi_resident *r, cay_error *err) {
   return eng_instance_settle(r->m->instance, err);
 }
 
-/* Whoever was open at the checkpoint is open again, and nobody else. */
+/* Restores exactly the descriptors that were open at the checkpoint. */
 static k_ret restore_files(k_process *p, const k_kept *open) {
   k_file **files;
   K_TRY(k_kept_open(p, open, &files));
@@ -366,7 +366,7 @@ cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *er
 
 /* The guest runs meanwhile and does not know of us: it reads and writes its breaker in two steps, and may
  * lose our bit. That is why the reason is looked at, and all of it repeated. The memory has rights as long as
- * nobody has kicked, which happens only to a process that is dying, under kernel.mu. */
+ * that was not kicked, which happens only to a process that is dying, under kernel.mu. */
 bool abi_resident_poke(abi_resident *r, uint32_t reason) {
   abi_machine *m = r->m;
   if (!r->calling || !r->has_words || m->p == NULL || abi_root(m)->dying) return true;

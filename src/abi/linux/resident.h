@@ -47,7 +47,7 @@ uint64_t abi_resident_memory(abi_resident *r); /* bytes of its memory */
 /* Calls cay_boot. *returned false: *gone says why it did not. CAY_INVALID: it answered an error. */
 cay_status abi_resident_boot(abi_resident *r, bool *returned, abi_gone *gone, cay_error *err) CHECKED;
 
-/* One request, and the reply: borrowed from the guest's memory until the next call, bytes that nobody has
+/* One request, and the reply: borrowed from the guest's memory until the next call, bytes that are not
  * looked at. *returned false: the program exited, trapped, was ended or answered nonsense; abi_resident_undo
  * is next. The process has a job (k_job_attach). CAY_NO_MEMORY: the request does not fit into its memory. */
 cay_status abi_resident_call(abi_resident *r, uint32_t op, cay_slice request, cay_slice *reply,
@@ -60,7 +60,7 @@ bool abi_resident_was_alone(const abi_resident *r);
 /* Once, before the first call of one that began as an image: that is what abi_resident_undo goes back to. */
 cay_status abi_resident_begin(abi_resident *r, cay_error *err) CHECKED;
 
-/* What it is now is what abi_resident_undo goes back to. */
+/* Makes the checkpoint to which abi_resident_undo goes back. */
 cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) CHECKED;
 
 /* The same for one that is not called for a while: holds less memory meanwhile, and a freeze finds little to
@@ -90,7 +90,7 @@ void abi_resident_set_signals(abi_resident *r, const abi_signals *signals);
 /* For the embedder's own image of it; at rest. */
 cay_status abi_resident_freeze(abi_resident *r, eng_image **out, cay_error *err) CHECKED;
 
-/* Becomes another image of its program; at rest. On failure it is what it was. */
+/* Becomes another image of its program; at rest. On failure it is unchanged. */
 cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *err) CHECKED;
 
 /* Asks the running call to end by an exception (struct abi_stop_words); to be repeated while it answers

@@ -34,7 +34,7 @@ extern const k_runner abi_linux_ops;
  * Never two at once for one runner. */
 typedef void abi_trace_fn(void *ctx, const char *line);
 
-/* What is left of the fuel of this job, or NULL when it is not counted. Called with kernel.mu held, when a
+/* The remaining fuel of this job, or NULL when it is not counted. Called with kernel.mu held, when a
  * program starts; the counter must live until the job's last process has ended. Processes of one job take
  * from it together; when it reaches 0 the job ends with K_JOB_FUEL. */
 typedef _Atomic uint64_t *abi_fuel_fn(void *ctx, k_job *job);

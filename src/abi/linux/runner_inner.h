@@ -1,4 +1,4 @@
-/* runner_inner.h - what is behind runner.h. Private to this folder.
+/* runner_inner.h - the runner's state. Private to this folder.
  *
  * Locks       runner.mu protects the counts of threads and the cache; trace_mu is held while the embedder's
  *             trace function runs. Neither together with kernel.mu or each other. */
@@ -20,7 +20,7 @@ struct k_image {
 
 enum { ABI_RECENT = 16 };
 
-/* A file that was executed, and what it was then. */
+/* A file that was executed, and its digest at that time. */
 struct abi_recent {
   const void *fs;
   uint64_t ino, size, version;

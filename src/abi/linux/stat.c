@@ -1,4 +1,4 @@
-/* stat.c - what is known of a file, and changing it (statx(2), chmod(2), chown(2), utimensat(2),
+/* stat.c - attributes of files, and changing them (statx(2), chmod(2), chown(2), utimensat(2),
  * truncate(2)). */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"

@@ -113,7 +113,7 @@ k_ret sys_clock_nanosleep(abi_machine *m, const uint32_t a[static 6]) {
 /* ---- interval timers ---- */
 
 static struct g_timeval32 timeval_up(int64_t ns) {
-  int64_t us = ns / 1000 + (ns % 1000 != 0); /* what is left is never shown as nothing */
+  int64_t us = ns / 1000 + (ns % 1000 != 0); /* a remainder is never rounded to zero */
   return (struct g_timeval32){ (int32_t)(us / 1000000), (int32_t)(us % 1000000) };
 }
 

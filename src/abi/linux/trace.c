@@ -167,7 +167,7 @@ static void add_stat(struct line *l, abi_machine *m, uint32_t addr) {
   abi_line_add(l, "|%#o, size %llu}", st.mode & 07777u, (unsigned long long)st.size);
 }
 
-/* Of what was read only as much as the call answered. */
+/* Shows only as many bytes as the call returned. */
 static void add_buffers(struct line *l, abi_machine *m, uint32_t addr, uint32_t count, uint64_t len) {
   uint32_t v[2];
   abi_line_add(l, "[");

@@ -4,7 +4,7 @@
 
 #include "base/defs.h"
 
-/* What does not fit is dropped; there is always a NUL. */
+/* Text that does not fit is dropped; there is always a NUL. */
 struct line {
   char *text;
   size_t len, cap;
@@ -17,7 +17,7 @@ struct word {
   const char *name;
 };
 
-/* All words whose bits are set, then what is left; 0: "0". */
+/* All words whose bits are set, then the remaining bits; 0: "0". */
 void abi_line_bits(struct line *l, uint32_t value, const struct word *words, size_t count);
 /* The one word with that value, or the number. */
 void abi_line_word(struct line *l, uint32_t value, const struct word *words, size_t count);

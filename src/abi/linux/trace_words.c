@@ -14,7 +14,7 @@ void abi_line_add(struct line *l, const char *format, ...) {
   if (n > 0) l->len += (size_t)n < l->cap - l->len ? (size_t)n : l->cap - l->len - 1;
 }
 
-/* All words whose bits are set, then what is left. */
+/* All words whose bits are set, then the remaining bits. */
 void abi_line_bits(struct line *l, uint32_t value, const struct word *words, size_t count) {
   const char *between = "";
   for (size_t i = 0; i < count; i++) {

@@ -50,7 +50,7 @@ k_ret sys_getgroups(abi_machine *m, const uint32_t a[static 6]) {
   return 1;
 }
 
-/* ---- capabilities(7): nobody has any ---- */
+/* ---- capabilities(7): no process has any ---- */
 
 struct cap_header {
   uint32_t version;

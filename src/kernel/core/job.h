@@ -30,7 +30,7 @@ enum k_job_stop { K_JOB_RUNNING, K_JOB_TIME, K_JOB_FUEL, K_JOB_CANCELLED };
 typedef void k_job_stop_fn(void *ctx, enum k_job_stop why);
 
 /* An event that the resident process of the job reports, on its thread and without kernel.mu: -K_ENOSPC when
- * no more are wanted. The texts are borrowed and nobody has looked at them. */
+ * no more are wanted. The texts are borrowed and unchecked. */
 enum { K_EVENT_TRACE = 1 };
 typedef k_ret k_event_fn(void *ctx, uint32_t line, const void *event, size_t event_len, const void *context,
                          size_t context_len);
@@ -57,7 +57,7 @@ struct k_job {
   void *owner;            /* the embedder's */
   k_job_stop_fn *on_stop; /* of the resident process in it; NULL: it is ended as any other */
   void *on_stop_ctx;
-  k_event_fn *on_event; /* NULL: nobody listens */
+  k_event_fn *on_event; /* may be NULL */
   void *on_event_ctx;
 };
 
@@ -72,18 +72,18 @@ k_ret k_job_stdio(k_job *job, k_process *p, bool input_open) CHECKED;
 k_ret k_job_terminal(k_job *job, k_process *p, k_winsize size) CHECKED;
 
 /* Gives what the terminal shows to the job's output until it is hung up and all was given. Sleeps, and
- * releases kernel.mu. Whoever starts a thread for it takes a reference, and sets `shown` if that fails. */
+ * releases kernel.mu. The starter of a thread for it takes a reference, and sets `shown` if that fails. */
 void k_job_show(k_job *job);
 k_job *k_job_ref(k_job *job);
 
-/* What it writes from now on goes to nobody, and no delivery is running. May sleep. */
+/* Discards later output; afterwards no delivery is running. May sleep. */
 void k_job_mute(k_job *job);
 
 /* -K_ENOTTY: it has no terminal. */
 k_ret k_job_resize(k_job *job, k_winsize size) CHECKED;
 
 /* A resident process works for this job, with descriptors 0, 1 and 2 of it, until it is detached: the job has
- * then ended with this status, its output goes to nobody any more, and no delivery is running. k_job_detach
+ * then ended with this status, its output is discarded, and no delivery is running. k_job_detach
  * may sleep. -K_ENOMEM, -K_EBADF. */
 k_ret k_job_attach(k_job *job, k_process *p) CHECKED;
 void k_job_detach(k_process *p, int32_t status);
@@ -95,7 +95,7 @@ void k_job_kill(k_job *job, enum k_job_stop why);
 k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) CHECKED;
 
 /* The embedder writes to standard input: sleeps while the pipe is full, until `deadline_ns`. The count, which
- * may be short when time ran out; -K_EPIPE when nobody reads any more. Without a process: no signal. */
+ * may be short when time ran out; -K_EPIPE without a reader. Without a process: no signal. */
 k_ret k_job_write(k_job *job, const void *data, size_t len, int64_t deadline_ns) CHECKED;
 void k_job_close_input(k_job *job); /* a terminal goes on showing, but reads from it find the end of file */
 

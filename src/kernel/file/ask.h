@@ -1,6 +1,6 @@
 /* ask.h - a question that a guest puts to the embedder, as a file: it becomes readable when it was answered.
  *
- * The kernel only carries it. Who may ask what is decided by the k_asker that the layer above has installed;
+ * The kernel only carries it. The k_asker that the layer above has installed decides on calls;
  * an answer may come later and from any thread. Reading gives one byte, 0 for an answer and 1 for a refusal,
  * then the answer's bytes, then end of file. Closing the file is how a guest loses interest.
  *
@@ -26,7 +26,7 @@ typedef struct k_ask {
 /* What the layer above does about questions. All are called without kernel.mu, on the thread of the process
  * that asks; `name` and `args` are borrowed until the call returns. */
 struct k_asker {
-  /* Takes over a reference of `ask` on success, and may answer before it returns. -K_ENOENT: nobody answers
+  /* Takes over a reference of `ask` on success, and may answer before it returns. -K_ENOENT: no callback answers
    * to that name. -K_ENOMEM. */
   k_ret (*ask)(void *ctx, k_ask *ask, const char *name, size_t name_len, const void *args, size_t args_len);
   /* The list of what may be asked, as JSON, mem_alloc'ed. */

@@ -8,7 +8,7 @@
 
 /* flags: K_O_NONBLOCK. */
 k_ret k_eventfd(k_kernel *k, uint64_t initial, bool semaphore, uint32_t flags, k_file **out) CHECKED;
-/* What it counts now, without taking it; false: `f` is no eventfd. */
+/* Its present count, without taking it; false: `f` is no eventfd. */
 bool k_eventfd_look(const k_file *f, uint64_t *count, bool *semaphore);
 
 /* realtime: absolute times are of k_real_ns, else of k_mono_ns. */
@@ -19,6 +19,6 @@ k_ret k_timerfd_set(k_file *f, bool absolute, int64_t first_ns, int64_t interval
                     int64_t *old_interval_ns) CHECKED;
 k_ret k_timerfd_get(k_file *f, int64_t *left_ns, int64_t *interval_ns) CHECKED;
 
-/* Reads give one 128-byte signalfd_siginfo per pending signal of `set` of `p`, whoever reads. */
+/* Reads give one 128-byte signalfd_siginfo per pending signal of `set` of `p`, whichever process reads. */
 k_ret k_signalfd(k_process *p, k_sigset set, uint32_t flags, k_file **out) CHECKED;
 k_ret k_signalfd_set(k_file *f, k_sigset set) CHECKED; /* -K_EINVAL when it is no signalfd */

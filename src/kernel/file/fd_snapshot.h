@@ -1,7 +1,7 @@
 /* fd_snapshot.h - save, restore and serialize a process's descriptors, beside a copy of its memory.
  *
  * There are two kinds. A checkpoint belongs to the same process a moment later: it refers to the open files
- * themselves, and restoring it puts back what was closed, moved or opened since. An image belongs to any
+ * themselves, and restoring it reverts descriptors closed, moved or opened since. An image belongs to any
  * process of any kernel at any time: it is bytes that hold paths, and the contents of pipes.
  *
  *                       checkpoint                  image

@@ -1,6 +1,6 @@
 /* fd_snapshot_bytes.c - descriptors as bytes: a head, the descriptors, the files, the pipes, and then without gaps
- * the paths of the files, each with its NUL, and what was queued in the pipes. Numbers are little-endian.
- * What is read here may be somebody's attack. */
+ * the paths of the files, each with its NUL, and the contents of the pipes. Numbers are little-endian.
+ * The bytes read here are hostile. */
 #include "kernel/file/fd_snapshot_inner.h"
 
 #include "base/alloc.h"
@@ -50,7 +50,7 @@ static uint32_t slots_of(const k_process *p, const k_file *f) {
   return count;
 }
 
-/* Whether nobody outside holds an end of it. */
+/* Whether all its ends are in this process. */
 static bool is_inside(const k_process *p, const k_kept *kept, const void *pipe) {
   uint32_t ends = 0, inside = 0;
   for (uint32_t i = 0; i < kept->file_count; i++) {
@@ -184,7 +184,7 @@ static k_ret read_fds(cay_slice *left, k_kept *kept) {
   return 0;
 }
 
-/* Only what is opened by path has one, and only a pipe has a number. */
+/* Only a file opened by path has a path, and only a pipe has a number. */
 static bool fits(const struct file_record *r, const k_kept *kept) {
   bool has_path = r->kind == KEPT_FILE || r->kind == KEPT_DIR || r->kind == KEPT_DEVICE;
   return r->kind < KEPT_KINDS && (r->flags & ~(uint32_t)KEPT_FLAGS) == 0 && r->pos >= 0 &&

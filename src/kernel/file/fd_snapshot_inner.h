@@ -31,6 +31,6 @@ struct k_kept_pipe {
 /* The kind of an inode that can be opened again; KEPT_DEAD for all others. May ask the host. */
 enum kept_kind kept_kind_of(k_inode *inode);
 
-/* Which descriptors smaller than `below` lead to which files; what is in the files is left to the caller, but
+/* Which descriptors smaller than `below` lead to which files; the contents of the files are left to the caller, but
  * for `live`. */
 k_ret kept_list(const k_process *p, uint32_t below, k_kept *out) CHECKED;

@@ -102,7 +102,7 @@ k_ret k_file_writev(k_process *p, k_file *f, const k_iov *iov, size_t count, int
 
 /* ---- sendfile ---- */
 
-/* One chunk: the count that arrived at `out`. What was read and not written is read again next time. */
+/* One chunk: the count that arrived at `out`. Bytes read and not written are read again next time. */
 static k_ret send_chunk(k_process *p, k_file *out, k_file *in, int64_t pos, uint8_t *chunk, size_t len) {
   k_ret n = k_file_pread(p, in, chunk, len, pos);
   return n <= 0 ? n : k_file_write(p, out, chunk, (size_t)n);

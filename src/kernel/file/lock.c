@@ -146,7 +146,7 @@ static const sleeping *sleep_of(const k_kernel *k, const void *owner, const k_lo
   return NULL;
 }
 
-/* Follows who waits for whom. Long chains are not followed to their end: those sleeps can be interrupted. */
+/* Follows the chain of waiters. Long chains are not followed to their end: those sleeps can be interrupted. */
 static bool would_deadlock(const k_kernel *k, const k_lock_set *s, const record *wanted) {
   const record *held = conflict_of(s, wanted);
   for (int i = 0; i < 32 && held != NULL; i++) {

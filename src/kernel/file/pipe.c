@@ -11,7 +11,7 @@ struct k_fifo {
   k_fifo **slot; /* NULL: a pipe */
   k_ring ring;
   uint32_t readers, writers;
-  uint32_t reader_count, writer_count; /* ever: whoever sleeps in open(2) sees that the other side came by */
+  uint32_t reader_count, writer_count; /* ever: a sleeper in open(2) sees that the other side came by */
   k_waitq changed;
   int64_t made_ns, changed_ns;
   uint64_t ino;

@@ -25,8 +25,8 @@ k_ret k_fifo_open(k_process *p, k_inode *inode, k_fifo **slot, uint32_t flags, k
 k_ret k_pipe_capacity(k_file *f) CHECKED;
 k_ret k_pipe_resize(k_file *f, uint64_t cap) CHECKED;
 
-/* For whoever keeps one (fd_snapshot.h): which pipe `f` is an end of, NULL for everything else, also for FIFOs; how
- * many open files its ends are; and what is queued, copied without taking it (out NULL: only its length). */
+/* For fd_snapshot.h: which pipe `f` is an end of, NULL for everything else, also for FIFOs; how
+ * many open files its ends are; and its contents, copied without taking them (out NULL: only its length). */
 const void *k_pipe_of(const k_file *f);
 uint32_t k_pipe_ends(const k_file *f);
 size_t k_pipe_peek(const k_file *f, void *out, size_t len);

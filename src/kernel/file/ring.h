@@ -1,6 +1,6 @@
 /* ring.h - the queue of bytes inside pipes and stream sockets.
  *
- * It takes no memory until something is written, grows by doubling up to its capacity, and what it takes is
+ * It takes no memory until something is written, grows by doubling up to its capacity, and its memory is
  * charged to the kernel's memory.
  *
  * Locks       all require kernel.mu.
@@ -31,5 +31,5 @@ k_ret k_ring_put(k_ring *r, k_kernel *k, const void *data, size_t len) CHECKED;
 size_t k_ring_peek(const k_ring *r, void *out, size_t len); /* copies without taking */
 void k_ring_skip(k_ring *r, size_t len);
 
-/* A new capacity of at least what is queued. -K_EBUSY, -K_ENOMEM. */
+/* A new capacity, at least the queued length. -K_EBUSY, -K_ENOMEM. */
 k_ret k_ring_resize(k_ring *r, k_kernel *k, size_t cap) CHECKED;

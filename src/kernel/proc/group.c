@@ -58,7 +58,7 @@ k_ret k_setsid(k_process *p) {
   return p->sid;
 }
 
-/* ---- orphaned groups: nobody of the same session outside is left to continue them ---- */
+/* ---- orphaned groups: no process of the same session outside can continue them ---- */
 
 bool k_group_is_orphaned(k_kernel *k, int32_t pgid, const k_process *leaving) {
   LIST_EACH (p, &k->processes, k_process, in_kernel) {

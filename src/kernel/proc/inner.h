@@ -15,20 +15,20 @@ void k_children_to_init(k_process *p);
 void k_parent_notify(k_process *p, int code);
 bool k_parent_reaps_itself(const k_process *parent); /* SIGCHLD ignored or SA_NOCLDWAIT: no zombies */
 
-/* pidfd.c: the process goes; what names it names nobody. */
+/* pidfd.c: the process goes; its pidfds name no process any more. */
 void k_pidfds_detach(k_process *p);
 
 /* group.c */
 bool k_group_exists(k_kernel *k, int32_t pgid);
 bool k_group_is_in_session(k_kernel *k, int32_t pgid, int32_t sid);
 bool k_group_is_orphaned(k_kernel *k, int32_t pgid, const k_process *leaving);
-/* `p` is about to leave its group, or to lose `parent`: a stopped group that nobody can continue gets SIGHUP
+/* `p` is about to leave its group, or to lose `parent`: a stopped group that cannot be continued gets SIGHUP
  * and SIGCONT. */
 void k_group_after_exit(k_process *p);
 void k_group_after_loss(k_process *p, const k_process *parent);
 
 /* signal.c */
-void k_signal_update(k_process *p); /* drops what has become ignored, keeps `attention` exact */
+void k_signal_update(k_process *p); /* drops signals that have become ignored, keeps `attention` exact */
 /* Does the default actions that wait (stopping sleeps here) until nothing or only handlers are left. */
 enum k_signal_todo k_signal_settle(k_process *p);
 bool k_signal_is_ignored(const k_process *p, int sig);

@@ -1,4 +1,4 @@
-/* pidfd.h - descriptors of processes (pidfd_open(2)): they name the same process for ever, whoever gets its
+/* pidfd.h - descriptors of processes (pidfd_open(2)): they name the same process for ever, whichever process gets its
  * number later, and become readable when it ends.
  *
  * Locks       all require kernel.mu. */

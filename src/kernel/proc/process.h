@@ -1,6 +1,6 @@
 /* process.h - processes: birth, groups, end, and waiting for them (fork(2), exit(2), wait(2), setpgid(2)).
  *
- * Life        k_process_fork makes a copy that nobody runs yet; k_process_start hands it to the runner. A
+ * Life        k_process_fork makes a copy that does not run yet; k_process_start hands it to the runner. A
  * child of vfork(2) is not started: it lives on its parent's thread until it execs (then it is started) or
  * exits. k_process_exit makes a zombie; the parent's wait frees it. Orphans go to init, which reaps at once.
  *
@@ -82,7 +82,7 @@ struct k_process {
   bool stop_reported, continue_pending; /* for WUNTRACED and WCONTINUED */
   int32_t exit_status; /* as wait(2) gives it: code << 8, or the signal; core files are never written */
   int32_t stop_signal;
-  uint64_t memory;  /* linear memory charged to the kernel for it; k_process_exit gives back what is left */
+  uint64_t memory;  /* linear memory charged to the kernel for it; k_process_exit gives back the rest */
   int64_t start_ns; /* k_mono_ns */
   int64_t user_ns, system_ns;                   /* kept by the runner */
   int64_t children_user_ns, children_system_ns; /* of those waited for */
@@ -108,7 +108,7 @@ k_ret k_process_start(k_process *p) CHECKED;
 void k_process_discard(k_process *p);
 
 /* exit(2): descriptors closed, children to init, parent told. After this only wait may look at it. `status`
- * as in exit_status. May release and retake kernel.mu (files of the host are closed). Frees `p` when nobody
+ * as in exit_status. May release and retake kernel.mu (files of the host are closed). Frees `p` when no process
  * waits for it: do not touch it afterwards. */
 void k_process_exit(k_process *p, int32_t status);
 
@@ -116,7 +116,7 @@ void k_process_exit(k_process *p, int32_t status);
  * status. */
 void k_process_end(k_process *p, int32_t status);
 
-/* A resident process was ended, and is put back to what it was before: it goes on, with nothing pending. On
+/* A resident process was ended, and is rolled back: it goes on, with nothing pending. On
  * the thread that ran it. */
 void k_process_revive(k_process *p);
 

@@ -95,7 +95,7 @@ k_ret vfs_mount_add(k_kernel *k, const char *path, const char *type, k_inode *ro
   char where[K_PATH_MAX];
   OWNED(k_inode_unref) k_inode *point = NULL;
   K_TRY(covered_by(k, path, &point));
-  /* Resolution has stepped onto a mount that is there already: its root is what was found. */
+  /* Resolution has stepped onto a mount that is there already: its root was found. */
   if (point == vfs_mount_of(k, point)->root || point->mounted_here != NULL) return -K_EBUSY;
   K_TRY(true_path(k, point, where, sizeof where));
   vfs_mount *m = NULL;

@@ -60,7 +60,7 @@ k_ret vfs_chmod(const vfs_view *v, k_inode *inode, uint32_t mode) {
   return set(v, inode, &(k_attr){ .which = K_ATTR_MODE, .mode = mode & 07777 });
 }
 
-/* Nobody gives a file away, and the only group to give it to is one's own. Whatever may run with the rights
+/* No process gives a file away, and the only group to give it to is its own. Whatever may run with the rights
  * of its owner may no longer when that changes (chown(2)). */
 k_ret vfs_chown(const vfs_view *v, k_inode *inode, uint32_t uid, uint32_t gid) {
   k_stat st;

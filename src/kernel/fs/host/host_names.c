@@ -15,7 +15,7 @@ static void give_mode(int fd, bool open, const struct statx *st, uint32_t mode) 
   (void)ignored;
 }
 
-/* The O_PATH descriptor of what was made just now, unless the host has put something else in its place. */
+/* The O_PATH descriptor of the file made just now, unless the host has put something else in its place. */
 static k_ret open_made(const host_node *dir, const char *name, const struct statx *made, struct statx *st) {
   k_ret fd = host_open(dir->fd, name, O_PATH, 0, dir->fs->highest);
   if (fd < 0) return fd;
@@ -156,7 +156,7 @@ static k_ret move_prepare(move *m) {
   return m->copies[0] != NULL && m->copies[1] != NULL ? 0 : -K_ENOMEM;
 }
 
-/* What is known of the two names follows what the host has done. */
+/* The cache of the two names follows the host's rename. */
 static void move_known(move *m, bool exchange) {
   host_node *moved = host_node_named(m->from->fs, m->from, m->old_name);
   host_node *there = host_node_named(m->to->fs, m->to, m->new_name);

@@ -22,7 +22,7 @@ void host_close_counted(hostfs *fs, int fd) {
   host_uncount(fs);
 }
 
-/* ---- what is known ---- */
+/* ---- the table of nodes ---- */
 
 static uint64_t dev_of(const struct statx *st) {
   return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
@@ -68,7 +68,7 @@ void host_node_seen(host_node *n, const struct statx *st) {
 /* ---- places ---- */
 
 /* The host may have turned the tree over: `n`, seen in `dir` now, was above it before. Then the one below `n`
- * on the way is no longer there, and nobody knows where it is. */
+ * on the way is no longer there, and its place is unknown. */
 static void break_circle(host_node *n, host_node *dir) {
   for (host_node *at = dir; at->parent != NULL; at = at->parent) {
     if (at->parent != n) continue;
@@ -143,7 +143,7 @@ k_ret host_adopt(hostfs *fs, host_node *dir, const char *name, int fd, const str
     r = found_again(n, dir, name, st);
     if (r < 0) k_inode_unref(&n->base);
   }
-  host_close(fd); /* O_PATH: this asks for nothing and waits for nobody */
+  host_close(fd); /* O_PATH: this close never waits */
   host_uncount(fs);
   if (r >= 0) *out = n;
   return r;

@@ -2,7 +2,7 @@
  *
  * An inode holds one O_PATH descriptor, which also keeps the host from giving its number to another file, and
  * the directory and name under which it was last seen. The chain of those leads to the root, so ".." never
- * asks the host. What the host renames behind our back makes a name stale; whoever opens the file by it finds
+ * asks the host. What the host renames behind our back makes a name stale; an open by that name finds
  * another one there, gives that back and answers -K_ESTALE, upon which paths are resolved again.
  *
  * Invariant   one live inode for each file of the host (device and number); no inode is its own ancestor.
@@ -27,7 +27,7 @@ typedef struct hostfs {
   list nodes[HOST_BUCKETS];
 } hostfs;
 
-/* A descriptor for reading or writing. Whoever uses it while kernel.mu is away counts as a user. */
+/* A descriptor for reading or writing. A thread that uses it without kernel.mu counts as a user. */
 typedef struct host_handle {
   int fd;
   uint32_t users; /* the open file is one until it is released; the last one closes */
@@ -80,7 +80,7 @@ void host_node_seen(host_node *n, const struct statx *st);
 typedef char host_text[K_NAME_MAX + 1];
 void host_text_of(k_name name, host_text out);
 
-/* What is there by this name now. */
+/* The present file of this name. */
 k_ret host_look(host_node *dir, const char *name, host_node **out) CHECKED;
 
 /* A descriptor for reading or writing of the very file or directory that `n` is. -K_EACCES: neither;

@@ -1,6 +1,6 @@
 /* mem_dir.c - directories that inherit their names from a frozen tree.
  *
- * What is inherited is looked up in the frozen directory; what was looked up, made or removed here has an
+ * Inherited names are looked up in the frozen directory; a name looked up, made or removed here has an
  * entry of its own, which goes first. An entry without an inode hides an inherited name. Positions of a
  * listing: inherited names keep theirs, new ones come after, in the order in which they were made, and no
  * position is used twice. */
@@ -184,7 +184,7 @@ mem_inode *mem_dir_clear(mem_inode *dir, mem_entry *e) {
   return inode;
 }
 
-/* Only an unmounted tree loses names so: what is still open below must not find its way up any more. */
+/* Only an unmounted tree loses names so: files still open below must not find their way up any more. */
 static void cast_off(mem_inode *i, const mem_entry *e) {
   if (k_is_dir(&i->base)) {
     i->dir.parent = i;

@@ -1,7 +1,7 @@
 /* mem_freeze.c - the live tree as a frozen one.
  *
  * Directories that were looked into are listed breadth first and frozen from the last to the first, so that
- * what is below is frozen before what is above, without recursion. What did not change keeps the node it came
+ * children are frozen before their parents, without recursion. An unchanged inode keeps the node it came
  * from, with everything below it. */
 #include "kernel/fs/mem/mem_inode.h"
 

@@ -52,7 +52,7 @@ static char *path_in(const mem_inode *dir, const char *name, size_t len, char *b
   }
 }
 
-/* Whoever has it open may ask for its name (/proc/self/fd): only then is it worth the memory. */
+/* A process that has it open may ask for its name (/proc/self/fd): only then is the name kept. */
 static void remember(mem_inode *i, const mem_inode *dir, const mem_entry *e) {
   char buf[K_PATH_MAX];
   if (i->base.refs == 1 || (!k_is_dir(&i->base) && i->nlink > 1)) return;

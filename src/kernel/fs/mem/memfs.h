@@ -4,10 +4,10 @@
  * system files that every sandbox starts with are one, a snapshot is one. A live file system is made over a
  * frozen tree in constant time: its inodes appear when they are first looked up, directories list what they
  * inherit, and contents are shared in blocks that are copied when written. Freezing a live tree costs what
- * was touched since, not what is there.
+ * was touched since, not its size.
  *
  * Quota       blocks are charged to kernel.used.disk as allocated (small files in small ones), with the map
- * that finds them, and the texts of symlinks; what is inherited is free until it is written. -K_ENOSPC leaves
+ * that finds them, and the texts of symlinks; inherited files are free until they are written. -K_ENOSPC leaves
  * everything as it was (a write may be short). Each inode made or touched into being by a change counts as
  * one of kernel.used.inodes, and so does each further name of a file; merely looking at inherited ones does
  * not. Removing always works.

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "kernel/proc/process.h"
 
-/* Opening it gives the same open file again, if it was opened for what is wanted (-K_EACCES). `fs`: the file
+/* Opening it gives the same open file again, if its access mode allows it (-K_EACCES). `fs`: the file
  * system to count it to. -K_ENOMEM. */
 k_ret proc_fd_inode(k_file *f, void *fs, k_inode **out) CHECKED;
 

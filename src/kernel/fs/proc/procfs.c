@@ -377,7 +377,7 @@ static bool list_number(const lister *l, int32_t n, uint32_t mode) {
   return list_one(l, text, mode, POS_NUMBERS + (int64_t)n + 1);
 }
 
-/* By number, so that a listing goes on rightly whoever came and went. */
+/* By number, so that a listing continues correctly while processes come and go. */
 static void list_processes(k_kernel *k, const lister *l) {
   for (int64_t pos = l->pos;;) {
     int32_t next = INT32_MAX;
