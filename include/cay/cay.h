@@ -41,6 +41,8 @@ extern "C" {
  * that lives to the end of the block. C only: in C++ declare the struct, set .size = sizeof it and the fields
  * wanted. */
 #define CAY_INIT(type, ...) ((type){ .size = sizeof(type), __VA_ARGS__ })
+/* A string literal as a cay_slice. */
+#define CAY_TEXT(text) ((cay_slice){ (text), sizeof(text) - 1 })
 
 /* ------------------------------------------------------------- engine ---- */
 

@@ -108,6 +108,11 @@ typedef struct cay_eval_options {
   const char *trace_filter; /* only functions and files whose name has this in it; NULL: all of the user's */
   cay_trace_event_fn *on_trace;
   void *trace_ctx;
+  bool no_wait;          /* while another request has the session: CAY_BUSY, in place of waiting in line. For
+                   callbacks: an evaluation may be waiting for their answer */
+  const bool *cancelled; /* NULL: none. Another thread may set it, atomically, and then call
+                            cay_session_cancel: an evaluation that still waits ends when its turn comes, before
+                            any of its code runs */
 } cay_eval_options;
 
 typedef enum cay_outcome {
@@ -139,12 +144,18 @@ typedef struct cay_value {
   uint64_t fuel; /* used, when there was a limit */
 } cay_value;
 
-/* One at a time for each session: CAY_BUSY. CAY_INVALID: the code is not UTF-8. */
+/* One at a time for each session: calls from several threads wait in line, in the order in which they came.
+ * The limits begin with their turn. The same holds for all calls below that take a session.
+ *
+ * CAY_BUSY: 64 calls wait already; options.no_wait; or the call comes from a callback on the thread of this very
+ * session, which it would wait for. CAY_CANCELLED: the session was freed meanwhile. CAY_INVALID: the code is
+ * not UTF-8. */
 CAY_CHECK CAY_API cay_status cay_session_eval(cay_session *session, const cay_eval_options *options,
                                               cay_value **out, cay_error *err);
 CAY_API void cay_value_free(cay_value *value);
 
-/* [any time] The evaluation that runs ends: first by an exception, soon after by force. None: no effect. */
+/* [any time] The evaluation that runs ends: first by an exception, soon after by force. Evaluations that wait
+ * are not touched. None runs: no effect. */
 CAY_API void cay_session_cancel(cay_session *session);
 
 /* The user's variables as bytes, and back. CAY_UNSUPPORTED: one of them cannot be stored (the message names

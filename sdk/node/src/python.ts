@@ -1,4 +1,6 @@
 // Python in a sandbox: sessions that keep their variables, and functions of this process that they may call.
+import { AsyncLocalStorage } from "node:async_hooks";
+
 import { SandboxError, SandboxTimeout } from "./errors.js";
 import type { Json, Link, OutputParams, Params } from "./link.js";
 
@@ -34,6 +36,19 @@ export interface PythonOptions {
   onTrace?: (event: TraceEvent) => unknown;
   /** Makes failure an exception, as PythonResult.check does. */
   check?: boolean;
+  /** Wait in line while the session runs something else (default), with timeoutMs from the turn on; false: SandboxError EBUSY. In a callback it is always false, because the session may be waiting for that callback. */
+  wait?: boolean;
+}
+
+const callbackRuns = new AsyncLocalStorage<true>();
+
+/** Code in the sandbox may be waiting for the callback that runs here. */
+function inCallback(): boolean {
+  return callbackRuns.getStore() === true;
+}
+
+function asCallback<T>(work: () => T): T {
+  return callbackRuns.run(true, work);
 }
 
 /** What an evaluation wrote, gave and ended with. */
@@ -125,7 +140,7 @@ function traceEvent(params: TraceParams): TraceEvent {
   };
 }
 
-/** Variables that live from one run to the next. One run at a time. */
+/** Variables that live from one run to the next. One run at a time: others wait in line. */
 export class Session {
   constructor(
     protected readonly link: Link,
@@ -141,6 +156,7 @@ export class Session {
     const trace = options.trace ?? (options.onTrace === undefined ? undefined : ["line" as const]);
     const params = this.named({ code, stdin: options.stdin, timeoutMs: options.timeoutMs, trace, traceFilter: options.traceFilter, traceMax: options.traceMax });
     if (streams) params["stream"] = true;
+    if (options.wait === false || inCallback()) params["wait"] = false;
     const result = await this.evaluate(params, streams, options);
     return options.check === true ? result.check() : result;
   }
@@ -160,9 +176,9 @@ export class Session {
     };
     const fail = (problem: unknown): void => {
       failure ??= { problem };
-      this.link.call("python.cancel", this.named({})).catch(() => {});
+      this.link.call("python.cancel", this.named({ id })).catch(() => {});
     };
-    const { answer } = this.link.start("python.eval", params, (notified) => {
+    const { id, answer } = this.link.start("python.eval", params, (notified) => {
       last = last.then(() => take(notified)).catch(fail);
     });
     const reply = await answer;
@@ -177,23 +193,27 @@ export class Session {
     return this.name === "" ? given : { session: this.name, ...given };
   }
 
-  /** Ends what runs. False: nothing did. */
+  private inLine(params: Record<string, unknown>): Params {
+    return this.named(inCallback() ? { ...params, wait: false } : params);
+  }
+
+  /** Ends what runs; runs that wait in line go on. False: nothing ran. */
   async cancel(): Promise<boolean> {
     return (await this.link.call("python.cancel", this.named({})))["cancelled"] as boolean;
   }
 
   /** The variables as bytes; SandboxError names what cannot be stored. */
   async saveState(): Promise<Buffer> {
-    return Buffer.from((await this.link.call("python.saveState", this.named({})))["data"] as string, "base64");
+    return Buffer.from((await this.link.call("python.saveState", this.inLine({})))["data"] as string, "base64");
   }
 
   async loadState(state: Uint8Array): Promise<void> {
     const data = Buffer.from(state.buffer, state.byteOffset, state.byteLength).toString("base64");
-    await this.link.call("python.loadState", this.named({ data }));
+    await this.link.call("python.loadState", this.inLine({ data }));
   }
 
   async clearState(): Promise<void> {
-    await this.link.call("python.clearState", this.named({}));
+    await this.link.call("python.clearState", this.inLine({}));
   }
 
   /** A copy with everything that is in memory: lambdas, generators too. Open files go on where they are; sockets and pipes to other processes do not. */
@@ -240,7 +260,7 @@ export class Callbacks {
       const { name, arguments: args } = params as { name: string; arguments: Json };
       const run = functions.get(name);
       if (run === undefined) throw new Error(`no callback ${name} here`);
-      return ((await run(args)) ?? null) as Json;
+      return ((await asCallback(() => run(args))) ?? null) as Json;
     });
   }
 

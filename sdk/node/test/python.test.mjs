@@ -170,6 +170,21 @@ describe("python", () => {
   });
 });
 
+test("runs of one session wait in line", async () => {
+  const sandbox = await Sandbox.create({ callbacks: { again: () => sandbox.python.run("1").then(() => "ran", (problem) => problem.errno) } });
+  try {
+    await sandbox.python.run("import time; order = []");
+    const runs = [sandbox.python.run("time.sleep(0.3); order.append(-1)")];
+    for (let n = 0; n < 20; n++) runs.push(sandbox.python.run(`order.append(${n})`));
+    await assert.rejects(sandbox.python.run("1", { wait: false }), /EBUSY/);
+    await Promise.all(runs);
+    assert.deepEqual((await sandbox.python.run("order")).value, Array.from({ length: 21 }, (_, n) => n - 1));
+    assert.equal((await sandbox.python.run("await again()")).value, "EBUSY");
+  } finally {
+    await sandbox.kill();
+  }
+});
+
 test("a callback with a bad schema is refused", async () => {
   await assert.rejects(Sandbox.create({ callbacks: { f: { parameters: { dependentRequired: {} }, run: () => 1 } } }), /dependentRequired/);
 });

@@ -360,18 +360,88 @@ def test_asyncio():
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await running
-            for _ in range(100):  # until it has ended
-                try:
-                    assert (await a.run("5")).value == 5
-                    break
-                except SandboxError as busy:
-                    assert busy.errno_name == "EBUSY"
-                    await asyncio.sleep(0.05)
+            assert (await a.run("5", wait=False)).value == 5
             copy = await b.fork("copy")
             await copy.load_state(await b.save_state())
             await copy.close()
 
     asyncio.run(main())
+
+
+def test_after_a_cancelled_run_the_session_is_free():
+    async def main():
+        async with AsyncSandbox() as sandbox:
+            await sandbox.python.run("kept = 1")
+            for code in ("import time; time.sleep(60)", "import asyncio; await asyncio.sleep(60)", "while True: pass"):
+                for _ in range(5):
+                    with pytest.raises(asyncio.TimeoutError):
+                        await asyncio.wait_for(sandbox.python.run(code), 0.05)
+                    assert (await sandbox.python.run("kept", wait=False)).value == 1
+                    running = asyncio.ensure_future(sandbox.python.run(code))
+                    await asyncio.sleep(0)
+                    running.cancel()
+                    with pytest.raises(asyncio.CancelledError):
+                        await running
+                    assert (await sandbox.python.run("kept", wait=False)).value == 1
+
+    asyncio.run(main())
+
+
+def test_runs_of_one_session_wait_in_line():
+    async def main():
+        async with AsyncSandbox() as sandbox:
+            await sandbox.python.run("import time; order = []")
+            slow = asyncio.ensure_future(sandbox.python.run("time.sleep(0.3); order.append('slow')"))
+            await asyncio.sleep(0)
+            others = [asyncio.ensure_future(sandbox.python.run(f"order.append({n})")) for n in range(20)]
+            await asyncio.sleep(0)
+            others[7].cancel()  # it waits: what runs goes on
+            with pytest.raises(SandboxError, match="EBUSY"):
+                await sandbox.python.run("1", wait=False)
+            assert (await slow).ok
+            await asyncio.gather(*others, return_exceptions=True)
+            state = await sandbox.python.save_state()
+            assert (await sandbox.python.run("order")).value == ["slow", *(n for n in range(20) if n != 7)]
+            assert state
+
+    asyncio.run(main())
+
+
+def test_runs_of_several_threads_wait_in_line(sandbox):
+    sandbox.python.run("total = 0; import time")
+    threads = [threading.Thread(target=sandbox.python.run, args=("n = total; time.sleep(0.001); total = n + 1",))
+               for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sandbox.python.run("total").value == 40
+
+
+def test_a_line_that_is_full_is_busy():
+    async def main():
+        async with AsyncSandbox() as sandbox:
+            runs = [asyncio.ensure_future(sandbox.python.run("import time; time.sleep(0.01)")) for _ in range(100)]
+            results = await asyncio.gather(*runs, return_exceptions=True)
+            refused = [r for r in results if isinstance(r, SandboxError)]
+            assert 0 < len(refused) <= 35 and all(r.errno_name == "EBUSY" for r in refused)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_callback_does_not_wait_for_the_session_that_waits_for_it(is_async):
+    def plain():
+        try:
+            return sandbox.python.run("1").value
+        except SandboxError as busy:
+            return busy.errno_name
+
+    async def coroutine():
+        return plain()
+
+    with Sandbox(callbacks={"again": coroutine if is_async else plain}) as sandbox:
+        assert sandbox.python.run("await again()").value == "EBUSY"
 
 
 def test_fuel():

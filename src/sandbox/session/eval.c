@@ -125,6 +125,7 @@ static cay_status evaluate(cay_session *s, evaluation *e, cay_value **out, cay_e
     .input = o->input,
     .wall_ms = o->wall_ms != 0 && o->wall_ms < limit ? o->wall_ms : limit,
     .fuel = o->fuel != 0 && (fuel == 0 || o->fuel < fuel) ? o->fuel : fuel,
+    .cancelled = o->cancelled,
     .output = on_output,
     .output_ctx = e,
     .event = o->trace != 0 ? on_event : NULL,
@@ -153,7 +154,7 @@ cay_status cay_session_eval(cay_session *s, const cay_eval_options *options, cay
   S_TRY(check(&o, err));
   if (o.fuel != 0 && s->fuel == NULL)
     return err_set(err, CAY_UNSUPPORTED, "the session was not made to count fuel (count_fuel)");
-  S_TRY(sb_session_take(s, err));
+  S_TRY(sb_session_take(s, o.no_wait, err));
   uint64_t cap = s->box->limits.output;
   evaluation e = {
     .options = &o,

@@ -104,21 +104,46 @@ static bool is_asked(void *ctx) {
   return atomic_load(&s->slot) != LINGERING || s->closing;
 }
 
-cay_status sb_session_take(cay_session *s, cay_error *err) {
-  cay_status status = CAY_OK;
-  pthread_mutex_lock(&s->mu);
-  if (s->state == SB_SETTLING) {
+static bool session_is_held(const cay_session *s) {
+  return s->state == SB_RUNNING || s->state == SB_SETTLING;
+}
+
+/* With mu: waits for its turn, behind all that came before. */
+static cay_status session_await_turn(cay_session *s, cay_error *err) {
+  if (s->last_ticket - s->turn == SB_WAITERS_MAX)
+    return err_set(err, CAY_BUSY, "%d requests wait for the session already", SB_WAITERS_MAX);
+  uint64_t ticket = s->last_ticket++;
+  while (!s->closing && (session_is_held(s) || s->turn != ticket)) pthread_cond_wait(&s->changed, &s->mu);
+  s->turn++;
+  if (s->turn == s->last_ticket && !s->closing) return CAY_OK;
+  pthread_cond_broadcast(&s->changed); /* for the next, and for a thread that closes the session */
+  return s->closing ? err_set(err, CAY_CANCELLED, "the session ended before its turn") : CAY_OK;
+}
+
+/* With mu. A session that settles is free soon, and spins for it are short. */
+static cay_status session_await(cay_session *s, bool no_wait, cay_error *err) {
+  bool alone = s->turn == s->last_ticket;
+  if (alone && s->state == SB_SETTLING) {
     pthread_mutex_unlock(&s->mu);
     look_for(s, is_settled, s, LINGER_NS);
     pthread_mutex_lock(&s->mu);
+    alone = s->turn == s->last_ticket;
   }
-  while (s->state == SB_SETTLING) pthread_cond_wait(&s->changed, &s->mu);
-  if (s->state == SB_RUNNING || s->closing)
-    status = err_set(err, CAY_BUSY, "the session is running something else");
-  else if (s->state == SB_BROKEN)
+  if (s->closing) return err_set(err, CAY_BUSY, "the session is ending");
+  if (alone && !session_is_held(s)) return CAY_OK;
+  if (s->state == SB_RUNNING && pthread_equal(s->runner, pthread_self()))
+    return err_set(err, CAY_BUSY, "the session waits for the callback that asks");
+  if (no_wait && (!alone || s->state == SB_RUNNING))
+    return err_set(err, CAY_BUSY, "the session is running something else");
+  return session_await_turn(s, err);
+}
+
+cay_status sb_session_take(cay_session *s, bool no_wait, cay_error *err) {
+  pthread_mutex_lock(&s->mu);
+  cay_status status = session_await(s, no_wait, err);
+  if (status == CAY_OK && s->state == SB_BROKEN)
     status = err_set(err, CAY_INTERNAL, "the session was ended and could not be put back; make a new one");
-  else
-    s->state = SB_RUNNING;
+  if (status == CAY_OK) s->state = SB_RUNNING;
   pthread_mutex_unlock(&s->mu);
   return status;
 }
@@ -163,7 +188,8 @@ static k_ret begin_job(sb_request *q) {
     return r;
   }
   s->job = job;
-  s->why = K_JOB_RUNNING;
+  s->why = q->cancelled != NULL && __atomic_load_n(q->cancelled, __ATOMIC_ACQUIRE) ? K_JOB_CANCELLED
+                                                                                   : K_JOB_RUNNING;
   s->forced = false;
   return 0;
 }
@@ -207,7 +233,6 @@ static cay_status greet(cay_session *s, bool *returned, abi_gone *gone, cay_erro
 static cay_status converse(sb_request *q, cay_error *err) {
   cay_session *s = q->session;
   cay_slice bytes = { 0 };
-  q->returned = true;
   if (!s->greeted) S_TRY(greet(s, &q->returned, &q->gone, err));
   if (!q->returned) return CAY_OK;
   S_TRY(abi_resident_call(s->resident, q->op, (cay_slice){ q->fields.data, q->fields.len }, &bytes,
@@ -225,16 +250,17 @@ static cay_status converse(sb_request *q, cay_error *err) {
 
 static void run(sb_request *q) {
   cay_session *s = q->session;
+  q->returned = true;
   k_lock(s->box->kernel);
   k_ret r = begin_job(q);
+  q->skipped = r >= 0 && s->why == K_JOB_CANCELLED;
   k_unlock(s->box->kernel);
   if (r < 0) {
     q->status = sb_status(&q->err, r, NULL);
-    q->returned = true;
     return;
   }
   if (q->wall_ms != UINT32_MAX) r = k_job_set_deadline(s->job, q->start_ns + q->wall_ms * NS_PER_MS);
-  q->status = r < 0 ? sb_status(&q->err, r, NULL) : converse(q, &q->err);
+  if (!q->skipped) q->status = r < 0 ? sb_status(&q->err, r, NULL) : converse(q, &q->err);
   q->end_ns = clock_mono_ns();
   end_job(q);
 }
@@ -322,10 +348,10 @@ static void handle(sb_request *q) {
     run(q);
     if (!q->returned)
       usable = put_back(q);
-    else if (!s->no_undo)
+    else if (!s->no_undo && !q->skipped)
       saving = choose_saving(q, computed_ns(s) - before_ns);
   }
-  bool is_new = usable && q->returned && !s->no_undo; /* `q` is gone soon */
+  bool is_new = usable && q->returned && !q->skipped && !s->no_undo; /* `q` is gone soon */
   tell(q);
   if (is_new) {
     s->served++;
@@ -372,6 +398,7 @@ static void settle(cay_session *s) {
 static void run_requests(void *ctx) {
   sb_request *q = ctx;
   cay_session *s = q->session;
+  s->runner = pthread_self();
   for (;;) {
     atomic_store(&s->slot, LINGERING);
     handle(q);
@@ -530,7 +557,7 @@ static void close_session(cay_session *s) {
     }
     k_unlock(s->box->kernel);
   }
-  while (s->state == SB_RUNNING || s->state == SB_SETTLING) pthread_cond_wait(&s->changed, &s->mu);
+  while (session_is_held(s) || s->turn != s->last_ticket) pthread_cond_wait(&s->changed, &s->mu);
   pthread_mutex_unlock(&s->mu);
   while (atomic_load(&s->slot) != NULL) sched_yield(); /* it sees `closing` */
 }

@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 
+enum { SB_WAITERS_MAX = 64 };
 enum sb_session_state { SB_IDLE, SB_RUNNING, SB_SETTLING, SB_BROKEN };
 
 struct cay_session {
@@ -34,6 +35,9 @@ struct cay_session {
 
   pthread_mutex_t mu;
   pthread_cond_t changed;
+  uint64_t turn,
+      last_ticket;           /* mu. Waiting callers hold the tickets from `turn` up to before `last_ticket` */
+  _Atomic(pthread_t) runner; /* the thread of the request that runs; written before it does */
   _Atomic enum sb_session_state state; /* written with mu */
   _Atomic bool closing;
   _Atomic bool dozing; /* the thread in `slot` sleeps on `changed` */
@@ -90,6 +94,7 @@ typedef struct sb_request {
   uint32_t wall_ms;
   uint64_t fuel; /* 0: not counted */
   uint64_t fuel_used;
+  const bool *cancelled; /* as of cay_eval_options */
   k_output_fn *output;
   void *output_ctx;
   k_event_fn *event;
@@ -100,6 +105,7 @@ typedef struct sb_request {
 
   /* what became of it */
   bool returned;
+  bool skipped; /* it was cancelled before it began */
   bool undone;
   enum k_job_stop stop;
   abi_gone gone;
@@ -110,9 +116,10 @@ typedef struct sb_request {
   _Atomic bool done; /* set with session.mu */
 } sb_request;
 
-/* Waits for an evaluation's aftermath, and makes the session RUNNING. CAY_BUSY, CAY_INTERNAL (it is broken).
- */
-cay_status sb_session_take(cay_session *session, cay_error *err) CHECKED;
+/* Makes the session RUNNING, after all that asked before. CAY_BUSY: SB_WAITERS_MAX wait already; or with
+ * `no_wait` when it is RUNNING, not while it settles; or on the session's own thread, in a callback, where
+ * waiting would never end. CAY_CANCELLED: it was closed meanwhile. CAY_INTERNAL: it is broken. */
+cay_status sb_session_take(cay_session *session, bool no_wait, cay_error *err) CHECKED;
 void sb_session_give(cay_session *session); /* and makes it IDLE again */
 
 /* Runs the request in a session that was taken, and gives that back by and by. The status is the host's;

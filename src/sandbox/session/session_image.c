@@ -97,7 +97,7 @@ static cay_status freeze(cay_session *s, eng_image **memory, sb_believed *proces
 cay_status cay_session_freeze(cay_session *s, cay_image **out, cay_error *err) {
   eng_image *memory = NULL;
   sb_believed process = SB_BELIEVED_INIT;
-  S_TRY(sb_session_take(s, err));
+  S_TRY(sb_session_take(s, false, err));
   cay_status status = freeze(s, &memory, &process, err);
   sb_session_give(s);
   if (status == CAY_OK) return image_new(memory, &process, out, err);
@@ -117,7 +117,7 @@ static cay_status become(cay_session *s, const cay_image *image, cay_error *err)
 }
 
 cay_status cay_session_restore(cay_session *s, const cay_image *image, cay_error *err) {
-  S_TRY(sb_session_take(s, err));
+  S_TRY(sb_session_take(s, false, err));
   cay_status status = become(s, image, err);
   if (status == CAY_OK) {
     s->greeted = s->fresh = false;

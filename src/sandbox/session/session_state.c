@@ -43,7 +43,7 @@ static cay_status transfer_state(cay_session *s, enum talk_op op, cay_slice give
     buf_free(&q.fields);
     return err_no_memory(err);
   }
-  cay_status status = sb_session_take(s, err);
+  cay_status status = sb_session_take(s, false, err);
   if (status == CAY_OK) status = sb_session_ask(&q, err);
   if (status == CAY_OK) status = judge(&q, t, refused, err);
   buf_free(&q.fields);

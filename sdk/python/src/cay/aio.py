@@ -23,7 +23,7 @@ from .aio_process import AsyncProcess
 from .aio_terminal import AsyncTerminal
 from .callbacks import Callback, Callbacks, Function
 from .files import PIECE, Files, _pieces, list_params, read_params, too_large
-from .python import Pieces, PythonResult, TraceEvent, eval_params, python_result, trace_event
+from .python import END_PATIENCE, Pieces, PythonResult, TraceEvent, eval_params, in_line, python_result, trace_event
 
 AsyncOutput = Callable[[Any], Union[Any, Awaitable[Any]]]  # of text; of bytes with binary=True
 T = TypeVar("T")
@@ -68,6 +68,18 @@ class _Calls:
         if kind == "error":
             raise value
         return value
+
+
+async def _wait_for_end(items: "asyncio.Queue[Item]") -> None:
+    """So that the session is free for the next run. A second cancellation ends the wait, too."""
+    async def end() -> None:
+        while (await items.get())[0] == "output":
+            pass
+
+    try:
+        await asyncio.wait_for(end(), END_PATIENCE)
+    except asyncio.TimeoutError:
+        pass
 
 
 class AsyncCommands:
@@ -249,19 +261,20 @@ class AsyncSession:
                   on_stdout: Optional[AsyncOutput] = None, on_stderr: Optional[AsyncOutput] = None,
                   on_trace: Optional[Callable[[TraceEvent], Any]] = None, trace: Sequence[str] = (),
                   trace_filter: Optional[str] = None, trace_max: Optional[int] = None, check: bool = False,
-                  fuel: Optional[int] = None) -> PythonResult:
+                  fuel: Optional[int] = None, wait: bool = True) -> PythonResult:
         """As Session.run."""
         pieces = Pieces(on_stdout, on_stderr)
         if on_trace is not None and not trace:
             trace = ("line",)
-        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max, fuel)
+        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max,
+                             fuel, wait)
         result = pieces.put_into(await self._run(params, pieces, on_trace))
         return result.check() if check else result
 
     async def _run(self, params: Dict[str, Any], pieces: Pieces,
                    on_trace: Optional[Callable[[TraceEvent], Any]]) -> PythonResult:
         items: "asyncio.Queue[Item]" = asyncio.Queue()
-        await self._calls.start("python.eval", params, items)
+        number = await self._calls.start("python.eval", params, items)
         try:
             while True:
                 kind, value = await items.get()
@@ -276,7 +289,8 @@ class AsyncSession:
             raise
         except BaseException:
             if self._calls.link.death is None:
-                self._calls.link.start("python.cancel", self._named())
+                self._calls.link.start("python.cancel", self._named(id=number))
+                await _wait_for_end(items)
             raise
 
     def _named(self, **more: Any) -> Dict[str, Any]:
@@ -288,15 +302,15 @@ class AsyncSession:
 
     async def save_state(self) -> bytes:
         """As Session.save_state."""
-        return decode((await self._calls.call("python.saveState", self._named()))["data"])
+        return decode((await self._calls.call("python.saveState", self._named(**in_line())))["data"])
 
     async def load_state(self, state: bytes) -> None:
         """As Session.load_state."""
-        await self._calls.call("python.loadState", self._named(data=encode(state)))
+        await self._calls.call("python.loadState", self._named(data=encode(state), **in_line()))
 
     async def clear_state(self) -> None:
         """As Session.clear_state."""
-        await self._calls.call("python.clearState", self._named())
+        await self._calls.call("python.clearState", self._named(**in_line()))
 
     async def fork(self, name: str) -> "AsyncSession":
         """As Session.fork."""

@@ -11,6 +11,7 @@ The JSON Schema of the arguments is read from the type hints, the description fr
 Arguments arrive as they are annotated: a dataclass as an instance, an Enum as a member. Results may be such, too. A
 function may be a coroutine function. Calls that come at once run at once: plain functions in threads, coroutines in one event loop.
 """
+import contextvars
 import dataclasses
 import threading
 import typing
@@ -203,8 +204,13 @@ def _is_the_clients(problem: BaseException) -> bool:
 Answer = Callable[[Any, Optional[str]], None]  # called once: the result, or why there is none
 
 
+# The function of a callback runs here, and code in the sandbox may be waiting for it.
+in_callback: "contextvars.ContextVar[bool]" = contextvars.ContextVar("cay_in_callback", default=False)
+
+
 def _call(function: Function, arguments: Dict[str, Any], answer: Answer) -> None:
     """In a thread of the pool, which SystemExit and KeyboardInterrupt do not end."""
+    in_callback.set(True)
     try:
         result = function(**arguments)
     except BaseException as problem:
@@ -214,6 +220,7 @@ def _call(function: Function, arguments: Dict[str, Any], answer: Answer) -> None
 
 
 async def _await(function: Function, arguments: Dict[str, Any], answer: Answer, own_loop: bool) -> None:
+    in_callback.set(True)  # in the context of this task
     try:
         result = await function(**arguments)
     except BaseException as problem:

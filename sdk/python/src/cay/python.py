@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 from ._errors import CommandFailed, SandboxError, SandboxTimeout
 from ._options import Local, decode, encode, path_param, whole
 from ._rpc import Item, Link
-from .callbacks import Callback, Callbacks, Function
+from .callbacks import Callback, Callbacks, Function, in_callback
 
 Output = Callable[[str], Any]
 Trace = Callable[["TraceEvent"], Any]
@@ -102,9 +102,14 @@ def trace_event(params: Dict[str, Any]) -> TraceEvent:
                       names, details)
 
 
+def in_line(wait: bool = True) -> Dict[str, bool]:
+    """Whether a request waits for others in its session. In a callback it does not: they may wait for that callback."""
+    return {} if wait and not in_callback.get() else {"wait": False}
+
+
 def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optional[int], stream: bool,
                 trace: Sequence[str], trace_filter: Optional[str], trace_max: Optional[int],
-                fuel: Optional[int] = None) -> Dict[str, Any]:
+                fuel: Optional[int] = None, wait: bool = True) -> Dict[str, Any]:
     if not isinstance(code, str):
         raise TypeError(f"code must be a str, not {type(code).__name__}")
     if isinstance(trace, str):
@@ -112,7 +117,7 @@ def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optio
     whole("timeout_ms", timeout_ms)
     whole("trace_max", trace_max)
     whole("fuel", fuel)
-    params: Dict[str, Any] = {"code": code}
+    params: Dict[str, Any] = {"code": code, **in_line(wait)}
     given = {"session": session or None, "stdin": stdin, "timeoutMs": timeout_ms, "stream": stream or None,
              "trace": list(trace) or None, "traceFilter": trace_filter, "traceMax": trace_max, "fuel": fuel}
     params.update({name: value for name, value in given.items() if value is not None})
@@ -155,7 +160,7 @@ def _wait_for_end(items: "SimpleQueue[Item]") -> None:
 
 
 class Session:
-    """Variables that live from one run to the next. One run at a time."""
+    """Variables that live from one run to the next. One run at a time: others wait in line."""
 
     def __init__(self, link: Link, name: str) -> None:
         self._link = link
@@ -164,24 +169,29 @@ class Session:
     def run(self, code: str, *, stdin: Optional[str] = None, timeout_ms: Optional[int] = None,
             on_stdout: Optional[Output] = None, on_stderr: Optional[Output] = None, on_trace: Optional[Trace] = None,
             trace: Sequence[str] = (), trace_filter: Optional[str] = None, trace_max: Optional[int] = None,
-            check: bool = False, fuel: Optional[int] = None) -> PythonResult:
+            check: bool = False, fuel: Optional[int] = None, wait: bool = True) -> PythonResult:
         """Runs code, in which top-level `await` is allowed, and waits until it has ended.
 
         The value is that of the last statement, if it is an expression. An exception of the code is a result, unless
         check=True asks for one here. on_stdout and on_stderr get the text as it comes, in this thread. on_trace gets
         events, of "line", "call", "return", "exception"; with "locals" also the variables that changed. `fuel` is the most
         WebAssembly operations, in a sandbox that has a fuel_limit; the result says how many were used.
+
+        Runs of one session that come from several threads wait in line, in their order; timeout_ms begins with the turn.
+        With wait=False a session that is busy is SandboxError EBUSY. In a callback it always is, because the session may
+        be waiting for that callback.
         """
         pieces = Pieces(on_stdout, on_stderr)
         if on_trace is not None and not trace:
             trace = ("line",)
-        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max, fuel)
+        params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max,
+                             fuel, wait)
         result = pieces.put_into(self._run(params, pieces, on_trace))
         return result.check() if check else result
 
     def _run(self, params: Dict[str, Any], pieces: Pieces, on_trace: Optional[Trace]) -> PythonResult:
         items: "SimpleQueue[Item]" = SimpleQueue()
-        self._link.start("python.eval", params, items.put)
+        number = self._link.start("python.eval", params, items.put)
         try:
             while True:
                 kind, value = items.get()
@@ -197,7 +207,7 @@ class Session:
             raise
         except BaseException:  # of a callback, or Ctrl-C
             if self._link.death is None:
-                self._link.start("python.cancel", self._named())
+                self._link.start("python.cancel", self._named(id=number))
                 _wait_for_end(items)
             raise
 
@@ -205,20 +215,20 @@ class Session:
         return {"session": self.name, **more} if self.name else more
 
     def cancel(self) -> bool:
-        """Ends what runs, from another thread. False: nothing did."""
+        """Ends what runs, from another thread; runs that wait in line go on. False: nothing ran."""
         return bool(self._link.call("python.cancel", self._named())["cancelled"])
 
     def save_state(self) -> bytes:
         """The variables as bytes; SandboxError names what cannot be stored."""
-        return decode(self._link.call("python.saveState", self._named())["data"])
+        return decode(self._link.call("python.saveState", self._named(**in_line()))["data"])
 
     def load_state(self, state: bytes) -> None:
         """Puts variables of save_state into this session. Bytes that are damaged or foreign change nothing."""
-        self._link.call("python.loadState", self._named(data=encode(state)))
+        self._link.call("python.loadState", self._named(data=encode(state), **in_line()))
 
     def clear_state(self) -> None:
         """Forgets all variables."""
-        self._link.call("python.clearState", self._named())
+        self._link.call("python.clearState", self._named(**in_line()))
 
     def fork(self, name: str) -> "Session":
         """A copy with everything that is in memory: lambdas and generators too. Open files go on where they are; sockets

@@ -1,4 +1,5 @@
 /* session_test.c - Python that keeps its variables, through the public interface (cay/session.h). */
+#include "sandbox/session/session.h"
 #include "sessions.h"
 
 #include <pthread.h>
@@ -679,6 +680,140 @@ TEST(a_session_that_runs_is_busy) {
   pthread_join(thread, NULL);
   cay_value_free(v);
   cay_request_fail(l.kept[0], "late");
+  cay_sandbox_free(box);
+}
+
+/* ---- waiting in line ---- */
+
+struct queued {
+  cay_session *session;
+  int number;
+  pthread_t thread;
+  const bool *cancelled;
+  cay_status status;
+  cay_outcome outcome;
+  cay_end end;
+};
+
+static void *append_one(void *ctx) {
+  struct queued *q = ctx;
+  cay_value *v = NULL;
+  char code[40];
+  snprintf(code, sizeof code, "order.append(%d)", q->number);
+  cay_eval_options o = CAY_INIT(cay_eval_options, .code = { code, strlen(code) }, .cancelled = q->cancelled);
+  q->status = cay_session_eval(q->session, &o, &v, NULL);
+  if (q->status != CAY_OK) return NULL;
+  q->outcome = v->outcome;
+  q->end = v->end;
+  cay_value_free(v);
+  return NULL;
+}
+
+static void await_kept(struct later *l) {
+  for (;;) {
+    pthread_mutex_lock(&l->mu);
+    int count = l->count;
+    pthread_mutex_unlock(&l->mu);
+    if (count != 0) return;
+    usleep(1000);
+  }
+}
+
+static void await_waiters(cay_session *s, uint64_t count) {
+  for (;;) {
+    pthread_mutex_lock(&s->mu);
+    uint64_t waiting = s->last_ticket - s->turn;
+    pthread_mutex_unlock(&s->mu);
+    if (waiting == count) return;
+    usleep(1000);
+  }
+}
+
+static void begin_in_line(struct queued *q, cay_session *s, int number, const bool *cancelled) {
+  *q = (struct queued){ .session = s, .number = number, .cancelled = cancelled };
+  EXPECT_EQ(pthread_create(&q->thread, NULL, append_one, q), 0);
+  await_waiters(s, (uint64_t)number + 1);
+}
+
+static void *wait_for_a_callback(void *ctx) {
+  cay_value *v = eval_ms(ctx, "order = []\nawait wait()", 0);
+  cay_value_free(v);
+  return NULL;
+}
+
+TEST(evaluations_of_one_session_wait_in_line) {
+  enum { COUNT = 8 };
+  cay_sandbox *box = box_new();
+  struct later l = { .mu = PTHREAD_MUTEX_INITIALIZER };
+  cay_session *s = session(box);
+  struct queued all[COUNT];
+  bool cancelled = false;
+  pthread_t first;
+  cay_value *v = NULL;
+  grant(box, "wait", NULL, keep, &l);
+  EXPECT_EQ(pthread_create(&first, NULL, wait_for_a_callback, s), 0);
+  await_kept(&l);
+  for (int i = 0; i < COUNT; i++) begin_in_line(&all[i], s, i, i == 3 ? &cancelled : NULL);
+  EXPECT_EQ(
+      cay_session_eval(s, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("1"), .no_wait = true), &v, NULL),
+      CAY_BUSY);
+  __atomic_store_n(&cancelled, true, __ATOMIC_RELEASE);
+  cay_request_answer(l.kept[0], (cay_slice){ "1", 1 });
+  pthread_join(first, NULL);
+  for (int i = 0; i < COUNT; i++) {
+    pthread_join(all[i].thread, NULL);
+    EXPECT_EQ(all[i].status, CAY_OK);
+    EXPECT_EQ(all[i].outcome, i == 3 ? CAY_OUTCOME_STOPPED : CAY_OUTCOME_VALUE);
+    EXPECT_EQ(all[i].end, i == 3 ? CAY_END_CANCELLED : CAY_END_EXIT);
+  }
+  expect_repr(s, "order", "[0, 1, 2, 4, 5, 6, 7]");
+  cay_sandbox_free(box);
+}
+
+TEST(evaluations_that_wait_for_a_session_that_ends_are_cancelled) {
+  cay_sandbox *box = box_new();
+  struct later l = { .mu = PTHREAD_MUTEX_INITIALIZER };
+  cay_session *s = session(box);
+  struct queued all[4];
+  pthread_t first;
+  grant(box, "wait", NULL, keep, &l);
+  EXPECT_EQ(pthread_create(&first, NULL, wait_for_a_callback, s), 0);
+  await_kept(&l);
+  for (int i = 0; i < 4; i++) begin_in_line(&all[i], s, i, NULL);
+  cay_session_free(s);
+  for (size_t i = 0; i < COUNT_OF(all); i++) {
+    pthread_join(all[i].thread, NULL);
+    EXPECT_EQ(all[i].status, CAY_CANCELLED);
+  }
+  pthread_join(first, NULL);
+  cay_request_fail(l.kept[0], "late");
+  cay_sandbox_free(box);
+}
+
+TEST(a_session_whose_first_evaluation_was_cancelled_before_it_began_knows_its_environment) {
+  cay_sandbox *box = box_new();
+  cay_session *s = session(box);
+  bool cancelled = true;
+  struct queued one = { .session = s, .cancelled = &cancelled };
+  append_one(&one);
+  EXPECT_EQ(one.end, CAY_END_CANCELLED);
+  cay_value_free(eval_ms(s, "import os; os._exit(1)", 0));
+  expect_repr(s, "import os; os.getcwd(), 'HOME' in os.environ", "('/home/agent', True)");
+  cay_sandbox_free(box);
+}
+
+static void eval_inside(void *ctx, cay_request *request, const char *name, cay_slice args) {
+  cay_value *v = NULL;
+  (void)name, (void)args;
+  cay_status status = cay_session_eval(ctx, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("1")), &v, NULL);
+  cay_request_answer(request, status == CAY_BUSY ? CAY_TEXT("\"busy\"") : CAY_TEXT("null"));
+}
+
+TEST(an_evaluation_in_a_callback_of_the_same_session_does_not_wait_for_itself) {
+  cay_sandbox *box = box_new();
+  cay_session *s = session(box);
+  grant(box, "again", NULL, eval_inside, s);
+  expect_repr(s, "await again()", "'busy'");
   cay_sandbox_free(box);
 }
 
