@@ -200,7 +200,7 @@ static void idle(unsigned long count) {
   at_rest();
   at_rest();
   answer((private_bytes() - before) / (double)count);
-  _exit(fflush(stdout)); /* they are not what is measured */
+  _exit(fflush(stdout)); /* freeing them is not measured */
 }
 
 static void stop(void) {

@@ -1,4 +1,4 @@
-"""A folder of unpacked dependencies, each named by what it contains, made aside and renamed into place when whole."""
+"""A folder of unpacked dependencies, each named by a digest of its pins, made aside and renamed into place when whole."""
 import contextlib
 import fcntl
 import hashlib

@@ -1,6 +1,6 @@
 /* files.c - the files of a sandbox, for the embedder.
  *
- * Every operation looks as the privileged view of the embedder: permission bits do not stop it, and what it
+ * Every operation uses the privileged view of the embedder: permission bits do not stop it, and files it
  * makes belongs to the sandbox's user. Large transfers give up kernel.mu between pieces, so that guests go on
  * meanwhile. */
 #include "base/alloc.h"
@@ -35,7 +35,7 @@ static k_ret open_regular(const vfs_view *v, const char *path, uint32_t flags, k
   return vfs_open_inode(v, inode, flags, out);
 }
 
-/* The room is taken at once: a file that was measured is read without moving what was read. One that has no size
+/* The room is taken at once: a file of known size is read without moving its bytes. One that has no size
  * (of /proc) or grows meanwhile gets more room, up to `max`. */
 static k_ret read_pieces(k_file *f, uint64_t max, buf *into) {
   k_stat st;

@@ -1,4 +1,4 @@
-/* result.c - what is told of a run when it has ended. */
+/* result.c - the result of a run that has ended. */
 #include "base/alloc.h"
 #include "sandbox/run.h"
 #include "sandbox/status.h"

@@ -43,7 +43,7 @@ static void run_free(sb_run *run) {
   mem_free(run);
 }
 
-/* A process of another run may hold its output by way of /proc: from here on it writes to nobody. */
+/* A process of another run may hold its output by way of /proc: from here on its output is discarded. */
 static bool is_over(sb_run *run) {
   k_job *job = run->job;
   k_lock(run->box->kernel);
@@ -207,7 +207,7 @@ cay_status cay_spawn(cay_sandbox *box, const cay_run_options *options, cay_proce
 /* ---- while it runs ---- */
 
 static cay_status written(k_ret r, cay_error *err) {
-  if (r == -K_EPIPE) return err_set(err, CAY_IO, "nobody reads its standard input any more");
+  if (r == -K_EPIPE) return err_set(err, CAY_IO, "its standard input has no reader any more");
   return sb_status(err, r, "standard input");
 }
 

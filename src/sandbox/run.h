@@ -1,8 +1,8 @@
-/* run.h - one run of a sandbox: a job of the kernel, what it wrote, and its result.
+/* run.h - one run of a sandbox: a job of the kernel, its output, and its result.
  *
  * Life        the embedder's handle (cay_process) is a run. It is freed when the embedder has let go of it
  * and none of its processes can write any more; until then the sandbox keeps it in box.runs. Locks run.mu
- * protects what was captured; taken on the thread of the writing guest and by whoever makes a result. */
+ * protects the captured output; taken on the thread of the writing guest and by the maker of a result. */
 #pragma once
 
 #include "base/buf.h"

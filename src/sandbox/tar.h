@@ -1,6 +1,6 @@
 /* tar.h - reading an archive in the ustar format (pax(1), POSIX.1-2017) that lies in memory.
  *
- * Bounded and without allocation: every size is checked against what is there before it is believed. */
+ * Bounded and without allocation: every size is checked against the archive's length before it is used. */
 #pragma once
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* tree.c - listing directories and removing what is below one. */
+/* tree.c - listing and removing trees of directories. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "sandbox/status.h"

@@ -35,7 +35,7 @@ static uint64_t number_of(const rpc_id *id) {
 
 /* ---- the table ---- */
 
-/* Whoever takes an ask out of the table is the one who answers it. NULL: it is not there (any more). */
+/* The thread that takes a request out of the table answers it. NULL: it is not there (any more). */
 static ask *take(server *s, uint64_t number) {
   ask *found = NULL;
   pthread_mutex_lock(&s->mu);
@@ -123,7 +123,7 @@ void asks_answer(server *s, const rpc_message *m) {
   uint64_t number = number_of(&m->id);
   ask *a = number != 0 ? take(s, number) : NULL;
   if (a == NULL) {
-    server_log(s, CAY_LOG_WARN, "a response that nobody waits for was ignored, id %.60s", m->id.text);
+    server_log(s, CAY_LOG_WARN, "a response without a waiting request was ignored, id %.60s", m->id.text);
     return;
   }
   ask_answer answer = answer_of(m);

@@ -33,12 +33,12 @@ typedef void ask_answer_fn(void *ctx, const ask_answer *answer);
 /* [any thread] Asks the client on behalf of a sandbox. The root of `params` is an object; the document is the
  * caller's before and after, but only to be freed. Sleeps when the client does not read. `number`, which may
  * be NULL, is set before anything is sent: it is what serve_ask_cancel takes.
- * CAY_LIMIT: ASKS_MAX wait already. CAY_CANCELLED: the sandbox or the server is ending. CAY_IO: nobody reads.
+ * CAY_LIMIT: ASKS_MAX wait already. CAY_CANCELLED: the sandbox or the server is ending. CAY_IO: no reader.
  * CAY_NO_MEMORY. */
 CAY_CHECK cay_status serve_ask(serve_box *box, const char *method, yyjson_mut_doc *params,
                                ask_answer_fn *on_answer, void *ctx, uint64_t *number, cay_error *err);
 
-/* [any thread] Nobody wants that answer any more: on_answer is called, here, and the client is told by the
+/* [any thread] That answer is not needed any more: on_answer is called, here, and the client is told by the
  * notification request.cancelled. False, and nothing is done, when it has been or is being answered. */
 bool serve_ask_cancel(server *s, uint64_t number);
 

@@ -1,4 +1,4 @@
-/* finish.c - after the end of input: what was asked for is finished and answered, then the server ends.
+/* finish.c - after the end of input: pending requests are finished and answered, then the server ends.
  *
  * The reading thread has nothing to read any more and watches the client instead; a thread of the pool waits until nothing
  * is under way, because a condition cannot be polled. */

@@ -15,7 +15,7 @@ void line_reader_init(line_reader *r, int fd, int parent_fd, int reply_fd, size_
 
 void line_reader_free(line_reader *r) { buf_free(&r->bytes); }
 
-/* Moves what is left to the front, and gives back the memory of a long line. */
+/* Moves the rest to the front, and gives back the memory of a long line. */
 static void compact(line_reader *r) {
   size_t left = r->bytes.len - r->start;
   if (left == 0 && r->bytes.cap > 1 << 20) {
@@ -35,7 +35,7 @@ static enum line_kind wait_for_input(line_reader *r) {
                            { .fd = r->parent_fd, .events = POLLIN },
                            { .fd = r->reply_fd } };
   while (poll(fds, COUNT_OF(fds), -1) < 0)
-    if (errno != EINTR) return LINE_READY; /* the read will say what is wrong */
+    if (errno != EINTR) return LINE_READY; /* the read will report the error */
   if (fds[2].revents != 0) return LINE_GONE;
   r->parent_gone = fds[0].revents == 0 && fds[1].revents != 0;
   return LINE_READY;

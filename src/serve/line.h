@@ -12,7 +12,7 @@ typedef struct line_reader {
   int fd;
   int parent_fd; /* readable: the process that started us is gone, LINE_GONE once nothing is to be read; -1: none */
   int reply_fd;    /* its other end is closed: LINE_GONE at once; -1: none */
-  buf bytes;       /* what was read and not yet given out */
+  buf bytes;       /* bytes read and not yet given out */
   size_t start;    /* of the next line in `bytes` */
   size_t searched; /* no newline before here */
   size_t max;

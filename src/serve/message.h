@@ -1,6 +1,6 @@
 /* message.h - JSON-RPC 2.0 messages: what a line asks for, and the lines that answer.
  *
- * Foreign bytes are parsed by yyjson; what is not a request by name with an id is refused here, so methods
+ * Foreign bytes are parsed by yyjson; a message that is not a request by name with an id is refused here, so methods
  * see only well-formed ones. */
 #pragma once
 

@@ -69,7 +69,7 @@ static cay_status engine_for(server *s, const char *guest_dir, cay_engine **out,
   return CAY_OK;
 }
 
-/* ---- create and destroy: on the reading thread only, so the lists change under nobody but it ---- */
+/* ---- create and destroy: on the reading thread only, so no other thread changes the lists ---- */
 
 static serve_box *box_named(server *s, const char *name) {
   LIST_EACH (b, &s->boxes, serve_box, in_server) {

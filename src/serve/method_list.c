@@ -1,4 +1,4 @@
-/* method_list.c - files.list and files.stat: what is there. */
+/* method_list.c - files.list and files.stat. */
 #include "serve/server.h"
 
 #include <stdio.h>
@@ -85,7 +85,7 @@ static enum answer list_one(struct listing *l, bool is_root) {
   return fail_status(l->c, &err);
 }
 
-/* Breadth first, without recursion: the list of what is left grows with the directories, not with their
+/* Breadth first, without recursion: the list of pending directories grows with their number, not with their
  * depth. */
 static enum answer list_all(struct listing *l) {
   char relative[NAME_ROOM] = "";

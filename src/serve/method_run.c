@@ -69,7 +69,7 @@ static void run_free(run *r) {
   mem_free(r);
 }
 
-/* Its process is nobody's any more. From the end of this on, the box may go away at any moment. */
+/* Its process has no owner any more. From the end of this on, the box may go away at any moment. */
 static void leave(run *r) {
   server *s = r->server;
   pthread_mutex_lock(&s->mu);

@@ -277,7 +277,7 @@ enum answer rpc_tools_check(call *c) {
   return fine ? ANSWER_RESULT : fail_memory(c);
 }
 
-/* ---- what is due ---- */
+/* ---- entries that are due ---- */
 
 static bool put_event(const struct listing *l, const cay_tool_event *e) {
   yyjson_mut_doc *doc = l->c->doc;

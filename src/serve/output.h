@@ -1,6 +1,6 @@
 /* output.h - whole lines to a descriptor, from any thread, never mixed.
  *
- * A reader that does not read makes the writers sleep. line_writer_end bounds that: from then on nobody waits
+ * A reader that does not read makes the writers sleep. line_writer_end bounds that: from then on no writer waits
  * longer than the given time, so a server can always end. */
 #pragma once
 
@@ -16,7 +16,7 @@ typedef struct line_writer {
   int wake_fd;    /* readable from line_writer_end on */
   _Atomic int grace_ms;
   pthread_mutex_t mu;
-  atomic_bool broken; /* nobody reads any more */
+  atomic_bool broken; /* its reader is gone */
 } line_writer;
 
 /* CAY_IO. The descriptor stays the caller's. */

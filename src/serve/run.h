@@ -2,12 +2,12 @@
  *
  * Life        the reading thread makes a run and lists it in server.runs; the thread that waits for its end
  *             answers, takes it out and frees it. Its sink outlives it: a process that the command left
- *             in the background lives on and may write at any time. A sink without a run swallows what it
+ *             in the background lives on and may write at any time. A sink without a run discards what it
  *             gets, and is freed when no process of the sandbox is left, or with the sandbox.
  * Deadline    the waiting thread keeps it, not the library, whose deadline would end later what the command
  *             left in the background.
- * Locks       server.mu protects everything but `held`, `kept` and `cut`, which belong to whoever writes
- *             (never two at once for one run) and, when nobody does any more, to the waiting thread. */
+ * Locks       server.mu protects everything but `held`, `kept` and `cut`, which belong to the writer
+ *             (never two at once for one run) and, after the last write, to the waiting thread. */
 #pragma once
 
 #include "serve/server.h"
@@ -32,7 +32,7 @@ struct run {
   bool stream, base64;
   bool timed_out;      /* and was ended for it */
   bool over;           /* its command has ended: there is nothing to cancel */
-  bool ended;          /* nobody may wait for the client any more */
+  bool ended;          /* no thread may wait for the client any more */
   bool writing;        /* a guest's thread is in this run */
   int64_t deadline_ns; /* clock_mono_ns */
   uint64_t window;     /* bytes; 0: none */
@@ -53,5 +53,5 @@ cay_output_fn sink_write;
 /* CAY_NO_MEMORY. Frees sinks that nothing can write to any more. */
 CAY_CHECK cay_status sink_new(run *r, cay_error *err);
 
-/* Nothing more comes through the sink once this returns, except for what it writes itself: the rest. */
+/* Nothing more comes through the sink once this returns, except for its own flush: the rest. */
 void sink_close(run *r);

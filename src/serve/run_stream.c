@@ -34,7 +34,7 @@ static void notify(run *r, int which, cay_slice bytes) {
 
 /* ---- the client's pace ---- */
 
-/* Until the client has taken enough of what it got, or waiting is no use any more. The deadline is looked at
+/* Until the client has taken enough of the output, or waiting is no use any more. The deadline is looked at
  * here because a guest that sleeps in our hands cannot be ended. False: the run is over. */
 static bool wait_for_client(run *r, size_t len) {
   server *s = r->server;
@@ -45,7 +45,7 @@ static bool wait_for_client(run *r, size_t len) {
     waited = pthread_cond_timedwait(&s->changed, &s->mu, &until);
   bool go_on = !r->ended && waited == 0;
   if (go_on) r->unacked += len;
-  if (waited != 0 && !r->ended) { /* what is lost from here on shall not look like success */
+  if (waited != 0 && !r->ended) { /* output lost from here on must not look like success */
     r->timed_out = true;
     if (r->process != NULL) cay_process_kill(r->process);
   }
@@ -136,7 +136,7 @@ void sink_close(run *r) {
   server *s = r->server;
   pthread_mutex_lock(&s->mu);
   r->sink->run = NULL;
-  r->ended = true; /* whoever still waits for the client need not */
+  r->ended = true; /* writers that wait for the client need not */
   pthread_cond_broadcast(&s->changed);
   while (r->writing) pthread_cond_wait(&s->changed, &s->mu);
   pthread_mutex_unlock(&s->mu);

@@ -1,7 +1,7 @@
 /* serve.h - the servers of cay, on the public interface alone.
  *
  * serve_stdio answers JSON-RPC 2.0 requests, one JSON object a line (doc/reference/json-rpc.md). At the end of its
- * input it finishes what was asked for, and returns. It ends everything and returns at the call `kill`, when the other
+ * input it finishes the pending requests, and returns. It ends everything and returns at the call `kill`, when the other
  * end of `out` is closed, and when the process that started it is gone. Nothing but replies, requests and notifications
  * is ever written to `out`. SIGPIPE is ignored from then on. */
 #pragma once

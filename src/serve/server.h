@@ -77,7 +77,7 @@ typedef struct call {
   const rpc_id *id;
   yyjson_val *params;     /* may be NULL */
   yyjson_mut_doc *doc;    /* of the answer */
-  yyjson_mut_val *result; /* what is answered; {} at first */
+  yyjson_mut_val *result; /* the result; {} at first */
   buf kept;               /* text that `doc` refers to; freed after it */
   int code;               /* of a failure */
   char why[320];
@@ -116,7 +116,7 @@ bool param_number(call *c, const char *name, uint64_t min, uint64_t max, uint64_
 bool param_bool(call *c, const char *name, bool *out);
 
 enum { SERVE_PATH_MAX = 4096 + 16 };
-/* A name of files, here or in the sandbox: the text `name`, or for what is not UTF-8 the bytes `nameBase64`. Without NUL, not
+/* A name of files, here or in the sandbox: the text `name`, or, when it is not UTF-8, the bytes `nameBase64`. Without NUL, not
  * empty. One that is optional and not there leaves *out empty. */
 bool param_file(call *c, const char *name, bool required, char out[static SERVE_PATH_MAX]);
 

@@ -10,7 +10,7 @@ import { SandboxDied, SandboxError } from "./errors.js";
 export type Params = Record<string, unknown>;
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** Answers a request of the server, now or later. The signal says that nobody waits for the answer any more. */
+/** Answers a request of the server, now or later. The signal says that the answer is not needed any more. */
 export type Handler = (params: Json, signal: AbortSignal) => unknown;
 
 export interface OutputParams {

@@ -7,8 +7,8 @@ import { asBuffer, type CommandResult, type Data } from "./types.js";
 const TYPED = 32 << 10; // bytes in one request
 
 /**
- * A command that leads a session on a terminal, as in a window: made by `commands.terminal`. What is written is typed: it is edited,
- * echoed, and "\x03" is Ctrl-C. What it shows, the echo included, has escape sequences of the guest.
+ * A command that leads a session on a terminal, as in a window: made by `commands.terminal`. Bytes written are typed keys: they are edited,
+ * echoed, and "\x03" is Ctrl-C. Its output, the echo included, has escape sequences of the guest.
  */
 export class Terminal {
   constructor(
@@ -18,7 +18,7 @@ export class Terminal {
     readonly result: Promise<CommandResult>,
   ) {}
 
-  /** Types it. Waits while the command does not read what was typed before. SandboxError: it has ended. */
+  /** Types text. Waits while the command does not read earlier input. SandboxError: it has ended. */
   async write(data: Data): Promise<void> {
     let rest = typeof data === "string" ? Buffer.from(data) : asBuffer(data);
     while (rest.length > 0) {

@@ -1,4 +1,4 @@
-// What is large travels in pieces, and waits outside: neither side holds much more than it must.
+// Large data travels in pieces: neither side holds much more than one piece.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

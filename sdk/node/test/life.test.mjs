@@ -100,7 +100,7 @@ describe("the end of node is the end of the sandbox", { concurrency: 2 }, () => 
     assert.deepEqual([done.stdout, done.code], ["late\n", 0]);
   });
 
-  test("a sandbox that nobody holds is ended", async () => {
+  test("a sandbox without references is ended", async () => {
     const source = `console.log(await (async () => (await Sandbox.create()).pid)());
       setInterval(() => globalThis.gc(), 20);`;
     let pid;

@@ -1,4 +1,4 @@
-// Requests of the server to its client. The server is one of ours that asks, and tells as output of `run` what it was answered.
+// Requests of the server to its client. The server is one of ours that asks, and prints each answer as output of `run`.
 import assert from "node:assert/strict";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -90,7 +90,7 @@ test("a request that is taken back aborts its signal and is not answered", async
   assert.deepEqual(answers, [{ jsonrpc: "2.0", id: "cay-2", result: true }]);
 });
 
-test("the end of the sandbox aborts what is being answered", async (t) => {
+test("the end of the sandbox aborts pending callbacks", async (t) => {
   const link = server(t);
   const aborted = new Promise((resolve) => {
     link.answer("wait", (_, signal) => {

@@ -39,7 +39,7 @@ export async function gone(pid) {
   return !isAlive(pid);
 }
 
-/** Another node, which runs this module; what it wrote and how it ended. */
+/** Another node, which runs this module; its output and exit code. */
 export async function node(source, { options = [], onOutput = () => {} } = {}) {
   const code = `import { Sandbox } from "cay";\n${source}`;
   const child = spawn(process.execPath, [...options, "--input-type=module", "-e", code], { cwd: here });

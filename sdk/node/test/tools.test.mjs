@@ -52,7 +52,7 @@ describe("tools", () => {
       assert.match(inspect(tools), /Tools \{ pid \d+ \}/);
     }));
 
-  test("what it keeps is there next time", async () => {
+  test("stored rows are there next time", async () => {
     const database = join(dir, "keep.db");
     let answer;
     for (let n = 0; n < 2; n++)
@@ -92,7 +92,7 @@ describe("tools", () => {
     await assert.rejects(Tools.open({ config: join(dir, "none.json") }), { code: "ENOENT" });
   });
 
-  test("what is due is given once, and all of it is recorded", async () => {
+  test("a due entry is delivered once and recorded", async () => {
     const audit = join(dir, "audit.log");
     await withTools({ database: join(dir, "due.db"), audit, user: "me" }, async (tools) => {
       await tools.call("reminders", ask("kv.sqlite.reminders.create", { title: "tea", due_at: 1000 }));

@@ -157,7 +157,7 @@ def test_upload_and_download_a_directory(sandbox, tmp_path):
     (here / "sub" / "link").symlink_to("../a.txt")
     sandbox.files.upload(here, "/tmp/there")
     assert sandbox.commands.run("cat sub/link; ./sub/run.sh; ls -d empty", cwd="/tmp/there").stdout == "aran\nempty\n"
-    sandbox.files.upload(here, "/tmp/there")  # again, over what is there
+    sandbox.files.upload(here, "/tmp/there")  # again, over existing files
 
     back = tmp_path / "back"
     sandbox.files.download("/tmp/there", back)

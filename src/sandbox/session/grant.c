@@ -33,7 +33,7 @@ struct sb_grants {
 struct cay_request {
   sb_grants *grants;
   list node;
-  k_ask *ask; /* a reference; NULL: nobody can get the answer any more */
+  k_ask *ask; /* a reference; NULL: the answer has no receiver any more */
 };
 
 /* ---- life ---- */

@@ -54,7 +54,7 @@ k_ret sb_language_process(const sb_language *language, k_kernel *k, const char *
 typedef struct build {
   cay_sandbox *box;
   abi_resident *resident;
-  buf said; /* what it writes, for the message */
+  buf said; /* its output, for the message */
   eng_image *image;
   sb_believed *process;
   cay_status status;

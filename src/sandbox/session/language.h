@@ -12,7 +12,7 @@ typedef struct sb_language {
 
 const sb_language *sb_language_find(const char *name); /* NULL: the first. NULL: there is none of that name */
 
-/* A process of the program that nobody runs yet, in `cwd` (NULL: the home folder), with `code` (NULL: none)
+/* A process of the program that does not run yet, in `cwd` (NULL: the home folder), with `code` (NULL: none)
  * as its argument. kernel.mu; may release it. */
 k_ret sb_language_process(const sb_language *language, k_kernel *k, const char *const *env, const char *cwd,
                           const char *code, k_process **out) CHECKED;
@@ -22,7 +22,7 @@ k_ret sb_language_process(const sb_language *language, k_kernel *k, const char *
 cay_status sb_language_boot(cay_engine *engine, const sb_language *language, eng_image **out,
                             cay_error *err) CHECKED;
 
-/* A new image: an interpreter in `box` that has run `code` (NULL: none), and what it believes of its process.
+/* A new image: an interpreter in `box` that has run `code` (NULL: none), and its idea of its process.
  * Takes as long as it takes to start one. */
 cay_status sb_language_build(cay_sandbox *box, const sb_language *language, const char *code, eng_image **out,
                              sb_believed *process, cay_error *err) CHECKED;

@@ -1,4 +1,4 @@
-/* replay.h - requests that can be made again, which is cheaper than to save what they did.
+/* replay.h - requests that can be made again, which is cheaper than saving their effects.
  *
  * An evaluation without system calls depends on nothing but the interpreter's memory, and changes nothing
  * else. A session that is put back to its last checkpoint gets there again by the same requests. */

@@ -42,7 +42,7 @@ yyjson_val *sb_schema_follow(const sb_schema *s, yyjson_val *ref) {
   return text[1] == '\0' ? yyjson_doc_get_root(s->doc) : yyjson_doc_ptr_get(s->doc, text + 1);
 }
 
-/* ---- only what is understood ---- */
+/* ---- known keywords ---- */
 
 enum shape {
   ANY_VALUE,

@@ -256,7 +256,7 @@ static bool fits_not(checker *c, yyjson_val *rule, yyjson_val *v) {
   c->quiet = quiet;
   c->depth = depth;
   sb_step_out(&c->at, before);
-  return !does || no(c, "is what it may not be");
+  return !does || no(c, "is a value that is not allowed");
 }
 
 static bool fits_all(checker *c, yyjson_val *list, yyjson_val *v) {
@@ -273,9 +273,9 @@ static bool fits_combined(checker *c, yyjson_val *schema, yyjson_val *v) {
     return false;
   if ((rule = yyjson_obj_get(schema, "allOf")) != NULL && !fits_all(c, rule, v)) return false;
   if ((rule = yyjson_obj_get(schema, "anyOf")) != NULL && count_fitting(c, rule, v, 1) == 0)
-    return no(c, "fits none of what it may be");
+    return no(c, "fits none of the alternatives");
   if ((rule = yyjson_obj_get(schema, "oneOf")) != NULL && count_fitting(c, rule, v, 2) != 1)
-    return no(c, "does not fit exactly one of what it may be");
+    return no(c, "does not fit exactly one of the alternatives");
   return (rule = yyjson_obj_get(schema, "not")) == NULL || fits_not(c, rule, v);
 }
 
@@ -288,7 +288,7 @@ static bool fits(checker *c, yyjson_val *schema, yyjson_val *v) {
   if ((rule = yyjson_obj_get(schema, "type")) != NULL && !fits_type(c, rule, v)) return false;
   if ((rule = yyjson_obj_get(schema, "enum")) != NULL && !fits_enum(c, rule, v)) return false;
   if ((rule = yyjson_obj_get(schema, "const")) != NULL && !equal(rule, v))
-    return no(c, "is not what it must be");
+    return no(c, "is not the required value");
   if (yyjson_is_num(v) && !fits_number(c, schema, v)) return false;
   if (yyjson_is_str(v) && !fits_text(c, schema, v)) return false;
   if (yyjson_is_arr(v) && !fits_list(c, schema, v)) return false;

@@ -1,4 +1,4 @@
-/* schema_inner.h - a schema that was read, for the two files that know what it is made of. */
+/* schema_inner.h - a parsed schema, for the two files that know its form. */
 #pragma once
 
 #define PCRE2_CODE_UNIT_WIDTH 8

@@ -1,4 +1,4 @@
-/* session.h - what stands behind cay_session: a resident process, and who is using it.
+/* session.h - the inside of cay_session: a resident process and the state of its use.
  *
  * States      IDLE -> RUNNING (an evaluation, or any other request) -> SETTLING (the result is out, the
  *             checkpoint is being made) -> IDLE. A BROKEN session can only be freed.
@@ -24,13 +24,13 @@ struct cay_session {
   list in_box;
   abi_resident *resident;
   bool no_undo;
-  _Atomic uint64_t *fuel; /* what is left for the evaluation that runs; the sandbox's. NULL: not counted */
+  _Atomic uint64_t *fuel; /* the remaining fuel of the running evaluation; the sandbox's. NULL: not counted */
   bool greeted;           /* it knows its environment and has randomness of its own */
   bool fresh;             /* it began as an image: the environment is to be told as well */
   uint32_t cells;         /* evaluations so far, for their names */
   uint32_t served;        /* requests so far */
-  bool unsaved;           /* it can be put back to what it was before the last request only */
-  sb_replay replay;       /* what leads from the last checkpoint to what it can be put back to */
+  bool unsaved;           /* it can be rolled back only to before the last request */
+  sb_replay replay;       /* requests from the last checkpoint to the state it can be rolled back to */
   uint64_t grants_version;
 
   pthread_mutex_t mu;

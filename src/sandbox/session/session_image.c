@@ -35,7 +35,7 @@ uint64_t cay_image_memory(const cay_image *image, uint64_t *stored) {
   return eng_image_memory_len(image->memory);
 }
 
-/* ---- as a file: what it believes of its process, and its memory as the engine writes it ---- */
+/* ---- as a file: its idea of its process, and its memory as the engine writes it ---- */
 
 static cay_status write_some(void *ctx, const void *data, size_t len, cay_error *err) {
   return fwrite(data, 1, len, ctx) == len ? CAY_OK : err_errno(err, errno, "writing an image");

@@ -99,7 +99,7 @@ static cay_status check_files(const struct head *head, const buf *files, cay_err
   return CAY_OK;
 }
 
-/* What is first says which version it is: the rest of the head may be missing in another. */
+/* The first field is the version: the rest of the head may be missing in another. */
 static cay_status read_head(struct head *head, eng_image_source *source, void *ctx, cay_error *err) {
   enum { FIRST = offsetof(struct head, sum) };
   S_TRY(source(ctx, head, FIRST, err));

@@ -30,7 +30,7 @@ static cay_status judge(const sb_request *q, const transfer *t, cay_status refus
                  text_of(&t->got, TALK_ERROR_TEXT));
 }
 
-/* `refused`: what it means when the interpreter says no. */
+/* `refused`: the status when the interpreter refuses. */
 static cay_status transfer_state(cay_session *s, enum talk_op op, cay_slice given, transfer *t,
                                  cay_status refused, cay_error *err) {
   sb_request q = { .session = s,

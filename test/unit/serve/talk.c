@@ -10,7 +10,7 @@ static void note(void *ctx, cay_log_level level, const char *area, const char *l
   (void)area;
   talk *t = ctx;
   if (level == CAY_LOG_ERROR && strstr(line, "lost") != NULL) t->lost++;
-  if (level == CAY_LOG_WARN && strstr(line, "nobody waits") != NULL) t->ignored++;
+  if (level == CAY_LOG_WARN && strstr(line, "without a waiting request") != NULL) t->ignored++;
 }
 
 void talk_open(talk *t) {

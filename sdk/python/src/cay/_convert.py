@@ -72,7 +72,7 @@ def _generic(origin: Any, parts: Any, value: Any) -> Any:
 
 
 def convert(hint: Any, value: Any) -> Any:
-    """A value of JSON as the annotation wants it: an instance of a dataclass, a member of an Enum, what is in a list, a dict,
+    """A value of JSON as the annotation wants it: an instance of a dataclass, a member of an Enum, the items of a list, a dict,
     a TypedDict or an Optional likewise. A schema has accepted it; what fits nothing stays as it is."""
     parts = typing.get_args(hint)
     origin = typing.get_origin(hint)
@@ -96,7 +96,7 @@ def convert(hint: Any, value: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """What json.dumps does not know: an instance of a dataclass as an object, a member of an Enum as its value, a set as a
-    list. It asks again for what is in them."""
+    list. It converts their items again."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):

@@ -49,7 +49,7 @@ def line(command: Any) -> str:
 
 
 def path_param(name: str, path: Remote) -> Dict[str, str]:
-    """The member of a request for this path; JSON carries no bytes, so what is not UTF-8 goes as base64."""
+    """The member of a request for this path; JSON carries no bytes, so a path that is not UTF-8 goes as base64."""
     raw = os.fspath(path)
     if isinstance(raw, str):
         try:

@@ -1,7 +1,7 @@
 """The child process and the JSON-RPC spoken with it.
 
-A Link owns one server. Any thread may call; one thread reads what the server says and hands each answer to whoever waits
-for it. That thread knows only the Channel, never the Link, so a Link that nobody holds any more is collected, and with it
+A Link owns one server. Any thread may call; one thread reads the server's messages and hands each answer to its waiting caller.
+That thread knows only the Channel, never the Link, so a Link without references is collected, and with it
 the process ends: also at exit. A fork leaves the child with links that are dead and closed, and the parent's untouched.
 """
 import io
@@ -25,7 +25,7 @@ END_PATIENCE = 5.0  # seconds until a server that does not end is ended
 LOG_TAIL = 2000
 MESSAGE_MAX = 1 << 20  # characters of an error
 KILLED = "the sandbox was killed"
-END = b'{"jsonrpc":"2.0","id":0,"method":"kill"}\n'  # answered to nobody
+END = b'{"jsonrpc":"2.0","id":0,"method":"kill"}\n'  # without an answer
 
 
 def _ignore(_item: Item) -> None:
@@ -33,7 +33,7 @@ def _ignore(_item: Item) -> None:
 
 
 class Channel:
-    """Pipes, process and whoever waits: everything that must outlive the Link until the process has ended."""
+    """Pipes, process and waiting callers: everything that must outlive the Link until the process has ended."""
 
     def __init__(self, command: List[str]) -> None:
         self.owner = os.getpid()
@@ -49,7 +49,7 @@ class Channel:
         self.writing = threading.Lock()
         self.state = threading.RLock()  # a collection may begin, and end in _close, wherever memory is taken
         self.waiting: Dict[int, Deliver] = {}
-        self.death: Optional[str] = None  # why nobody can call any more
+        self.death: Optional[str] = None  # why calls are impossible
         self.killing = False  # its end is wanted, and no news
         self.answer: Callable[[Dict[str, Any], Callable[[Any, Optional[str]], None]], None] = _refuse  # callbacks
         self.reader = threading.Thread(target=_read, args=(self,), name="cay-reader", daemon=True)
@@ -237,7 +237,7 @@ def _forget_after_fork() -> None:
         channel.state, channel.writing = threading.RLock(), threading.Lock()
         channel.waiting = {}
         channel.death = "the sandbox belongs to the process that made it, not to this fork"
-        channel.process.returncode = 0  # so that nobody waits for a child of somebody else
+        channel.process.returncode = 0  # so that a child of another process is not waited for
         for pipe in (channel.stdin, channel.stdout, channel.log):
             try:
                 pipe.close()

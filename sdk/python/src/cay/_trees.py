@@ -19,7 +19,7 @@ def join(base: str, name: str) -> str:
 
 
 def upload_steps(local: str, remote: str) -> Iterator[Step]:
-    """A directory's contents, parents first; links stay links, and what is neither file nor directory is left out."""
+    """A directory's contents, parents first; links stay links, and other kinds of files are left out."""
     info = os.stat(local)
     if not stat.S_ISDIR(info.st_mode):
         yield Step("file", local, remote, stat.S_IMODE(info.st_mode) & 0o777)
@@ -41,7 +41,7 @@ def upload_steps(local: str, remote: str) -> Iterator[Step]:
 
 
 def _stays(name: str, target: Optional[str]) -> bool:
-    """Whether a link leads nowhere outside: ".." may stand only in front, where it leaves what was made here."""
+    """Whether a link leads nowhere outside: ".." may stand only in front, where it stays inside the copied tree."""
     if not target or target.startswith("/"):
         return False
     parts = target.split("/")

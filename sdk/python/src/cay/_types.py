@@ -8,7 +8,7 @@ from ._errors import CommandFailed, SandboxTimeout
 
 @dataclass
 class CommandResult:
-    """How a command ended, and what it wrote. The exit code is 124 at the timeout, and 128 + N after signal N."""
+    """How a command ended, and its output. The exit code is 124 at the timeout, and 128 + N after signal N."""
 
     stdout: str
     stderr: str

@@ -49,7 +49,7 @@ class _Calls:
             try:
                 loop.call_soon_threadsafe(items.put_nowait, item)
             except RuntimeError:
-                pass  # the loop is closed, and with it whoever waited
+                pass  # the loop is closed, and with it its waiters
 
         number, line = self.link.prepare(method, params, deliver)
         await self.send(line)
@@ -386,7 +386,7 @@ class AsyncSandbox:
                  code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
                  mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
                  files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None) -> None:
-        """What it will be started with: the options of Sandbox."""
+        """Takes the options of Sandbox; the sandbox starts with `async with`."""
         self._functions: Dict[str, Union[Function, Callback]] = dict(callbacks or {})
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
                                      env, wasm_dir, packages, fuel_limit, code_limit_bytes, image)

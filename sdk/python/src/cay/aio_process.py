@@ -57,12 +57,12 @@ class AsyncProcess:
 
     @property
     def stdout(self) -> str:
-        """What it has written to standard output so far."""
+        """Its standard output so far."""
         return self._progress.text("stdout")
 
     @property
     def stderr(self) -> str:
-        """What it has written to standard error so far."""
+        """Its standard error so far."""
         return self._progress.text("stderr")
 
     async def wait(self, timeout: Optional[float] = None) -> CommandResult:

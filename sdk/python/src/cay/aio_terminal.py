@@ -75,7 +75,7 @@ class AsyncTerminal:
             yield text
 
     async def write(self, data: Data) -> None:
-        """Types it. Waits while the command does not read what was typed before. SandboxError: it has ended."""
+        """Types text. Waits while the command does not read earlier input. SandboxError: it has ended."""
         rest = as_bytes(data)
         while rest:
             reply = await self._calls.call("run.input", {"id": self._id, "data": encode(rest[:TYPED])})

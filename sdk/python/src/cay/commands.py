@@ -68,7 +68,7 @@ class Commands:
                     return collected.put_into(result) if collected else result
                 assert collected is not None
                 self._take(number, collected, value, outputs)
-        except BaseException:  # of a callback, or Ctrl-C: nobody waits for the command any more
+        except BaseException:  # of a callback, or Ctrl-C: the command has no caller any more
             if self._link.death is None:
                 self._link.start("run.cancel", {"id": number})
             raise

@@ -53,7 +53,7 @@ class Files:
             offset += PIECE
 
     def read_text(self, path: Remote, *, limit: Optional[int] = None) -> str:
-        """As `read`, as UTF-8; what is none becomes U+FFFD."""
+        """As `read`, as UTF-8; ill-formed bytes become U+FFFD."""
         return self.read(path, limit=limit).decode(errors="replace")
 
     def write(self, path: Remote, data: Data, *, mode: Optional[int] = None, append: bool = False) -> None:
@@ -63,7 +63,7 @@ class Files:
             self._link.call("files.write", params)
 
     def list(self, path: Remote, *, recursive: bool = False) -> List[FileInfo]:
-        """What is in a directory; with recursive also below, with names relative to it."""
+        """The entries of a directory; with recursive also below, with names relative to it."""
         return [file_info(e) for e in self._link.call("files.list", list_params(path, recursive))["entries"]]
 
     def mkdir(self, path: Remote, *, parents: bool = False) -> None:
@@ -97,7 +97,7 @@ class Files:
         self._link.call("files.symlink", {**path_param("target", target), **path_param("path", path)})
 
     def upload(self, local: Local, remote: Remote) -> None:
-        """Copies a file, or a directory with all below it, into the sandbox, adding to what is there."""
+        """Copies a file, or a directory with all below it, into the sandbox, merging with existing files."""
         sending = _Sending(self._link)
         for step in _trees.upload_steps(os.fspath(local), os.fsdecode(remote)):
             if step.kind == "dir":
@@ -125,9 +125,9 @@ class Files:
         self._link.call("files.install", path_param("hostPath", os.path.abspath(package)))
 
     def download(self, remote: Remote, local: Local, *, limit: Optional[int] = None) -> None:
-        """Copies a file, or a directory with all below it, out of the sandbox, adding to what is there.
+        """Copies a file, or a directory with all below it, out of the sandbox, merging with existing files.
 
-        What comes out is not trusted: links that lead out of the copy are left out, and so are devices. Holes stay holes. More
+        The copied files are not trusted: links that lead out of the copy are left out, and so are devices. Holes stay holes. More
         than `limit` bytes beside them are refused with EFBIG; the default is the sandbox's fs_limit_bytes.
         """
         target, source = os.fspath(local), os.fsdecode(remote)

@@ -13,7 +13,7 @@ TYPED = 32 << 10  # bytes in one request
 
 
 class Progress:
-    """What is known of a command. The reading thread holds it as long as the command runs, so it does not know the Link."""
+    """The state of a command. The reading thread holds it as long as the command runs, so it does not know the Link."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -73,12 +73,12 @@ class Process:
 
     @property
     def stdout(self) -> str:
-        """What it has written to standard output so far."""
+        """Its standard output so far."""
         return self._progress.text("stdout")
 
     @property
     def stderr(self) -> str:
-        """What it has written to standard error so far."""
+        """Its standard error so far."""
         return self._progress.text("stderr")
 
     def wait(self, timeout: Optional[float] = None) -> CommandResult:
@@ -106,7 +106,7 @@ class Process:
         raise SandboxError(f"EPIPE: {self.command}: ended without writing {text!r}")
 
     def write(self, data: Data) -> None:
-        """Writes to its standard input. Waits while it does not read what was written before. SandboxError: it has ended."""
+        """Writes to its standard input. Waits while it does not read earlier input. SandboxError: it has ended."""
         rest = as_bytes(data)
         while rest:
             reply = self._link.call("run.input", {"id": self._id, "data": encode(rest[:TYPED])})

@@ -48,7 +48,7 @@ class PythonResult:
     error: Optional[PythonError] = None
     exit_code: Optional[int] = None  # of SystemExit
     end: str = "exit"  # when stopped: "time", "cancelled", "signal", "trap"
-    undone: bool = False  # the session is what it was before
+    undone: bool = False  # the session was rolled back
     stdout_truncated: bool = False
     stderr_truncated: bool = False
     detail: str = ""

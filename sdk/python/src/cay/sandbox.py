@@ -33,7 +33,7 @@ class Env:
 class Sandbox:
     """A small Linux of its own, in memory. Any thread may use it; several commands may run at once.
 
-    It ends with kill(), with the `with` block, when nobody holds it any more, and with this process, however that ends.
+    It ends with kill(), with the `with` block, when no reference to it is left, and with this process, however that ends.
     A fork of this process cannot use it.
     """
 
@@ -58,12 +58,12 @@ class Sandbox:
             timeout_ms: milliseconds of wall clock for each command or evaluation that brings none of its own.
             memory_limit_bytes: memory of all processes together; 256 MiB.
             fs_limit_bytes: bytes in files; also what files.read and files.download take at most, unless they say otherwise.
-            output_limit_bytes: what is kept of each output stream of a command; 16 MiB.
+            output_limit_bytes: captured bytes of each output stream of a command; 16 MiB.
             process_limit: processes at once; 64.
             fuel_limit: WebAssembly operations of a command or an evaluation. Counting them makes code slower.
             code_limit_bytes: WebAssembly modules that programs of the sandbox bring and have compiled; 64 MiB.
 
-        What is in it:
+        Its parts:
             env: variables of all commands.
             files: by path in the sandbox: contents as str or bytes, or a pathlib.Path of this machine, which is copied.
             mounts: by path in the sandbox: a directory of this machine, only to read; Mount("dir", writable=True) for more.
@@ -134,7 +134,7 @@ class Sandbox:
         self._link.call("unmount", path_param("path", path))
 
     def usage(self) -> Usage:
-        """What it uses now, and the most it used."""
+        """Present use of resources, and the peaks."""
         return usage(self._link.call("usage", {}))
 
     def __enter__(self) -> "Sandbox":

@@ -14,7 +14,7 @@ TYPED = 32 << 10  # bytes in one request
 class Terminal:
     """A command that leads a session on a terminal, as in a window: made by `commands.terminal`.
 
-    What is written is typed: it is edited, echoed, and "\\x03" is Ctrl-C. What is read is what the window would show, the
+    Bytes written are typed keys: they are edited, echoed, and "\\x03" is Ctrl-C. Bytes read are those that a window would show, the
     echo included, with escape sequences of the guest. One thread reads; any may write. `with` kills it at the end.
     """
 
@@ -51,7 +51,7 @@ class Terminal:
         return iter(self.read, "")
 
     def write(self, data: Data) -> None:
-        """Types it. Waits while the command does not read what was typed before. SandboxError: it has ended."""
+        """Types text. Waits while the command does not read earlier input. SandboxError: it has ended."""
         rest = as_bytes(data)
         while rest:
             reply = self._link.call("run.input", {"id": self._id, "data": encode(rest[:TYPED])})

@@ -1,4 +1,4 @@
-"""WebAssembly tools: modules that take JSON and give JSON, and ask for what they want from the world.
+"""WebAssembly tools: modules that take JSON and give JSON, and ask for capabilities.
 
     from cay import Tools
 
@@ -42,12 +42,12 @@ class Tool:
     why: str
     timeout_ms: int
     fuel: int  # 0: not counted
-    allow: List[str] = field(default_factory=list)  # what it may use
+    allow: List[str] = field(default_factory=list)  # its capabilities
 
 
 @dataclass
 class ToolEvent:
-    """What is due."""
+    """An entry that is due."""
 
     kind: str  # "task", "wakeup", "reminder"
     id: int
@@ -127,7 +127,7 @@ class Tools:
                  database: Optional[Local] = None, audit: Optional[Local] = None, user: Optional[str] = None,
                  rounds: int = 0, allow_placeholders: bool = False, binary: Optional[str] = None) -> None:
         """`config` is a configuration or the path of one: tools.settings.sandbox of it is read; None: the defaults.
-        `dir` is where relative paths of modules start. `database` keeps what tools keep, `audit` what they did.
+        `dir` is where relative paths of modules start. `database` holds the tools' rows, `audit` the log of decisions.
         With `rounds`, a tool is called again with the answer of its capability, so many times at most."""
         params = open_params(config, dir, database, audit, user, rounds, allow_placeholders)
         self._link = Link(command(binary))
@@ -145,7 +145,7 @@ class Tools:
         number = self._link.start("tools.call", call_params(name, input, user, timeout_ms), answer.put)
         try:
             kind, value = answer.get()
-        except BaseException:  # Ctrl-C: nobody waits for it any more
+        except BaseException:  # Ctrl-C: it has no caller any more
             if self._link.death is None:
                 self._link.start("tools.cancel", {"id": number})
             raise
