@@ -24,6 +24,8 @@ export interface Waiter {
   resolve: (result: Params) => void;
   reject: (problem: unknown) => void;
   onOutput?: ((params: OutputParams) => void) | undefined;
+  /** It does not keep node alive. */
+  quiet?: boolean | undefined;
 }
 
 const LINE_MAX = 64 << 20; // bytes of a request that the server reads
@@ -71,6 +73,7 @@ export class Channel {
   readonly ended: Promise<void>;
   death: string | null = null;
   private readonly asked = new Map<unknown, AbortController>();
+  private busy = 0; // answers that keep node alive
   private outbox: (() => string | null)[] = [];
   private log = "";
   private parts: Buffer[] = [];
@@ -105,6 +108,16 @@ export class Channel {
     }
   }
 
+  /** Keeps node alive until `release`. */
+  hold(): void {
+    this.busy++;
+    this.wake();
+  }
+
+  release(): void {
+    if (--this.busy <= 0) this.rest();
+  }
+
   private wake(): void {
     for (const part of [this.child, this.child.stdout]) (part as unknown as { ref?: () => void }).ref?.();
   }
@@ -124,7 +137,7 @@ export class Channel {
   /** Sends a request, whose waiter is told its answer. */
   request(id: number, waiter: Waiter, makeMessage: () => Params): void {
     this.waiting.set(id, waiter);
-    this.wake();
+    if (waiter.quiet !== true) this.hold();
     this.send(() => {
       try {
         return asLine(makeMessage());
@@ -187,7 +200,7 @@ export class Channel {
   private settled(id: number): Waiter | undefined {
     const waiter = this.waiting.get(id);
     this.waiting.delete(id);
-    if (this.waiting.size === 0) this.rest();
+    if (waiter !== undefined && waiter.quiet !== true) this.release();
     return waiter;
   }
 

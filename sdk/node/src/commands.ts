@@ -1,16 +1,41 @@
 // Commands of a sandbox.
 import type { Link, OutputParams, Params } from "./link.js";
+import { checkLine, checkOptions, checkTexts, type Kind, NO_TIMEOUT, pathParam } from "./options.js";
+import { Process } from "./process.js";
 import { Terminal } from "./terminal.js";
-import { asBuffer, CommandResult, type Data, type End, type RunOptions, type TerminalOptions } from "./types.js";
+import {
+  asBuffer,
+  CommandResult,
+  type Data,
+  type End,
+  type RunningCommand,
+  type RunOptions,
+  type StartOptions,
+  type TerminalOptions,
+} from "./types.js";
+
+const START: Record<string, Kind> = { cwd: "path", env: "object", timeoutMs: "count" };
+const COMMON: Record<string, Kind> = { ...START, signal: "signal" };
+const RUN: Record<string, Kind> = {
+  ...COMMON,
+  stdin: "data",
+  onStdout: "function",
+  onStderr: "function",
+  check: "boolean",
+  binary: "boolean",
+  fuel: "count",
+};
+const TERMINAL: Record<string, Kind> = { ...COMMON, rows: "count", cols: "count", onOutput: "function" };
 
 const WINDOW = 1 << 20; // bytes of output that may be on the way
 const KEPT = 16 << 20; // characters of streamed output that the result still holds, for each stream
 
 const utf8 = (options: { fatal?: boolean } = {}) => new TextDecoder("utf-8", { ignoreBOM: true, ...options });
 
-function stdinParams(data: Data): Params {
-  if (typeof data === "string") return { stdin: data };
+function stdinParams(data: Data, binary: boolean): Params {
+  if (typeof data === "string" && !binary) return { stdin: data };
   const bytes = asBuffer(data);
+  if (binary) return { stdin: bytes.toString("base64") };
   try {
     return { stdin: utf8({ fatal: true }).decode(bytes) };
   } catch {
@@ -19,9 +44,13 @@ function stdinParams(data: Data): Params {
 }
 
 function runParams(command: string, options: RunOptions): Params {
+  checkLine(command);
+  checkTexts("env", options.env);
   const params: Params = { command };
-  if (options.stdin !== undefined) Object.assign(params, stdinParams(options.stdin));
-  if (options.cwd !== undefined) params["cwd"] = options.cwd;
+  if (options.binary === true) params["encoding"] = "base64";
+  if (options.fuel !== undefined) params["fuel"] = options.fuel;
+  if (options.stdin !== undefined) Object.assign(params, stdinParams(options.stdin, options.binary === true));
+  if (options.cwd !== undefined) Object.assign(params, pathParam("cwd", options.cwd));
   if (options.env !== undefined) params["env"] = options.env;
   if (options.timeoutMs !== undefined) params["timeoutMs"] = options.timeoutMs;
   if (options.onStdout !== undefined || options.onStderr !== undefined) {
@@ -34,6 +63,8 @@ function runParams(command: string, options: RunOptions): Params {
 /** Streamed output: handed on in order, and put together for the result. */
 class Stream {
   private readonly texts = { stdout: "", stderr: "" };
+  private readonly bytes: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] };
+  private readonly sizes = { stdout: 0, stderr: 0 };
   private readonly cut = { stdout: false, stderr: false };
   private readonly decoders = { stdout: utf8(), stderr: utf8() };
   private unacknowledged = 0;
@@ -66,7 +97,8 @@ class Stream {
   private async take(params: OutputParams): Promise<void> {
     const name = params.stream;
     const { data } = params;
-    await this.hand(name, this.isBase64 ? this.decoders[name].decode(Buffer.from(data, "base64"), { stream: true }) : data);
+    if (this.options.binary === true) await this.handBytes(name, Buffer.from(data, "base64"));
+    else await this.hand(name, this.isBase64 ? this.decoders[name].decode(Buffer.from(data, "base64"), { stream: true }) : data);
     this.unacknowledged += params.bytes;
     if (this.unacknowledged < WINDOW / 2) return;
     const bytes = this.unacknowledged;
@@ -82,12 +114,22 @@ class Stream {
     await (name === "stdout" ? this.options.onStdout : this.options.onStderr)?.(text);
   }
 
+  private async handBytes(name: "stdout" | "stderr", bytes: Buffer): Promise<void> {
+    const part = bytes.subarray(0, KEPT - this.sizes[name]);
+    if (part.length < bytes.length) this.cut[name] = true;
+    this.sizes[name] += part.length;
+    if (part.length > 0) this.bytes[name].push(part);
+    await (name === "stdout" ? this.options.onStdout : this.options.onStderr)?.(bytes);
+  }
+
   async finish(reply: Params): Promise<Params> {
-    for (const name of ["stdout", "stderr"] as const) this.then(() => this.hand(name, this.decoders[name].decode()));
+    if (this.options.binary !== true)
+      for (const name of ["stdout", "stderr"] as const) this.then(() => this.hand(name, this.decoders[name].decode()));
     await this.last;
+    const whole = (name: "stdout" | "stderr") => Buffer.concat(this.bytes[name]).toString("base64");
     return {
       ...reply,
-      ...this.texts,
+      ...(this.options.binary === true ? { stdout: whole("stdout"), stderr: whole("stderr") } : this.texts),
       ...(this.cut.stdout ? { stdoutTruncated: true } : {}),
       ...(this.cut.stderr ? { stderrTruncated: true } : {}),
     };
@@ -98,7 +140,8 @@ function asText(value: unknown, isBase64: boolean): string {
   return isBase64 ? Buffer.from(value as string, "base64").toString("utf8") : (value as string);
 }
 
-function commandResult(reply: Params, isBase64: boolean): CommandResult {
+export function commandResult(reply: Params, isBase64: boolean, binary = false): CommandResult {
+  const bytes = (name: string) => (binary ? Buffer.from(reply[name] as string, "base64") : null);
   return new CommandResult(
     asText(reply["stdout"], isBase64),
     asText(reply["stderr"], isBase64),
@@ -108,9 +151,13 @@ function commandResult(reply: Params, isBase64: boolean): CommandResult {
     (reply["stderrTruncated"] ?? false) as boolean,
     (reply["end"] ?? "exit") as End,
     (reply["detail"] ?? "") as string,
+    (reply["fuel"] ?? null) as number | null,
+    bytes("stdout"),
+    bytes("stderr"),
   );
 }
 
+/** Shell commands in a sandbox. They share its files and processes, and several may run at once. */
 export class Commands {
   constructor(private readonly link: Link) {}
 
@@ -119,23 +166,41 @@ export class Commands {
    * leaves in the background lives on, and later commands can reach it; its output then goes to nobody.
    */
   async run(command: string, options: RunOptions = {}): Promise<CommandResult> {
+    checkOptions("commands.run", options, RUN);
     options.signal?.throwIfAborted();
-    const result = await this.start(runParams(command, options), options).result;
+    const result = await this.begin(runParams(command, options), options).result;
     return options.check === true ? result.check() : result;
+  }
+
+  /**
+   * Runs a line for bash and does not wait for it: a server, or a program that is written to while it runs. It runs until it ends,
+   * is killed or the sandbox ends, unless `timeoutMs` says how long it may take.
+   */
+  async start(command: string, options: StartOptions = {}): Promise<Process> {
+    checkOptions("commands.start", options, START);
+    const params = runParams(command, { ...options, timeoutMs: options.timeoutMs ?? NO_TIMEOUT });
+    return Process.start(this.link, command, { ...params, encoding: "base64", stream: true, inputOpen: true, announce: true });
+  }
+
+  /** The commands of this sandbox that are running now. */
+  async list(): Promise<RunningCommand[]> {
+    const { runs } = await this.link.call("run.list", {});
+    return (runs as RunningCommand[]).map(({ pid, command }) => ({ pid, command }));
   }
 
   /** Runs a line for bash on a terminal of its own, and does not wait for it. */
   terminal(command = "exec bash", options: TerminalOptions = {}): Terminal {
+    checkOptions("commands.terminal", options, TERMINAL);
     options.signal?.throwIfAborted();
     const { rows = 24, cols = 80, onOutput = () => {}, ...rest } = options;
     const asRun: RunOptions = { ...rest, onStdout: onOutput };
     const params: Params = { ...runParams(command, asRun), encoding: "base64", inputOpen: true, tty: { rows, cols } };
-    const { id, result } = this.start(params, asRun);
+    const { id, result } = this.begin(params, asRun);
     result.catch(() => {}); // who does not ask for it need not hear of it
     return new Terminal(this.link, id, result);
   }
 
-  private start(params: Params, options: RunOptions): { id: number; result: Promise<CommandResult> } {
+  private begin(params: Params, options: RunOptions): { id: number; result: Promise<CommandResult> } {
     const isBase64 = params["encoding"] === "base64";
     let fail: (problem: unknown) => void = () => {};
     const failure = new Promise<never>((_, reject) => (fail = reject));
@@ -160,7 +225,7 @@ export class Commands {
   ): Promise<CommandResult> {
     try {
       const reply = await Promise.race([whole, failure]);
-      return commandResult(reply, isBase64 && stream === null);
+      return commandResult(reply, isBase64 && (stream === null || options.binary === true), options.binary === true);
     } catch (problem) {
       stream?.stop();
       if (this.link.death === null) this.link.call("run.cancel", { id }).catch(() => {});

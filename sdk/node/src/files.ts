@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 
 import { SandboxError } from "./errors.js";
 import type { Link, Params } from "./link.js";
-import { downloadSteps, type Step, uploadSteps } from "./trees.js";
+import { checkOptions, pathParam, pathText, type Remote } from "./options.js";
+import { downloadSteps, type LocalPath, type Step, uploadSteps } from "./trees.js";
 import { asBuffer, type Data, type FileInfo } from "./types.js";
 
 const PIECE = 4 << 20; // bytes of a file in one message
@@ -26,41 +27,82 @@ function fileInfo(entry: Params): FileInfo {
     mode: (entry["mode"] ?? 0) as number,
     mtimeMs: (entry["mtimeMs"] ?? 0) as number,
   };
+  if (typeof entry["nameBase64"] === "string") info.nameBytes = Buffer.from(entry["nameBase64"], "base64");
   if (typeof entry["target"] === "string") info.target = entry["target"];
+  if (typeof entry["targetBase64"] === "string") info.targetBytes = Buffer.from(entry["targetBase64"], "base64");
   return info;
 }
 
 /** The first piece replaces the file, the others go behind it. */
-function piece(path: string, data: Buffer, offset: number, mode: number | undefined): Params {
-  const params: Params = { path, data: data.toString("base64") };
+function piece(path: Remote, data: Buffer, offset: number, mode: number | undefined): Params {
+  const params: Params = { ...pathParam("path", path), data: data.toString("base64") };
   if (offset > 0) params["offset"] = offset;
   else if (mode !== undefined) params["mode"] = mode;
   return params;
 }
 
+function tooLarge(path: Remote, limit: number, what = "the file"): SandboxError {
+  return new SandboxError(`EFBIG: ${pathText(path)}: ${what} is larger than the limit of ${limit} bytes; the option limit allows more`);
+}
+
+/** Bytes that may still be written to this machine. */
+class Budget {
+  private left: number;
+
+  constructor(
+    private readonly remote: Remote,
+    private readonly limit: number,
+  ) {
+    this.left = limit;
+  }
+
+  take(count: number): void {
+    this.left -= count;
+    if (this.left < 0) throw tooLarge(this.remote, this.limit, "the copy");
+  }
+}
+
+/** The files of a sandbox, as seen from outside: permissions do not stop these calls, and they work while commands run. */
 export class Files {
   constructor(private readonly link: Link) {}
 
-  async read(path: string): Promise<Buffer> {
-    const pieces = [await this.readPiece(path, 0)];
-    while (pieces.at(-1)!.length === PIECE) pieces.push(await this.readPiece(path, PIECE * pieces.length));
+  /**
+   * The contents of a file. One larger than `limit` bytes, holes counted, is refused with EFBIG; the default is the sandbox's
+   * fsLimitBytes. `stream` reads files of any size.
+   */
+  async read(path: Remote, options: { limit?: number } = {}): Promise<Buffer> {
+    checkOptions("files.read", options, { limit: "count" });
+    const limit = options.limit ?? this.link.fsLimit;
+    const pieces: Buffer[] = [];
+    let total = 0;
+    for await (const piece of this.stream(path)) {
+      total += piece.length;
+      if (total > limit) throw tooLarge(path, limit);
+      pieces.push(piece);
+    }
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
   }
 
-  private async readPiece(path: string, offset: number): Promise<Buffer> {
-    const { data } = await this.link.call("files.read", { path, offset, length: PIECE });
-    return Buffer.from(data as string, "base64");
+  /** The contents of a file, of any size, in pieces of 4 MiB. */
+  async *stream(path: Remote): AsyncGenerator<Buffer> {
+    for (let offset = 0; ; offset += PIECE) {
+      const { data } = await this.link.call("files.read", { ...pathParam("path", path), offset, length: PIECE });
+      const piece = Buffer.from(data as string, "base64");
+      if (piece.length > 0) yield piece;
+      if (piece.length < PIECE) return;
+    }
   }
 
-  /** Its contents as UTF-8; what is none becomes U+FFFD. */
-  async readText(path: string): Promise<string> {
-    return (await this.read(path)).toString("utf8");
+  /** As `read`, as UTF-8; what is none becomes U+FFFD. */
+  async readText(path: Remote, options: { limit?: number } = {}): Promise<string> {
+    return (await this.read(path, options)).toString("utf8");
   }
 
   /**
    * Replaces the file, or adds to it; makes its parents. A string is written as UTF-8; bytes must not change until it is done.
    */
-  async write(path: string, data: Data, options: { mode?: number; append?: boolean } = {}): Promise<void> {
+  async write(path: Remote, data: Data, options: { mode?: number; append?: boolean } = {}): Promise<void> {
+    checkOptions("files.write", options, { mode: "count", append: "boolean" });
     const bytes = asBuffer(data);
     for (let offset = 0; offset === 0 || offset < bytes.length; offset += PIECE) {
       const part = bytes.subarray(offset, offset + PIECE);
@@ -71,26 +113,31 @@ export class Files {
   }
 
   /** What is in a directory; with recursive also below, with names relative to it. */
-  async list(path: string, options: { recursive?: boolean } = {}): Promise<FileInfo[]> {
-    const { entries } = await this.link.call("files.list", { path, recursive: options.recursive ?? false });
+  async list(path: Remote, options: { recursive?: boolean } = {}): Promise<FileInfo[]> {
+    checkOptions("files.list", options, { recursive: "boolean" });
+    const { entries } = await this.link.call("files.list", { ...pathParam("path", path), recursive: options.recursive ?? false });
     return (entries as Params[]).map(fileInfo);
   }
 
   /** With parents: makes them too, and is content when the directory is there. */
-  async mkdir(path: string, options: { parents?: boolean } = {}): Promise<void> {
-    await this.link.call("files.mkdir", { path, parents: options.parents ?? false });
+  async mkdir(path: Remote, options: { parents?: boolean } = {}): Promise<void> {
+    checkOptions("files.mkdir", options, { parents: "boolean" });
+    await this.link.call("files.mkdir", { ...pathParam("path", path), parents: options.parents ?? false });
   }
 
   /** A file or an empty directory; with recursive also all that is below. */
-  async rm(path: string, options: { recursive?: boolean } = {}): Promise<void> {
-    await this.link.call("files.rm", { path, recursive: options.recursive ?? false });
+  async rm(path: Remote, options: { recursive?: boolean } = {}): Promise<void> {
+    checkOptions("files.rm", options, { recursive: "boolean" });
+    await this.link.call("files.rm", { ...pathParam("path", path), recursive: options.recursive ?? false });
   }
 
-  async stat(path: string): Promise<FileInfo> {
-    return fileInfo(await this.link.call("files.stat", { path }));
+  /** What a file is; links are followed. SandboxError ENOENT: it is not there. */
+  async stat(path: Remote): Promise<FileInfo> {
+    return fileInfo(await this.link.call("files.stat", pathParam("path", path)));
   }
 
-  async exists(path: string): Promise<boolean> {
+  /** Whether something is there; a link that leads nowhere is nothing. */
+  async exists(path: Remote): Promise<boolean> {
     try {
       await this.stat(path);
       return true;
@@ -100,12 +147,14 @@ export class Files {
     }
   }
 
-  async rename(from: string, to: string): Promise<void> {
-    await this.link.call("files.rename", { from, to });
+  /** Renames or moves; a file at the new name is replaced. */
+  async rename(from: Remote, to: Remote): Promise<void> {
+    await this.link.call("files.rename", { ...pathParam("from", from), ...pathParam("to", to) });
   }
 
-  async symlink(target: string, path: string): Promise<void> {
-    await this.link.call("files.symlink", { target, path });
+  /** Makes a symbolic link, and its parents. The target is kept as it is written. */
+  async symlink(target: Remote, path: Remote): Promise<void> {
+    await this.link.call("files.symlink", { ...pathParam("target", target), ...pathParam("path", path) });
   }
 
   /** A wheel, a folder or a module of pure Python, for every Python of this sandbox. */
@@ -114,14 +163,14 @@ export class Files {
   }
 
   /** Copies a file, or a directory with all below it, into the sandbox, adding to what is there. */
-  async upload(local: string, remote: string): Promise<void> {
+  async upload(local: string, remote: Remote): Promise<void> {
     const sending = new Sending(this.link);
     for await (const step of uploadSteps(local, remote)) {
       if (step.kind === "dir") {
-        await sending.add("files.mkdir", { path: step.remote, parents: true });
+        await sending.add("files.mkdir", { ...pathParam("path", step.remote), parents: true });
       } else if (step.kind === "link") {
-        await sending.add("files.rm", { path: step.remote }, 0, true);
-        await sending.add("files.symlink", { target: step.target, path: step.remote });
+        await sending.add("files.rm", pathParam("path", step.remote), 0, true);
+        await sending.add("files.symlink", { ...pathParam("target", step.target), ...pathParam("path", step.remote) });
       } else {
         await this.sendFile(sending, step);
       }
@@ -147,12 +196,15 @@ export class Files {
 
   /**
    * Copies a file, or a directory with all below it, out of the sandbox, adding to what is there. What comes out is not
-   * trusted: links that lead out of the copy are left out, and so are devices.
+   * trusted: links that lead out of the copy are left out, and so are devices. Holes stay holes. More than `limit` bytes beside
+   * them are refused with EFBIG; the default is the sandbox's fsLimitBytes.
    */
-  async download(remote: string, local: string): Promise<void> {
+  async download(remote: Remote, local: string, options: { limit?: number } = {}): Promise<void> {
+    checkOptions("files.download", options, { limit: "count" });
+    const budget = new Budget(remote, options.limit ?? this.link.fsLimit);
     const info = await this.stat(remote);
     if (info.type !== "dir") {
-      await this.receiveFile({ kind: "file", local, remote, mode: info.mode, target: "" });
+      await this.receiveFile({ kind: "file", local, remote, mode: info.mode, target: "" }, budget);
       return;
     }
     await mkdir(local, { recursive: true });
@@ -161,35 +213,50 @@ export class Files {
         await mkdir(step.local, { recursive: true });
       } else if (step.kind === "link") {
         await removeLink(step.local);
-        await symlink(step.target, step.local);
+        await symlink(step.target as LocalPath, step.local);
       } else {
-        await this.receiveFile(step);
+        await this.receiveFile(step, budget);
       }
     }
   }
 
-  private async receiveFile(step: Step): Promise<void> {
+  private async receiveFile(step: Step, budget: Budget): Promise<void> {
     await removeLink(step.local); // a file is never written through a link that stands in its place
     const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
     const file = await open(step.local, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o666);
     try {
-      for (let offset = 0; ; ) {
-        const data = await this.readPiece(step.remote, offset);
-        await file.writeFile(data);
-        offset += data.length;
-        if (data.length < PIECE) break;
-      }
-      if ((step.mode & 0o111) !== 0) {
-        const { mode } = await file.stat();
-        await file.chmod((mode & 0o7777) | ((mode & 0o444) >> 2));
-      }
+      await this.receive(step, file, budget);
+      const { mode } = await file.stat();
+      if ((step.mode & 0o111) !== 0) await file.chmod((mode & 0o7777) | ((mode & 0o444) >> 2));
+    } catch (problem) {
+      if ((await file.stat()).isFile()) await unlink(step.local); // a part of a file would look like a file
+      throw problem;
     } finally {
       await file.close();
     }
   }
+
+  private async receive(step: Step, file: FileHandle, budget: Budget): Promise<void> {
+    for (let offset = 0; ; ) {
+      const params = { ...pathParam("path", step.remote), offset, length: PIECE, skipHoles: true };
+      const reply = (await this.link.call("files.read", params)) as { data: string; offset: number; size: number };
+      const data = Buffer.from(reply.data, "base64");
+      budget.take(data.length);
+      offset = reply.offset;
+      for (let done = 0; done < data.length; ) {
+        const { bytesWritten } = await file.write(data, done, data.length - done, offset);
+        done += bytesWritten;
+        offset += bytesWritten;
+      }
+      if (data.length === 0 || offset === reply.size) {
+        await file.truncate(offset);
+        return;
+      }
+    }
+  }
 }
 
-async function removeLink(path: string): Promise<void> {
+async function removeLink(path: LocalPath): Promise<void> {
   try {
     if ((await lstat(path)).isSymbolicLink()) await unlink(path);
   } catch (problem) {

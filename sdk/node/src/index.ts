@@ -12,9 +12,22 @@ export { BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeou
 export { Files } from "./files.js";
 export { Callbacks, Python, PythonFailed, PythonResult, Session } from "./python.js";
 export type { Callback, CallbackMap, PythonError, PythonOptions, TraceEvent } from "./python.js";
+export { Process } from "./process.js";
 export { Env, Sandbox } from "./sandbox.js";
 export { Terminal } from "./terminal.js";
 export { ToolFailed, Tools } from "./tools.js";
 export type { Tool, ToolCallOptions, ToolEvent, ToolsOptions } from "./tools.js";
 export { CommandResult } from "./types.js";
-export type { CreateOptions, Data, End, FileInfo, RunOptions, TerminalOptions, Usage } from "./types.js";
+export type { Remote } from "./options.js";
+export type {
+  CreateOptions,
+  Data,
+  End,
+  FileInfo,
+  MountOptions,
+  RunningCommand,
+  RunOptions,
+  StartOptions,
+  TerminalOptions,
+  Usage,
+} from "./types.js";

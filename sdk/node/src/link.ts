@@ -11,6 +11,8 @@ const forgotten = new FinalizationRegistry<Channel>((channel) => void channel.cl
 
 export class Link {
   readonly channel: Channel;
+  /** Bytes: what files.read and files.download take at most. */
+  fsLimit = 256 << 20;
   private next = 1;
 
   constructor(binary: string) {
@@ -36,13 +38,14 @@ export class Link {
     method: string,
     params: Params | (() => Params),
     onOutput?: (params: OutputParams) => void,
+    quiet?: boolean,
   ): { id: number; answer: Promise<Params> } {
     const id = this.next++;
     const channel = this.channel;
     if (channel.death !== null) return { id, answer: Promise.reject(new SandboxDied(channel.death)) };
     const answer = new Promise<Params>((resolve, reject) => {
       const make = typeof params === "function" ? params : () => params;
-      channel.request(id, { resolve, reject, onOutput }, () => ({ jsonrpc: "2.0", id, method, params: make() }));
+      channel.request(id, { resolve, reject, onOutput, quiet }, () => ({ jsonrpc: "2.0", id, method, params: make() }));
     });
     return { id, answer };
   }

@@ -2,7 +2,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { SandboxError, SandboxTimeout } from "./errors.js";
+import { hostPath } from "./files.js";
 import type { Json, Link, OutputParams, Params } from "./link.js";
+import { checkOptions, type Kind, pathParam } from "./options.js";
 
 /** The exception that ended an evaluation. Not an exception itself: see PythonResult.check. */
 export interface PythonError {
@@ -13,6 +15,7 @@ export interface PythonError {
   line: number | null;
 }
 
+/** One step of code that is traced. */
 export interface TraceEvent {
   type: string;
   line: number;
@@ -22,6 +25,7 @@ export interface TraceEvent {
   locals: Record<string, string>;
 }
 
+/** Of one evaluation. */
 export interface PythonOptions {
   /** What input() reads. */
   stdin?: string;
@@ -31,13 +35,19 @@ export interface PythonOptions {
   onStderr?: (text: string) => unknown;
   /** Of "line", "call", "return", "exception", "locals"; default "line" when there is onTrace. */
   trace?: readonly ("line" | "call" | "return" | "exception" | "locals")[];
+  /** Only functions and files whose name has this in it. */
   traceFilter?: string;
+  /** The most events. */
   traceMax?: number;
   onTrace?: (event: TraceEvent) => unknown;
   /** Makes failure an exception, as PythonResult.check does. */
   check?: boolean;
   /** Wait in line while the session runs something else (default), with timeoutMs from the turn on; false: SandboxError EBUSY. In a callback it is always false, because the session may be waiting for that callback. */
   wait?: boolean;
+  /** Aborting ends the code; the call then rejects with the signal's reason, when the code has ended. */
+  signal?: AbortSignal;
+  /** The most WebAssembly operations, in a sandbox that has a fuelLimit; the result says how many were used. */
+  fuel?: number;
 }
 
 const callbackRuns = new AsyncLocalStorage<true>();
@@ -50,6 +60,21 @@ function inCallback(): boolean {
 function asCallback<T>(work: () => T): T {
   return callbackRuns.run(true, work);
 }
+
+const RUN: Record<string, Kind> = {
+  stdin: "text",
+  timeoutMs: "count",
+  onStdout: "function",
+  onStderr: "function",
+  trace: "list",
+  traceFilter: "text",
+  traceMax: "count",
+  onTrace: "function",
+  check: "boolean",
+  signal: "signal",
+  fuel: "count",
+  wait: "boolean",
+};
 
 /** What an evaluation wrote, gave and ended with. */
 export class PythonResult {
@@ -70,6 +95,8 @@ export class PythonResult {
   readonly undone: boolean;
   readonly stdoutTruncated: boolean;
   readonly stderrTruncated: boolean;
+  /** WebAssembly operations, when they were counted, else null. */
+  readonly fuel: number | null;
 
   constructor(reply: Params, streamed: { stdout: string; stderr: string } | null) {
     const error = reply["error"] as (Partial<PythonError> & { type: string; message: string }) | undefined;
@@ -88,12 +115,15 @@ export class PythonResult {
     this.undone = (reply["undone"] ?? false) as boolean;
     this.stdoutTruncated = (reply["stdoutTruncated"] ?? false) as boolean;
     this.stderrTruncated = (reply["stderrTruncated"] ?? false) as boolean;
+    this.fuel = (reply["fuel"] ?? null) as number | null;
   }
 
+  /** It ran to its end, or exited with 0. */
   get ok(): boolean {
     return this.outcome === "value" || (this.outcome === "exit" && this.exitCode === 0);
   }
 
+  /** It was ended because its time was up. */
   get timedOut(): boolean {
     return this.end === "time";
   }
@@ -152,9 +182,12 @@ export class Session {
    * exception of the code is a result, unless `check` asks for one here.
    */
   async run(code: string, options: PythonOptions = {}): Promise<PythonResult> {
+    if (typeof code !== "string") throw new TypeError(`code must be a string, not ${code === null ? "null" : typeof code}`);
+    checkOptions("python.run", options, RUN);
+    options.signal?.throwIfAborted();
     const streams = options.onStdout !== undefined || options.onStderr !== undefined;
     const trace = options.trace ?? (options.onTrace === undefined ? undefined : ["line" as const]);
-    const params = this.named({ code, stdin: options.stdin, timeoutMs: options.timeoutMs, trace, traceFilter: options.traceFilter, traceMax: options.traceMax });
+    const params = this.named({ code, stdin: options.stdin, timeoutMs: options.timeoutMs, trace, traceFilter: options.traceFilter, traceMax: options.traceMax, fuel: options.fuel });
     if (streams) params["stream"] = true;
     if (options.wait === false || inCallback()) params["wait"] = false;
     const result = await this.evaluate(params, streams, options);
@@ -181,7 +214,9 @@ export class Session {
     const { id, answer } = this.link.start("python.eval", params, (notified) => {
       last = last.then(() => take(notified)).catch(fail);
     });
-    const reply = await answer;
+    const onAbort = (): void => fail(options.signal?.reason);
+    options.signal?.addEventListener("abort", onAbort, { once: true });
+    const reply = await answer.finally(() => options.signal?.removeEventListener("abort", onAbort));
     await last;
     const failed = failure as { problem: unknown } | null;
     if (failed !== null) throw failed.problem;
@@ -207,11 +242,13 @@ export class Session {
     return Buffer.from((await this.link.call("python.saveState", this.inLine({})))["data"] as string, "base64");
   }
 
+  /** Puts variables of saveState into this session. Bytes that are damaged or foreign change nothing. */
   async loadState(state: Uint8Array): Promise<void> {
     const data = Buffer.from(state.buffer, state.byteOffset, state.byteLength).toString("base64");
     await this.link.call("python.loadState", this.inLine({ data }));
   }
 
+  /** Forgets all variables. */
   async clearState(): Promise<void> {
     await this.link.call("python.clearState", this.inLine({}));
   }
@@ -222,8 +259,19 @@ export class Session {
     return new Session(this.link, name);
   }
 
+  /** Ends the session, and what runs in it. Its variables are gone; a later run begins anew. */
   async close(): Promise<void> {
     await this.link.call("python.close", this.named({}));
+  }
+
+  /** `await using session = sandbox.python.session("name")` closes it at the end of the block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.link.death !== null) return;
+    try {
+      await this.close();
+    } catch (problem) {
+      if (!(problem instanceof SandboxError && problem.errno === "ENOENT")) throw problem; // it never ran, or was closed
+    }
   }
 }
 
@@ -237,6 +285,12 @@ export class Python extends Session {
   session(name: string): Session {
     return new Session(this.link, name);
   }
+
+  /** A session that begins as an image of `cay image build`, a file of this machine; there must be none of this name. */
+  async openSession(name: string, image: string | URL): Promise<Session> {
+    await this.link.call("python.open", { session: name, ...pathParam("image", hostPath(image)) });
+    return new Session(this.link, name);
+  }
 }
 
 /** A function of this process, with what the sandbox is told of it. Its argument is an object of the named arguments. */
@@ -248,6 +302,7 @@ export interface Callback {
   run: (args: any) => unknown;
 }
 
+/** Functions by name. */
 export type CallbackMap = Readonly<Record<string, Callback | Callback["run"]>>;
 
 /** sandbox.callbacks: what code in the sandbox may ask of this process. Calls that come at once run at once. */
@@ -264,6 +319,7 @@ export class Callbacks {
     });
   }
 
+  /** Adds functions by name; one of a name that is there is replaced. */
   async add(callbacks: CallbackMap): Promise<void> {
     const described = Object.entries(callbacks).map(([name, given]) => {
       const callback: Callback = typeof given === "function" ? { run: given } : given;
@@ -274,6 +330,7 @@ export class Callbacks {
     await this.link.call("callbacks.set", { callbacks: described });
   }
 
+  /** Takes one back. Calls that are under way are still answered. */
   async remove(name: string): Promise<void> {
     await this.link.call("callbacks.remove", { name });
     this.functions.delete(name);

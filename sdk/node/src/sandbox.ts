@@ -4,8 +4,9 @@ import { Commands } from "./commands.js";
 import { SandboxTimeout } from "./errors.js";
 import { Files, hostPath } from "./files.js";
 import { Link, type Params } from "./link.js";
+import { checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
 import { Callbacks, Python } from "./python.js";
-import type { CreateOptions, Usage } from "./types.js";
+import type { CreateOptions, MountOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
 
@@ -24,11 +25,40 @@ export class Env {
   }
 }
 
+const CREATE: Record<string, Kind> = {
+  timeoutMs: "count",
+  fsLimitBytes: "count",
+  memoryLimitBytes: "count",
+  outputLimitBytes: "count",
+  fuelLimit: "count",
+  processLimit: "count",
+  codeLimitBytes: "count",
+  env: "object",
+  wasmDir: "text",
+  binary: "text",
+  packages: "list",
+  image: "path",
+  files: "object",
+  mounts: "object",
+  callbacks: "object",
+};
+
 function createParams(options: CreateOptions): Params {
+  checkOptions("Sandbox.create", options, CREATE);
+  checkTexts("env", options.env);
+  for (const [path, data] of Object.entries(options.files ?? {}))
+    checkOptions("files", { [path]: data }, { [path]: "path" });
   const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir } = options;
   const packages = options.packages?.map(hostPath);
+  const image = options.image === undefined ? {} : pathParam("image", hostPath(options.image));
   // JSON leaves out undefined
-  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir, packages };
+  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir, packages, ...image };
+}
+
+function asMount(path: string, given: string | URL | MountOptions): MountOptions {
+  if (typeof given === "string" || given instanceof URL) return { hostPath: given };
+  checkOptions(`mounts: ${path}`, given, { hostPath: "path", writable: "boolean" });
+  return given;
 }
 
 async function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
@@ -62,22 +92,37 @@ export class Sandbox {
     this.callbacks = new Callbacks(link);
   }
 
+  /** Starts one, in a child process. */
   static async create(options: CreateOptions = {}): Promise<Sandbox> {
+    const params = createParams(options);
     const link = new Link(findBinary(options.binary));
+    link.fsLimit = options.fsLimitBytes ?? link.fsLimit;
     try {
-      await inTime(link.call("create", createParams(options)), START_PATIENCE);
+      await inTime(link.call("create", params), START_PATIENCE);
     } catch (problem) {
       await link.channel.close();
       throw problem;
     }
     const sandbox = new Sandbox(link);
     try {
-      if (options.callbacks !== undefined) await sandbox.callbacks.add(options.callbacks);
+      await sandbox.fill(options);
     } catch (problem) {
       await sandbox.kill();
       throw problem;
     }
     return sandbox;
+  }
+
+  private async fill({ callbacks, mounts = {}, files = {} }: CreateOptions): Promise<void> {
+    if (callbacks !== undefined) await this.callbacks.add(callbacks);
+    for (const [path, given] of Object.entries(mounts)) {
+      const { hostPath: host, writable } = asMount(path, given);
+      await this.mount(host, path, writable === undefined ? {} : { writable });
+    }
+    for (const [path, data] of Object.entries(files)) {
+      if (data instanceof URL) await this.files.upload(hostPath(data), path);
+      else await this.files.write(path, data);
+    }
   }
 
   /** Of the child process. */
@@ -91,14 +136,18 @@ export class Sandbox {
   }
 
   /** Lets the sandbox see a directory of this machine. */
-  async mount(hostPath: string, path: string, options: { writable?: boolean } = {}): Promise<void> {
-    await this.link.call("mount", { hostPath, path, writable: options.writable ?? false });
+  async mount(host: string | URL, path: Remote, options: { writable?: boolean } = {}): Promise<void> {
+    checkOptions("mount", options, { writable: "boolean" });
+    const params = { ...pathParam("hostPath", hostPath(host)), ...pathParam("path", path) };
+    await this.link.call("mount", { ...params, writable: options.writable ?? false });
   }
 
-  async unmount(path: string): Promise<void> {
-    await this.link.call("unmount", { path });
+  /** Takes a directory of `mount` away again. SandboxError EBUSY: something in it is in use. */
+  async unmount(path: Remote): Promise<void> {
+    await this.link.call("unmount", pathParam("path", path));
   }
 
+  /** What it uses now, and the most it used. */
   async usage(): Promise<Usage> {
     return (await this.link.call("usage", {})) as unknown as Usage;
   }

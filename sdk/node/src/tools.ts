@@ -5,9 +5,11 @@ import { findBinary } from "./binary.js";
 import { SandboxError } from "./errors.js";
 import { hostPath } from "./files.js";
 import { Link, type Params } from "./link.js";
+import { checkOptions, type Kind } from "./options.js";
 
 type Local = string | URL;
 
+/** Of a set of tools. */
 export interface ToolsOptions {
   /** A configuration or the path of one: tools.settings.sandbox of it is read. Default: the defaults. */
   config?: Readonly<Record<string, unknown>> | Local;
@@ -27,7 +29,9 @@ export interface ToolsOptions {
   binary?: string;
 }
 
+/** Of one call. */
 export interface ToolCallOptions {
+  /** Whose rows are meant. */
   user?: string;
   /** Lowers the tool's own limit, never raises it. */
   timeoutMs?: number;
@@ -35,6 +39,7 @@ export interface ToolCallOptions {
   signal?: AbortSignal;
 }
 
+/** A tool, and whether it may be called. */
 export interface Tool {
   name: string;
   /** The file. */
@@ -78,6 +83,17 @@ export class ToolFailed extends SandboxError {
   }
 }
 
+const OPEN: Record<string, Kind> = {
+  config: "any",
+  dir: "path",
+  database: "path",
+  audit: "path",
+  user: "text",
+  rounds: "count",
+  allowPlaceholders: "boolean",
+  binary: "text",
+};
+
 async function openParams(options: ToolsOptions): Promise<Params> {
   const { config, dir, database, audit, user, rounds = 0, allowPlaceholders = false } = options;
   const isPath = typeof config === "string" || config instanceof URL;
@@ -96,7 +112,9 @@ async function openParams(options: ToolsOptions): Promise<Params> {
 export class Tools {
   private constructor(private readonly link: Link) {}
 
+  /** Opens a set, in a process of its own. */
   static async open(options: ToolsOptions = {}): Promise<Tools> {
+    checkOptions("Tools.open", options, OPEN);
     const params = await openParams(options);
     const link = new Link(findBinary(options.binary));
     try {
@@ -110,6 +128,7 @@ export class Tools {
 
   /** What the tool gives, or what the capability gave that it asked for. Throws ToolFailed when it does not end well. */
   async call(name: string, input: Readonly<Record<string, unknown>> = {}, options: ToolCallOptions = {}): Promise<unknown> {
+    checkOptions("tools.call", options, { user: "text", timeoutMs: "count", signal: "signal" });
     const { user, timeoutMs, signal } = options;
     signal?.throwIfAborted();
     const { id, answer: whole } = this.link.start("tools.call", { name, input, user, timeoutMs });
@@ -135,6 +154,7 @@ export class Tools {
     }
   }
 
+  /** The tools, whether their modules are fit, and what they may use. */
   async list(): Promise<Tool[]> {
     return (await this.link.call("tools.list", {}))["tools"] as Tool[];
   }

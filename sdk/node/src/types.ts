@@ -1,7 +1,9 @@
 // What calls take and answer with.
 import { CommandFailed, SandboxTimeout } from "./errors.js";
+import type { Remote } from "./options.js";
 import type { CallbackMap } from "./python.js";
 
+/** Contents: text, which becomes UTF-8, or bytes. */
 export type Data = string | Uint8Array;
 
 /** Its bytes, without a copy where they are bytes already. */
@@ -11,8 +13,17 @@ export function asBuffer(data: Data): Buffer {
   throw new TypeError(`data must be a string or bytes, not ${data === null ? "null" : typeof data}`);
 }
 
+/** How a command ended. */
 export type End = "exit" | "signal" | "trap" | "time" | "fuel" | "cancelled";
 
+/** A directory of this machine, for `mounts`. */
+export interface MountOptions {
+  hostPath: string | URL;
+  /** Default: only to read. */
+  writable?: boolean;
+}
+
+/** What a sandbox is made with. */
 export interface CreateOptions {
   /** Milliseconds for each command, unless it brings its own. Default 30,000. */
   timeoutMs?: number;
@@ -36,27 +47,53 @@ export interface CreateOptions {
   binary?: string;
   /** Wheels, folders and modules of pure Python that it can import. */
   packages?: readonly (string | URL)[];
+  /** An image of `cay image build`, a file of this machine: what sessions of Python begin as. */
+  image?: string | URL;
+  /** By path in the sandbox: contents, or a URL of a file or directory of this machine, which is copied. */
+  files?: Readonly<Record<string, Data | URL>>;
+  /** By path in the sandbox: directories of this machine. */
+  mounts?: Readonly<Record<string, string | URL | MountOptions>>;
   /** What code in the sandbox may ask of this process: functions by name, each with one object of arguments. */
   callbacks?: CallbackMap;
 }
 
+/** Of one command. */
 export interface RunOptions {
   stdin?: Data;
   /** Where it starts; default /home/agent. */
-  cwd?: string;
+  cwd?: Remote;
   /** Variables for this command. */
   env?: Readonly<Record<string, string>>;
   /** In place of the sandbox's, longer or shorter. */
   timeoutMs?: number;
-  /** The output as text as it comes. The command waits while a promise that it answered is not settled. */
-  onStdout?: (text: string) => unknown;
-  onStderr?: (text: string) => unknown;
+  /** The output as text as it comes; with `binary` as bytes. The command waits while a promise that it answered is not settled. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  onStdout?: (text: any) => unknown;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  onStderr?: (text: any) => unknown;
+  /** `stdoutBytes` and `stderrBytes` of the result hold the output as it was. */
+  binary?: boolean;
+  /** The most WebAssembly operations; the result says how many were used. */
+  fuel?: number;
   /** Aborting ends the command; the call then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Makes failure an exception, as CommandResult.check does. */
   check?: boolean;
 }
 
+/** Of a command in the background. */
+export interface StartOptions extends Pick<RunOptions, "cwd" | "env"> {
+  /** Default: it runs until it ends, is killed or the sandbox ends. */
+  timeoutMs?: number;
+}
+
+/** A command that runs: its process id in the sandbox, and the line that was given. */
+export interface RunningCommand {
+  pid: number;
+  command: string;
+}
+
+/** Of a command on a terminal. */
 export interface TerminalOptions extends Pick<RunOptions, "cwd" | "env" | "timeoutMs" | "signal"> {
   /** The size of the window; default 24 and 80. */
   rows?: number;
@@ -78,12 +115,19 @@ export class CommandResult {
     readonly end: End,
     /** Of a trap. */
     readonly detail: string,
+    /** WebAssembly operations, when they were counted, else null. */
+    readonly fuel: number | null = null,
+    /** With `binary`: the output as it was, else null. */
+    readonly stdoutBytes: Buffer | null = null,
+    readonly stderrBytes: Buffer | null = null,
   ) {}
 
+  /** The exit code is 0. */
   get ok(): boolean {
     return this.exitCode === 0;
   }
 
+  /** It was ended because its time was up. */
   get timedOut(): boolean {
     return this.end === "time";
   }
@@ -99,8 +143,11 @@ export class CommandResult {
   }
 }
 
+/** A file, directory or link of the sandbox. */
 export interface FileInfo {
   name: string;
+  /** When the name is not UTF-8: its bytes; `name` has U+FFFD then. */
+  nameBytes?: Buffer;
   /** "link" only in listings; "other" for devices and the like. */
   type: "file" | "dir" | "link" | "other";
   size: number;
@@ -108,8 +155,11 @@ export interface FileInfo {
   mtimeMs: number;
   /** Of a link. */
   target?: string;
+  /** When it is not UTF-8. */
+  targetBytes?: Buffer;
 }
 
+/** What a sandbox uses now, and the most it used. */
 export interface Usage {
   memoryBytes: number;
   memoryPeakBytes: number;

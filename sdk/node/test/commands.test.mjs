@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 
 import { CommandFailed, CommandResult, Sandbox, SandboxError, SandboxTimeout } from "cay";
@@ -242,7 +243,7 @@ describe("commands", () => {
   });
 
   test("arguments that make no sense", async () => {
-    await assert.rejects(run(7), (e) => e instanceof SandboxError && e.code === -32602 && e.errno === null);
+    await assert.rejects(run("true", { timeoutMs: 0 }), (e) => e instanceof SandboxError && e.code === -32602 && e.errno === null);
   });
 
   test("what cannot be sent is refused here, and the sandbox goes on", async () => {
@@ -269,4 +270,64 @@ test("files and kill while a command runs", async () => {
   await sandbox.kill();
   const result = await running;
   assert.deepEqual([result.end, result.exitCode], ["cancelled", 124]);
+});
+
+test("options of a command are checked", async (t) => {
+  const sandbox = await own(t);
+  await assert.rejects(sandbox.commands.run("true", { timeout: 5 }), /commands\.run has no option timeout; did you mean timeoutMs\?/);
+  await assert.rejects(sandbox.commands.run("true", { timeoutMs: NaN }), /timeoutMs must be a whole number/);
+  await assert.rejects(sandbox.commands.run("true", { onstdout: () => {} }), /did you mean onStdout/);
+  await assert.rejects(sandbox.commands.run(Buffer.from("ls")), /command must be a string, not object/);
+  await assert.rejects(sandbox.commands.run(["ls"]), /command must be a line for bash/);
+  assert.throws(() => sandbox.commands.terminal("true", { row: 5 }), /did you mean rows/);
+  await assert.rejects(sandbox.files.list(".", { recursiv: true }), /did you mean recursive/);
+});
+
+test("output as bytes", async (t) => {
+  const sandbox = await own(t);
+  const result = await sandbox.commands.run("printf 'a\\377'; printf '\\376' >&2", { binary: true });
+  assert.deepEqual([result.stdoutBytes, result.stderrBytes, result.stdout], [Buffer.from([97, 255]), Buffer.of(254), "a\ufffd"]);
+  assert.deepEqual((await sandbox.commands.run("cat", { stdin: Buffer.of(255, 0), binary: true })).stdoutBytes, Buffer.of(255, 0));
+  const pieces = [];
+  const streamed = await sandbox.commands.run("printf 'b\\377'", { binary: true, onStdout: (bytes) => pieces.push(bytes) });
+  assert.deepEqual(Buffer.concat(pieces), Buffer.from([98, 255]));
+  assert.deepEqual(streamed.stdoutBytes, Buffer.from([98, 255]));
+  assert.equal((await sandbox.commands.run("echo x")).stdoutBytes, null);
+});
+
+test("a command in the background", async (t) => {
+  const sandbox = await own(t);
+  const process = await sandbox.commands.start("echo ready; while read line; do echo got $line; done; exit 3");
+  await process.waitForOutput("ready\n", 60_000);
+  assert.ok(process.running && process.pid > 1);
+  assert.deepEqual(await sandbox.commands.list(), [{ pid: process.pid, command: process.command }]);
+  await process.write("one\n");
+  assert.equal(await process.waitForOutput("got one\n", 60_000), "ready\ngot one\n");
+  await assert.rejects(process.wait(50), { name: "SandboxTimeout" });
+  await process.endInput();
+  const result = await process.wait(60_000);
+  assert.deepEqual([result.exitCode, result.stdout, process.running], [3, "ready\ngot one\n", false]);
+  await assert.rejects(process.write("more"), { errno: "EPIPE" });
+  await assert.rejects(sandbox.commands.start("true", { cwd: "/nowhere" }), { errno: "ENOENT" });
+  const other = await sandbox.commands.start("trap 'echo caught; exit 7' USR1; echo ready; while :; do sleep 0.05; done");
+  await other.waitForOutput("ready", 60_000);
+  await other.signal(10);
+  assert.equal((await other.wait(60_000)).exitCode, 7);
+  const killed = await sandbox.commands.start("sleep 1000");
+  await killed.kill();
+  assert.equal((await killed.wait(60_000)).end, "cancelled");
+});
+
+test("a command in the background does not keep node alive, waiting for it does", async () => {
+  const code = (then) => `import { Sandbox } from "cay"; const s = await Sandbox.create(); const p = await s.commands.start("sleep 0.3; echo done"); ${then}`;
+  const run = (then) => spawnSync(globalThis.process.execPath, ["--input-type=module", "-e", code(then)], { encoding: "utf8" });
+  assert.deepEqual([run("console.log('end')").stdout, run("console.log((await p.wait()).stdout)").stdout], ["end\n", "done\n\n"]);
+});
+
+test("fuel of one command", async (t) => {
+  const sandbox = await own(t);
+  const result = await sandbox.commands.run("echo x", { fuel: 100_000_000 });
+  assert.ok(result.ok && result.fuel > 0 && result.fuel < 100_000_000);
+  assert.equal((await sandbox.commands.run("while :; do :; done", { fuel: 100_000 })).end, "fuel");
+  assert.equal((await sandbox.commands.run("echo x")).fuel, null);
 });

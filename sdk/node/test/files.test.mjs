@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -195,4 +196,43 @@ test("10,000 small files", async (t) => {
   await Promise.all(names.map((name) => sandbox.files.write(name, name)));
   const texts = await Promise.all(names.map((name) => sandbox.files.readText(name)));
   assert.deepEqual(texts, names);
+});
+
+test("sparse files are neither read nor copied as zeros", async (t) => {
+  const folder = makeFolder(t);
+  const sandbox = await own(t, { fsLimitBytes: 10_000_000 });
+  {
+    await sandbox.commands.run("printf begin > sparse; truncate -s 400000000 sparse; printf end >> sparse", { check: true });
+    await assert.rejects(sandbox.files.read("sparse"), { errno: "EFBIG", message: /limit of 10000000 bytes/ });
+    await sandbox.files.download("sparse", join(folder, "sparse"));
+    const info = statSync(join(folder, "sparse"));
+    assert.equal(info.size, 400_000_003);
+    assert.ok(info.blocks * 512 < 1_000_000);
+    await sandbox.files.write("ten", "0123456789");
+    assert.equal((await sandbox.files.read("ten", { limit: 10 })).length, 10);
+    await assert.rejects(sandbox.files.readText("ten", { limit: 9 }), { errno: "EFBIG" });
+    await assert.rejects(sandbox.files.download("ten", join(folder, "ten"), { limit: 9 }), { errno: "EFBIG" });
+    assert.equal(existsSync(join(folder, "ten")), false);
+  }
+});
+
+test("names that are not UTF-8", async (t) => {
+  const folder = makeFolder(t);
+  const sandbox = await own(t);
+  const name = (text) => Buffer.from(text, "latin1");
+  {
+    await sandbox.commands.run("mkdir $'d\\377'; echo hi > $'d\\377/f\\200'; ln -s $'f\\200' $'d\\377/l'", { check: true });
+    const [entry] = await sandbox.files.list(".");
+    assert.deepEqual([entry.name, entry.nameBytes], ["d\ufffd", name("d\xff")]);
+    assert.equal(await sandbox.files.readText(name("d\xff/f\x80")), "hi\n");
+    assert.deepEqual((await sandbox.files.stat(name("d\xff/f\x80"))).nameBytes, name("f\x80"));
+    await sandbox.files.download(name("d\xff"), join(folder, "out"));
+    const out = readdirSync(join(folder, "out"), "buffer").sort(Buffer.compare);
+    assert.deepEqual(out, [name("f\x80"), name("l")]);
+    await sandbox.files.upload(join(folder, "out"), "back");
+    assert.equal((await sandbox.commands.run("cat back/l")).stdout, "hi\n");
+    await sandbox.files.rename(name("back/f\x80"), name("back/g\x81"));
+    assert.equal(await sandbox.files.exists(name("back/g\x81")), true);
+    assert.ok((await sandbox.commands.run("pwd", { cwd: name("d\xff"), binary: true })).stdoutBytes.includes(255));
+  }
 });

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { PythonFailed, Sandbox, SandboxError, SandboxTimeout } from "cay";
+import { folder as makeFolder, own } from "./support.mjs";
 
 describe("python", () => {
   let sandbox, python;
@@ -187,4 +189,39 @@ test("runs of one session wait in line", async () => {
 
 test("a callback with a bad schema is refused", async () => {
   await assert.rejects(Sandbox.create({ callbacks: { f: { parameters: { dependentRequired: {} }, run: () => 1 } } }), /dependentRequired/);
+});
+
+test("a signal ends code, and the session goes on", async (t) => {
+  const sandbox = await own(t);
+  const controller = new AbortController();
+  let started = () => {};
+  const begun = new Promise((resolve) => (started = resolve));
+  const run = sandbox.python.run("print('begun', flush=True)\nwhile True: pass", { signal: controller.signal, onStdout: started });
+  await begun;
+  controller.abort(new Error("enough"));
+  await assert.rejects(run, { message: "enough" });
+  assert.equal((await sandbox.python.run("6 * 7")).value, 42);
+  await assert.rejects(sandbox.python.run("1", { signal: AbortSignal.abort() }), { name: "AbortError" });
+  await assert.rejects(sandbox.python.run("1", { timeout: 5 }), /python\.run has no option timeout; did you mean timeoutMs/);
+  await assert.rejects(sandbox.python.run(Buffer.from("1")), /code must be a string/);
+});
+
+test("sessions end with a block, and images start them", async (t) => {
+  const place = makeFolder(t);
+  const image = join(place, "image");
+  const sandbox = await own(t);
+  {
+    const session = sandbox.python.session("a");
+    await session.run("x = 1");
+    await session[Symbol.asyncDispose]();
+    assert.equal((await sandbox.python.session("a").run("'x' in globals()")).value, false);
+    await sandbox.python.session("never run")[Symbol.asyncDispose]();
+    const program = globalThis.process.env.CAY_BINARY ?? fileURLToPath(new URL("../native/bin/cay", import.meta.resolve("cay")));
+    execFileSync(program, ["image", "build", "-c", "import fractions; fractions.ready = 42", image]);
+    const imaged = await sandbox.python.openSession("imaged", image);
+    assert.equal((await imaged.run("import fractions; fractions.ready")).value, 42);
+    const other = await own(t, { image });
+    assert.equal((await other.python.run("import fractions; fractions.ready")).value, 42);
+    await assert.rejects(Sandbox.create({ image: join(place, "nothing") }), { errno: "ENOENT" });
+  }
 });

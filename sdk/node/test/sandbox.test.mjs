@@ -100,7 +100,7 @@ test("usage", async (t) => {
 test("wrong options are errors and leave no process", async () => {
   const before = children();
   await assert.rejects(Sandbox.create({ timeoutMs: 0 }), (e) => e.code === -32602 && /timeoutMs/.test(e.message));
-  await assert.rejects(Sandbox.create({ env: { A: 1 } }), (e) => e instanceof SandboxError && e.code === -32602);
+  await assert.rejects(Sandbox.create({ env: { "A=B": "1" } }), (e) => e instanceof SandboxError && e.code === -32602);
   await assert.rejects(Sandbox.create({ wasmDir: "/nowhere" }), errno("ENOENT"));
   assert.deepEqual(children(), before);
 });
@@ -145,4 +145,34 @@ test("too many open files are an error and no crash", async () => {
   const { stdout, code } = await node(`process.title = "many";\n${source}`);
   assert.match(stdout, /^SandboxDied cannot start .*\n$/);
   assert.equal(code, 0);
+});
+
+test("unknown and nonsensical options are refused before anything starts", async () => {
+  const cases = [
+    [{ timeout: 5 }, /Sandbox\.create has no option timeout; did you mean timeoutMs\?/],
+    [{ timeoutMs: NaN }, /timeoutMs must be a whole number that is not negative, not NaN/],
+    [{ timeoutMs: "5" }, /timeoutMs must be a whole number/],
+    [{ memoryLimitBytes: 1.5 }, /memoryLimitBytes must be a whole number/],
+    [{ packages: "x.whl" }, /packages must be an array, not "x\.whl"/],
+    [{ env: { A: 1 } }, /env: A must be a string, not 1/],
+    [{ files: { a: 5 } }, /files: a must be a path, not 5/],
+    [{ nonsense: 1 }, /has no option nonsense; it knows timeoutMs/],
+    [5, /the options must be an object/],
+  ];
+  for (const [options, words] of cases) await assert.rejects(Sandbox.create(options), { name: "TypeError", message: words });
+  await assert.rejects(Sandbox.create({ mounts: { "/m": { hostpath: "." } } }), /has no option hostpath; did you mean hostPath/);
+});
+
+test("files and mounts at creation", async (t) => {
+  const place = folder(t);
+  writeFileSync(join(place, "f"), "of the host\n");
+  const files = { "a/b": "text", "/tmp/raw": Uint8Array.of(255), copy: pathToFileURL(place) };
+  const sandbox = await own(t, { files, mounts: { "/ro": place, "/rw": { hostPath: place, writable: true } } });
+  {
+    assert.deepEqual(await sandbox.files.read("/tmp/raw"), Buffer.of(255));
+    assert.equal((await sandbox.commands.run("cat a/b copy/f /ro/f")).stdout, "textof the host\nof the host\n");
+    assert.equal((await sandbox.commands.run("echo > /ro/new")).ok, false);
+    assert.equal((await sandbox.commands.run("echo new > /rw/new")).ok, true);
+    assert.equal(readFileSync(join(place, "new"), "utf8"), "new\n");
+  }
 });
