@@ -65,6 +65,11 @@ CAY_CHECK CAY_API cay_status cay_engine_new(const cay_engine_options *options, c
                                             cay_error *err);
 CAY_API void cay_engine_free(cay_engine *engine); /* after its last sandbox */
 
+/* Makes the folder if need be, and says whether compiled code may be kept there. Code there is run as it is, so the
+ * folder must belong to this user, and neither it nor a directory above it may be one that other users write to
+ * (but for directories with a sticky bit, as /tmp). CAY_DENIED, CAY_IO. An engine with such a `cache_dir` is refused. */
+CAY_CHECK CAY_API cay_status cay_cache_check(const char *dir, cay_error *err);
+
 /* Modules that guests executed and that are still being compiled, perhaps for nobody any more: the compiler
  * cannot be interrupted, and cay_engine_free waits for it. A program that is about to end can leave the
  * engine as it is instead, and end by _exit(2). [any time] */

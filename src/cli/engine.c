@@ -27,37 +27,12 @@ static char *cache_path(void) {
   return len < 0 ? NULL : path;
 }
 
-/* mkdir -p, for this user alone. */
-static bool make_private(char *path) {
-  for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    (void)mkdir(path, 0700);
-    *slash = '/';
-  }
-  return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
-/* Files there are run as code: no other user may have put them there. */
-static const char *why_unfit(const char *path) {
-  struct stat st;
-  if (stat(path, &st) != 0) return strerror(errno);
-  if (!S_ISDIR(st.st_mode)) return "not a directory";
-  if (st.st_uid != geteuid()) return "belongs to somebody else";
-  if ((st.st_mode & 0022) != 0) return "others may write to it";
-  if (access(path, W_OK | X_OK) != 0) return strerror(errno);
-  return NULL;
-}
-
 char *engine_cache_dir(cay_error *why) {
   *why = (cay_error){ 0 };
   char *path = cache_path();
-  const char *reason = path == NULL ? "neither HOME nor XDG_CACHE_HOME is set" : NULL;
-  if (path != NULL && path[0] != '\0') reason = make_private(path) ? why_unfit(path) : strerror(errno);
-  if (reason == NULL && path != NULL && path[0] != '\0') return path;
-
-  if (reason != NULL)
-    (void)snprintf(why->message, sizeof why->message, "%s%s%s", path != NULL ? path : "",
-                   path != NULL ? ": " : "", reason);
+  if (path == NULL)
+    (void)snprintf(why->message, sizeof why->message, "neither HOME nor XDG_CACHE_HOME is set");
+  if (path != NULL && path[0] != '\0' && cay_cache_check(path, why) == CAY_OK) return path;
   free(path);
   return NULL;
 }
@@ -79,6 +54,8 @@ cay_engine *engine_open(void) {
   level = log_level_wanted();
   cay_error err = { 0 }, no_cache;
   char *cache = engine_cache_dir(&no_cache);
+  if (no_cache.message[0] != '\0' && getenv("CAY_CACHE") != NULL)
+    say("compiled code is not kept: %s", no_cache.message);
   cay_engine_options options = {
     .size = sizeof options, .cache_dir = cache, .log = log_line, .log_ctx = &level
   };

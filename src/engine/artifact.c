@@ -95,16 +95,9 @@ static cay_status read_file(int fd, bool verify, struct record *r) {
   return verify && !checksum_holds(fd, r) ? CAY_CORRUPT : CAY_OK;
 }
 
-cay_status eng_artifact_read(const char *path, bool verify, struct artifact *out, cay_error *err) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 && errno == ENOENT) return err_set(err, CAY_NOT_FOUND, "%s: no such file", path);
-  if (fd < 0) return err_errno(err, errno, "%s", path);
+cay_status eng_artifact_read_open(int fd, bool verify, struct artifact *out) {
   struct record r;
-  cay_status status = read_file(fd, verify, &r);
-  (void)close(fd);
-  if (status != CAY_OK)
-    return err_set(err, status, "%s is not a file of compiled code, or was damaged", path);
-
+  S_TRY(read_file(fd, verify, &r));
   memcpy(out->source.bytes, r.source, sizeof r.source);
   out->stop = (enum eng_stop)r.stop;
   out->has_start = r.has_start != 0;
@@ -112,5 +105,16 @@ cay_status eng_artifact_read(const char *path, bool verify, struct artifact *out
   out->data_start = r.data_start;
   out->data_end = r.data_end;
   memcpy(out->why_not, r.why_not, sizeof r.why_not);
+  return CAY_OK;
+}
+
+cay_status eng_artifact_read(const char *path, bool verify, struct artifact *out, cay_error *err) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) return err_set(err, CAY_NOT_FOUND, "%s: no such file", path);
+  if (fd < 0) return err_errno(err, errno, "%s", path);
+  cay_status status = eng_artifact_read_open(fd, verify, out);
+  (void)close(fd);
+  if (status != CAY_OK)
+    return err_set(err, status, "%s is not a file of compiled code, or was damaged", path);
   return CAY_OK;
 }

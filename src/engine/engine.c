@@ -144,6 +144,7 @@ static void init(eng_engine *e, const eng_options *options) {
   e->scans = eng_pages_scan_works(e->pagemap);
   e->watch = eng_watch_open();
   e->fences_cheap = register_membarrier();
+  e->cache_dir = -1;
 }
 
 cay_status eng_engine_new(const eng_options *options, eng_engine **out, cay_error *err) {
@@ -164,7 +165,7 @@ void eng_engine_free(eng_engine *e) {
     if (e->wasm[i] != NULL) wasm_engine_delete(e->wasm[i]);
   if (e->pagemap >= 0) close(e->pagemap);
   if (e->watch >= 0) close(e->watch);
-  mem_free(e->cache_dir);
+  if (e->cache_dir >= 0) close(e->cache_dir);
   pthread_cond_destroy(&e->loaded);
   pthread_mutex_destroy(&e->mu);
   mem_free(e);

@@ -34,8 +34,11 @@ typedef struct eng_options {
 } eng_options;
 
 /* Cheap: engines for the three ways of stopping are made when first used. CAY_NO_MEMORY; CAY_DENIED when
- * `cache_dir` is not a folder that only this user can write; CAY_IO when it cannot be made. */
+ * `cache_dir` is not a folder that only this user can write or replace; CAY_IO when it cannot be made. */
 cay_status eng_engine_new(const eng_options *options, eng_engine **out, cay_error *err) CHECKED;
+
+/* Whether an engine would take `dir` as its `cache_dir`. */
+cay_status eng_cache_check(const char *dir, cay_error *err) CHECKED;
 
 /* No module, image or instance of it may be left. NULL is fine. */
 void eng_engine_free(eng_engine *engine);

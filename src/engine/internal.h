@@ -35,7 +35,7 @@ struct eng_engine {
   wasm_engine_t *wasm[ENG_STOP_COUNT];
   size_t wasm_stack, module_max, idle_max, idle_len_max;
   uint64_t cache_len_max;
-  char *cache_dir; /* NULL: none */
+  int cache_dir; /* -1: none */
   list buckets[MODULE_BUCKETS];
   list idle;           /* modules without references, the longest idle first */
   list idle_installed; /* likewise those of files made ahead of time: strangers do not push them out */
@@ -126,6 +126,7 @@ cay_status eng_artifact_write(const char *path, const struct artifact *about, co
 /* Reads what stands behind the code; `verify` reads all of it and compares the checksum. CAY_NOT_FOUND,
  * CAY_CORRUPT. */
 cay_status eng_artifact_read(const char *path, bool verify, struct artifact *out, cay_error *err);
+cay_status eng_artifact_read_open(int fd, bool verify, struct artifact *out); /* of an open file */
 
 /* ---- file.c ---- */
 
@@ -140,7 +141,7 @@ cay_status eng_file_put(int fd, const void *data, size_t len, uint64_t offset, c
 bool eng_file_get(int fd, void *out, size_t len, uint64_t offset);
 
 /* ---- cache.c: the folder ---- */
-cay_status eng_cache_open(const char *dir, char **out, cay_error *err);
+cay_status eng_cache_open(const char *dir, int *out, cay_error *err); /* a descriptor */
 /* False: not there, or thrown away because it was corrupt or foreign. */
 bool eng_cache_load(eng_engine *engine, eng_module *module);
 void eng_cache_store(eng_engine *engine, const eng_module *module); /* best effort */

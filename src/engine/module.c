@@ -212,7 +212,7 @@ static bool load_stored(eng_module *m) {
 eng_module *eng_module_at_hand(eng_engine *engine, const digest *key, enum eng_stop stop,
                                const eng_imports *imports) {
   eng_module *m = eng_module_find(engine, key, stop, imports);
-  if (m != NULL || engine->cache_dir == NULL) return m;
+  if (m != NULL || engine->cache_dir < 0) return m;
   m = begin_absent(engine, key, stop, imports);
   if (m == NULL) return NULL;
   bool stored = load_stored(m);

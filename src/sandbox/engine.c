@@ -84,6 +84,11 @@ cay_status cay_engine_new(const cay_engine_options *options, cay_engine **out, c
   return CAY_OK;
 }
 
+cay_status cay_cache_check(const char *dir, cay_error *err) {
+  if (dir == NULL) return err_set(err, CAY_INVALID, "the cache folder has no name");
+  return eng_cache_check(dir, err);
+}
+
 void cay_engine_free(cay_engine *e) {
   if (e == NULL) return;
   thread_pool_free(e->threads);

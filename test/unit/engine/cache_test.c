@@ -75,6 +75,69 @@ TEST(a_folder_that_others_can_write_is_refused) {
   EXPECT(engine == NULL);
 }
 
+static void expect_refused(const char *dir, const char *part) {
+  cay_error err = { .message = "" };
+  EXPECT_EQ(eng_cache_check(dir, &err), CAY_DENIED);
+  if (strstr(err.message, part) == NULL) fprintf(stderr, "%s\n", err.message);
+  EXPECT(strstr(err.message, part) != NULL);
+}
+
+TEST(a_folder_below_a_directory_that_others_can_write_is_refused) {
+  char above[300], message[400];
+  const char *dir = fresh_dir();
+  (void)snprintf(above, sizeof above, "%.*s", (int)(strlen(dir) - strlen("/inner")), dir);
+  EXPECT_EQ(eng_cache_check(dir, NULL), CAY_OK);
+  (void)snprintf(message, sizeof message, "others can write to %s, above the cache folder %s; chmod go-w it",
+                 above, dir);
+  EXPECT_EQ(chmod(above, 0777), 0);
+  expect_refused(dir, message);
+  EXPECT_EQ(chmod(above, 0720), 0);
+  expect_refused(dir, message);
+  EXPECT_EQ(chmod(above, 01777), 0);
+  EXPECT_EQ(eng_cache_check(dir, NULL), CAY_OK);
+}
+
+TEST(links_do_not_hide_what_is_above_a_folder) {
+  char link[300], target[300];
+  (void)snprintf(target, sizeof target, "%s/open", test_dir());
+  (void)snprintf(link, sizeof link, "%s/link", test_dir());
+  EXPECT_EQ(mkdir(target, 0700), 0);
+  EXPECT_EQ(chmod(target, 0777), 0);
+  EXPECT_EQ(symlink("open/inner", link), 0);
+  (void)snprintf(target, sizeof target, "%s/open/inner", test_dir());
+  EXPECT_EQ(mkdir(target, 0700), 0);
+  expect_refused(link, "others can write to ");
+}
+
+TEST(a_folder_or_a_directory_above_it_of_another_user_is_refused) {
+  if (geteuid() != 0) return; /* only root can make one */
+  char above[300];
+  const char *dir = fresh_dir();
+  (void)snprintf(above, sizeof above, "%.*s", (int)(strlen(dir) - strlen("/inner")), dir);
+  EXPECT_EQ(eng_cache_check(dir, NULL), CAY_OK);
+  EXPECT_EQ(chown(dir, 65534, 65534), 0);
+  expect_refused(dir, "belongs to another user; compiled code is not taken from it");
+  EXPECT_EQ(chown(dir, 0, 0), 0);
+  EXPECT_EQ(chown(above, 65534, 65534), 0);
+  expect_refused(dir, "belongs to another user");
+  EXPECT_EQ(chown(above, 0, 0), 0);
+}
+
+TEST(a_folder_that_is_moved_away_is_still_the_one_that_was_checked) {
+  const char *dir = fresh_dir();
+  char moved[300];
+  eng_engine *engine = fresh_engine(dir);
+  (void)snprintf(moved, sizeof moved, "%s.moved", dir);
+  EXPECT_EQ(rename(dir, moved), 0);
+  EXPECT_EQ(mkdir(dir, 0777), 0);
+  eng_module_unref(load(engine, text, ENG_STOP_EPOCH, &no_imports));
+  eng_engine_free(engine);
+  EXPECT(only_entry(moved) != NULL);
+  EXPECT_EQ(rmdir(dir), 0);
+  EXPECT_EQ(rename(moved, dir), 0);
+  EXPECT_EQ(use(dir).from_disk, 1);
+}
+
 static void damage(const char *path, off_t at, const char *bytes, size_t len) {
   int fd = open(path, O_RDWR);
   if (at < 0) at += lseek(fd, 0, SEEK_END);
@@ -97,6 +160,20 @@ TEST(an_entry_that_was_damaged_is_made_again) {
     damage(only_entry(dir), places[n], "\x5a\xa5", 1);
     expect_rebuilt(dir);
   }
+}
+
+TEST(an_entry_that_is_a_link_or_a_pipe_is_made_again) {
+  const char *dir = fresh_dir();
+  char entry[600], elsewhere[300];
+  (void)use(dir);
+  (void)snprintf(entry, sizeof entry, "%s", only_entry(dir));
+  (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", test_dir());
+  EXPECT_EQ(rename(entry, elsewhere), 0);
+  EXPECT_EQ(symlink(elsewhere, entry), 0);
+  expect_rebuilt(dir);
+  EXPECT_EQ(unlink(entry), 0);
+  EXPECT_EQ(mkfifo(entry, 0600), 0);
+  expect_rebuilt(dir);
 }
 
 TEST(an_entry_that_was_cut_or_emptied_is_made_again) {
