@@ -43,7 +43,7 @@ def test_a_missing_file_is_named(t):
     assert r.code == 125 and "nothing" in r.errors, r
 
 
-def test_what_does_not_fit_is_told_with_the_option_that_helps(t):
+def test_too_large_files_name_the_option(t):
     t.path("big", b"x" * (2 << 20))
     r = t.run("--disk", "1M", "--in", "big", "true")
     assert r.code == 125 and "--disk" in r.errors, r

@@ -43,7 +43,7 @@ def test_an_input_that_stays_open_does_not_hold_the_end_up(t):
     t.finish(p)
 
 
-def test_an_input_that_nobody_reads_is_no_failure(t):
+def test_unread_input_is_no_failure(t):
     r = t.run("true", input=b"x" * (4 << 20))
     assert r.code == 0 and r.err == b"", r
 
@@ -69,7 +69,7 @@ def test_a_full_disk_behind_the_output_is_told(t):
     assert r.code == 125 and "No space left" in r.errors, r
 
 
-def test_what_is_left_running_ends_with_the_command(t):
+def test_background_processes_end_with_the_command(t):
     r = t.run("sleep 1000 & echo started")
     assert r.text == "started\n" and r.code == 0, r
 

@@ -190,7 +190,7 @@ def test_python_alone_is_to_be_talked_to(t):
     assert code == 0, (code, w.shown)
 
 
-def test_python_on_a_terminal_that_nobody_knows(t):
+def test_python_on_an_unknown_terminal(t):
     for words, env in (((), {"TERM": "strange"}), (("--env", "PYTHON_BASIC_REPL=1"), {})):
         w = Window(t, "python", *words, env=env)
         w.until(">>> $")
@@ -273,7 +273,7 @@ def test_without_a_terminal_here_there_is_one_in_the_sandbox(t):
         assert wanted in text, text
 
 
-def test_what_nobody_reads_any_more_ends_it(t):
+def test_output_without_a_reader_ends_the_run(t):
     p = t.start("run", "--tty", "yes")
     assert p.stdout.read(100)
     p.stdout.close()

@@ -138,7 +138,7 @@ def test_nothing_is_left_when_the_loop_ends_without_kill(leaves_nothing):
     gc.collect()
 
 
-def test_what_is_not_started_says_so():
+def test_sandbox_that_is_not_started_says_so():
     sandbox = AsyncSandbox()
     for use in (lambda: sandbox.commands, lambda: sandbox.files, lambda: sandbox.python.run, lambda: sandbox.pid):
         with pytest.raises(SandboxDied, match="async with AsyncSandbox"):

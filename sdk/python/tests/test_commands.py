@@ -209,7 +209,7 @@ def test_output_as_bytes(shared):
     assert shared.commands.run("echo x").stdout_bytes is None
 
 
-def test_what_is_left_in_the_background_lives_on(sandbox):
+def test_background_process_lives_on(sandbox):
     assert sandbox.commands.run("sleep 1000 & echo $! > pid; echo started", timeout_ms=1000).stdout == "started\n"
     assert sandbox.commands.run("sleep 1.2; kill -0 $(cat pid)").ok
     assert sandbox.commands.run("kill $(cat pid)").ok

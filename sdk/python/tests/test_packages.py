@@ -45,12 +45,12 @@ def test_folders_and_modules(tmp_path):
     ("sly-1.0-py3-none-any.whl", {"sly/core.so": "x"}, "machine code"),
     ("out-1.0-py3-none-any.whl", {"../../etc/x.py": "x"}, "leads out"),
 ])
-def test_what_is_refused(tmp_path, name, files, why):
+def test_refusals(tmp_path, name, files, why):
     with pytest.raises(SandboxError, match=why):
         Sandbox(packages=[wheel(tmp_path, name, files)])
 
 
-def test_what_is_no_package(tmp_path, leaves_nothing):
+def test_malformed_packages(tmp_path, leaves_nothing):
     (tmp_path / "bad.whl").write_text("no zip")
     for path in (tmp_path / "bad.whl", tmp_path / "none.whl"):
         with pytest.raises(SandboxError):

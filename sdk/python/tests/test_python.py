@@ -65,7 +65,7 @@ def test_a_timeout_is_an_exception_first(sandbox):
         sandbox.python.run("while True: pass", timeout_ms=50, check=True)
 
 
-def test_who_ignores_it_is_undone(sandbox):
+def test_code_that_ignores_the_stop_is_undone(sandbox):
     sandbox.python.run("kept = 1")
     code = "kept = 2\nwhile True:\n  try:\n    while True: pass\n  except BaseException: pass"
     result = sandbox.python.run(code, timeout_ms=100)

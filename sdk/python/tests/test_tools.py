@@ -54,7 +54,7 @@ def test_a_tool_is_called_with_json(place):
         assert tools.call("todo") == {}
 
 
-def test_what_it_keeps_is_there_next_time(place):
+def test_stored_rows_are_there_next_time(place):
     for _ in range(2):
         with Tools(dir=place, database=place / "t.db", user="me") as tools:
             tools.call("todo", ask("kv.sqlite.todo.create", title="milk"))
@@ -86,7 +86,7 @@ def test_a_configuration_is_a_mapping_or_a_file(place):
         Tools({"tools": {"settings": {"sandbox": 1}}})
 
 
-def test_what_is_due_is_given_once(place):
+def test_due_entry_is_given_once(place):
     with Tools(dir=place, database=place / "t.db", user="me") as tools:
         tools.call("reminders", ask("kv.sqlite.reminders.create", title="tea", due_at=1000))
         events = tools.due()

@@ -130,7 +130,7 @@ def test_output_is_whole_at_the_end_of_a_cell(d):
     )
 
 
-def test_replacing_the_streams_hurts_nobody(d):
+def test_replaced_streams_are_harmless(d):
     d.ok("import sys, io; old = sys.stdout; sys.stdout = io.StringIO(); print('hidden')")
     assert d.value("sys.stdout.getvalue()") == "'hidden\\n'"
     d.ok("sys.stdout = None")

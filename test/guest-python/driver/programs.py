@@ -68,7 +68,7 @@ def test_variables_are_read_anew():
     assert program("-c", "print('\\u20ac')", PYTHONIOENCODING="latin-1:replace").stdout == "?\n"
 
 
-def test_what_the_boot_cannot_give_goes_to_the_cold_program():
+def test_options_the_image_lacks_start_cold():
     options = {
         "-E": "ignore_environment",
         "-I": "isolated",

@@ -141,7 +141,7 @@ def test_end_of_input_finishes_what_was_asked():
     assert results[3]["value"] == 42, results
 
 
-def test_a_callback_that_nobody_can_answer_any_more_fails():
+def test_a_callback_without_a_client_fails():
     requests = [("create", {}), ("callbacks.set", {"callbacks": [{"name": "ask"}]}),
                 ("python.eval", {"code": "import time; time.sleep(0.2)\ntry: await ask()\nexcept Exception as e: print('failed')"})]
     text = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": m, "params": p}) + "\n" for i, (m, p) in enumerate(requests))
@@ -313,7 +313,7 @@ def test_a_shell_on_a_terminal_is_typed_to_interrupted_and_resized():
     assert s.end() == 6
 
 
-def test_what_is_typed_and_not_read_is_refused_and_nothing_waits_for_it():
+def test_unread_terminal_input_is_refused():
     s = Screen("stty -echo raw; echo ready; sleep 1000", tty={})
     s.until("ready")
     taken = 0

@@ -75,7 +75,7 @@ static void raise_soon(void *ctx) {
   cancel_raise(ctx);
 }
 
-TEST(another_thread_wakes_who_polls) {
+TEST(another_thread_wakes_poll) {
   cancel c;
   pthread_t thread;
   cancel_init(&c);

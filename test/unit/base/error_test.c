@@ -12,7 +12,7 @@ TEST(the_outermost_context_comes_first) {
   EXPECT_EQ(err.status, CAY_DENIED);
 }
 
-TEST(nobody_has_to_want_the_message) {
+TEST(error_argument_may_be_null) {
   EXPECT_EQ(err_set(NULL, CAY_LIMIT, "x"), CAY_LIMIT);
   EXPECT_EQ(err_errno(NULL, EIO, "x"), CAY_IO);
   EXPECT_EQ(err_prefix(NULL, CAY_LIMIT, "x"), CAY_LIMIT);

@@ -23,7 +23,7 @@ TEST(a_duration_may_have_a_fraction) {
   EXPECT_EQ(duration("0.0000000019s"), 1);
 }
 
-TEST(what_is_no_duration_is_refused) {
+TEST(malformed_duration_is_refused) {
   const char *const wrong[] = {
     "", "s", "-1s", "+1", " 1", "1 s", "1d", "1.s", ".5", "1s1", "99999999999999999999", "3154000001"
   };
@@ -44,7 +44,7 @@ TEST(a_size_is_a_number_and_a_power_of_1024) {
   EXPECT_EQ(size("2T"), INT64_C(2) << 40);
 }
 
-TEST(what_is_no_size_is_refused) {
+TEST(malformed_size_is_refused) {
   const char *const wrong[] = {
     "", "K", "-1", "1.5K", "1KB", "1Q", "1 K", "18446744073709551616", "16777216T"
   };

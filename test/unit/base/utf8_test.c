@@ -18,7 +18,7 @@ TEST(valid_text_is_valid_to_its_end) {
     EXPECT_EQ(utf8_valid_len(good[i], strlen(good[i])), strlen(good[i]));
 }
 
-TEST(what_is_no_character_ends_it) {
+TEST(ill_formed_byte_ends_the_valid_prefix) {
   static const struct {
     const char *text;
     size_t valid;

@@ -122,7 +122,7 @@ TEST(help_needs_no_command) {
   EXPECT(r.help);
 }
 
-TEST(what_is_wrong_is_named) {
+TEST(errors_are_named) {
   EXPECT_EQ(PARSE(NULL), CAY_INVALID);
   EXPECT(complains_of("nothing to run"));
   EXPECT_EQ(PARSE("--memroy", "5", "ls"), CAY_INVALID);

@@ -212,7 +212,7 @@ TEST(an_exception_that_the_host_keeps_is_gone) {
   world_free(&w);
 }
 
-TEST(an_exception_that_nobody_catches_is_a_trap) {
+TEST(uncaught_exception_is_a_trap) {
   struct seen seen = { .answer = ENG_THROW, .nested = "throws" };
   world w = world_of(calling, ENG_STOP_EPOCH, &imports, (eng_instance_options){ .ctx = &seen });
   eng_val values[1];

@@ -519,7 +519,7 @@ TEST(a_settled_instance_holds_nothing_twice_until_it_is_called) {
   }
 }
 
-TEST(an_image_that_nobody_else_has_any_more_takes_checkpoints_again) {
+TEST(image_held_alone_takes_checkpoints_again) {
   base b = base_on(WATCHES, ENG_STOP_PROTECT);
   eng_instance *i = thawed(b.image);
   EXPECT_EQ(grow(i, 300), 33);

@@ -34,7 +34,7 @@ TEST(the_same_bytes_are_compiled_once) {
   eng_engine_free(engine);
 }
 
-TEST(modules_that_nobody_uses_are_kept_up_to_a_number) {
+TEST(unused_modules_are_kept_up_to_a_number) {
   eng_engine *engine = NULL;
   EXPECT_EQ(eng_engine_new(&(eng_options){ .idle_modules = 2 }, &engine, NULL), CAY_OK);
   digest keys[4];
@@ -73,7 +73,7 @@ static bool is_kept(eng_engine *engine, const digest *key, enum eng_stop stop) {
   return m != NULL;
 }
 
-TEST(modules_that_nobody_uses_are_kept_up_to_some_bytes_of_code) {
+TEST(unused_modules_are_kept_up_to_some_bytes_of_code) {
   eng_engine *engine = NULL;
   EXPECT_EQ(eng_engine_new(&(eng_options){ .idle_len = 1 }, &engine, NULL), CAY_OK);
   digest first = load_and_leave(engine, 1);
@@ -136,7 +136,7 @@ static cay_status load_bytes(eng_engine *engine, const void *bytes, size_t len, 
   return status;
 }
 
-TEST(what_is_no_module_is_refused_with_a_reason) {
+TEST(malformed_module_is_refused_with_a_reason) {
   eng_engine *engine = fresh_engine(NULL);
   cay_error err;
   EXPECT_EQ(load_bytes(engine, "", 0, &err), CAY_CORRUPT);
@@ -243,7 +243,7 @@ static const char *compiled_file(eng_engine *engine, const char *text, enum eng_
   return path;
 }
 
-TEST(what_was_compiled_ahead_is_mapped_and_runs) {
+TEST(precompiled_code_is_mapped_and_runs) {
   eng_engine *engine = fresh_engine(NULL);
   const char *path = compiled_file(
       engine, "(module (memory (export \"memory\") 1) (func (export \"f\") (result i32) (i32.const 42)))",

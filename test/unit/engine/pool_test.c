@@ -79,7 +79,7 @@ TEST(one_that_trapped_or_was_kicked_is_as_new) {
   }
 }
 
-TEST(what_has_grown_or_has_another_origin_is_not_kept) {
+TEST(pool_refuses_grown_instances_and_other_origins) {
   place p = place_new(ENG_STOP_EPOCH);
   eng_instance *i = thawed(p.image);
   EXPECT(grow(i, 1) > 0);

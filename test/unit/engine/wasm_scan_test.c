@@ -68,7 +68,7 @@ TEST(a_visitor_can_end_the_scan) {
   EXPECT_TEXT(in.text, "a.f:0 a.g:3 ");
 }
 
-TEST(what_a_c_program_looks_like_is_imageable) {
+TEST(module_of_a_c_program_is_imageable) {
   eng_scan_info info;
   EXPECT_EQ(
       scan_text(

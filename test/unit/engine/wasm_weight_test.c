@@ -109,7 +109,7 @@ TEST(many_ways_aside_are_heavy) {
 }
 
 /* The code between a branch and the end of its arm says nothing about the other arm. */
-TEST(what_is_not_reached_hides_no_values) {
+TEST(unreachable_code_keeps_the_count_of_values) {
   buf code = BUF_INIT(BUF_UNLIMITED);
   for (int i = 0; i < 3000; i++) put_bytes(&code, CODE(GET));
   put_bytes(&code, CODE(GET "\x04\x40"

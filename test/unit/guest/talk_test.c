@@ -12,7 +12,7 @@ static buf three_fields(void) {
   return b;
 }
 
-TEST(what_is_put_is_read) {
+TEST(metadata_is_read_back) {
   OWNED(buf_free) buf b = three_fields();
   talk_reply reply;
   EXPECT_EQ(b.len % 4, 0);

@@ -56,7 +56,7 @@ TEST(a_rule_for_everything_reaches_public_addresses_alone) {
   }
 }
 
-TEST(what_is_special_must_be_named) {
+TEST(special_addresses_must_be_named) {
   EXPECT(allowed(RULES("{\"action\":\"allow\",\"cidr\":\"10.0.0.0/8\"}"), "http", "x.org", 80, "10.1.1.1"));
   EXPECT(
       allowed(RULES("{\"action\":\"allow\",\"host\":\"127.0.0.1\"}"), "http", "127.0.0.1", 80, "127.0.0.1"));
@@ -118,7 +118,7 @@ TEST(a_name_that_no_rule_could_allow_is_not_asked_for) {
   net_policy_free(policy);
 }
 
-TEST(what_is_wrong_is_named_with_its_path) {
+TEST(errors_are_named_with_their_path) {
   static const struct {
     const char *text, *want;
   } cases[] = {

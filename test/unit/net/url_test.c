@@ -32,7 +32,7 @@ TEST(a_url_is_written_as_it_was_understood) {
   }
 }
 
-TEST(what_two_readers_could_take_differently_is_refused) {
+TEST(ambiguous_urls_are_refused) {
   static const char *const bad[] = {
     "",
     "example.com",

@@ -143,7 +143,7 @@ TEST(a_signal_ends_the_wait_for_a_turn) {
   world_free(w);
 }
 
-TEST(one_sandbox_has_one_module_compiled_at_a_time_also_when_nobody_waits_for_it) {
+TEST(one_sandbox_has_one_module_compiled_at_a_time) {
   world *w = world_new(0);
   const char *const quick[] = { "/tmp/quick", NULL };
   put_slow(w, "/tmp/slow", 0);
@@ -156,7 +156,7 @@ TEST(one_sandbox_has_one_module_compiled_at_a_time_also_when_nobody_waits_for_it
   world_free(w);
 }
 
-TEST(who_wants_the_same_waits_for_the_first) {
+TEST(same_module_is_compiled_once) {
   world *w = world_new(0);
   put_program(w, "/tmp/a", module_slow(2, DEPTH, 0));
   put_program(w, "/tmp/b", module_slow(2, DEPTH, 0));
@@ -181,7 +181,7 @@ TEST(a_sandbox_does_not_wait_for_the_compiler_to_be_freed) {
   mem_free(w);
 }
 
-TEST(an_interrupt_ends_who_waits_for_the_compiler) {
+TEST(interrupt_ends_wait_for_the_compiler) {
   world *w = world_new(0);
   put_slow(w, "/tmp/slow", 0);
   cay_process *p = NULL;
@@ -205,7 +205,7 @@ static world *world_with_two_programs(void) {
   return w;
 }
 
-TEST(what_is_compiled_is_paid_and_what_is_at_hand_is_free) {
+TEST(compilation_is_charged_and_cached_code_is_free) {
   world *w = world_with_two_programs();
   expect_prints(w, "cd /tmp; ./a; echo $?; cp a again; ./again; echo $?; rm again", "0\n0\n");
   expect_prints(w, "cd /tmp; ./b 2>&1; echo $?; ./a; echo $?", "bash: line 1: ./b: Quota exceeded\n126\n0\n");
@@ -219,7 +219,7 @@ TEST(what_is_compiled_is_paid_and_what_is_at_hand_is_free) {
   world_free(w);
 }
 
-TEST(what_is_in_the_cache_folder_is_free) {
+TEST(module_in_the_cache_folder_is_free) {
   char folder[300];
   snprintf(folder, sizeof folder, "%s/compiled", test_dir());
   for (int i = 0; i < 2; i++) {
@@ -231,7 +231,7 @@ TEST(what_is_in_the_cache_folder_is_free) {
   }
 }
 
-TEST(what_does_not_compile_is_paid_too) {
+TEST(failed_compilation_is_charged) {
   buf m = module_make((module_plan){ .count = 1, .code = "\x20\7\x1a\x0b", .len = 4 }); /* no such local */
   world *w = world_new(weight_of(&m) * 3 / 2);
   put_program(w, "/tmp/a", m);

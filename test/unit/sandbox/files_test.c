@@ -8,7 +8,7 @@ static void expect_errno(cay_status got, cay_status want, const cay_error *err, 
   EXPECT(strncmp(err->message, name, strlen(name)) == 0 && err->message[strlen(name)] == ':');
 }
 
-TEST(what_is_written_is_read) {
+TEST(written_bytes_are_read_back) {
   cay_sandbox *box = box_new();
   cay_buf b;
   EXPECT_EQ(cay_file_write(box, "/tmp/new/dir/f", (cay_slice){ "a\0b", 3 }, 0, NULL), CAY_OK);

@@ -111,7 +111,7 @@ TEST(an_error_of_the_client_is_an_answer) {
   talk_close(&t);
 }
 
-TEST(what_answers_nothing_or_twice_is_ignored_and_logged) {
+TEST(unexpected_response_is_ignored_and_logged) {
   static const char *const IDS[] = {
     "1",          "null",       "\"cay-\"",         "\"cay-0\"",
     "\"cay-2\"",  "\"cay-01\"", "\"cay-1 \"",       "\"CAY-1\"",
@@ -216,7 +216,7 @@ TEST(the_end_of_the_client_answers_them_all) {
   for (int i = 0; i < 3; i++) EXPECT(e[i].times == 1 && e[i].end == ASK_GONE);
 }
 
-TEST(nobody_who_reads_is_an_error_of_the_asking) {
+TEST(request_without_a_reader_fails) {
   talk t;
   ear e = { 0 };
   talk_open_with_sandbox(&t);

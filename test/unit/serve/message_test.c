@@ -38,7 +38,7 @@ TEST(ids_of_every_type_come_back_as_they_were) {
   expect_id("123456789012345678901234567890");
 }
 
-TEST(what_is_no_id_is_an_invalid_request) {
+TEST(malformed_id_is_an_invalid_request) {
   expect_bad("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"m\"}", RPC_INVALID_REQUEST, "null");
   expect_bad("{\"jsonrpc\":\"2.0\",\"id\":[1],\"method\":\"m\"}", RPC_INVALID_REQUEST, "null");
   expect_bad("{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"m\"}", RPC_INVALID_REQUEST, "null");
@@ -54,7 +54,7 @@ TEST(an_id_that_is_too_long_is_refused) {
   expect_bad(line, RPC_INVALID_REQUEST, "null");
 }
 
-TEST(what_is_not_json_is_a_parse_error) {
+TEST(malformed_json_is_a_parse_error) {
   static const char *const wrong[] = {
     "{",          "nonsense",    "{\"jsonrpc\":\"2.0\"", "{'a':1}", "{\"a\":1,}",     "{\"a\":\"\xff\"}",
     "{\"a\":01}", "\"\\ud800\"", "\xef\xbb\xbf{}",       "{} {}",   "{\"a\":\"\t\"}", "[[[[",
@@ -62,7 +62,7 @@ TEST(what_is_not_json_is_a_parse_error) {
   for (size_t i = 0; i < COUNT_OF(wrong); i++) expect_bad(wrong[i], RPC_PARSE_ERROR, "null");
 }
 
-TEST(what_is_no_request_is_invalid) {
+TEST(malformed_request_is_invalid) {
   expect_bad("[]", RPC_INVALID_REQUEST, "null");
   expect_bad("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}]", RPC_INVALID_REQUEST, "null");
   expect_bad("1", RPC_INVALID_REQUEST, "null");

@@ -108,13 +108,13 @@ static void ends_when_told(int out, int in) {
   close(in);
 }
 
-TEST(nobody_waits_for_ever_for_a_pipe_that_is_not_read) {
+TEST(unread_pipe_bounds_the_wait_of_writers) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   ends_when_told(ends[1], ends[0]);
 }
 
-TEST(nobody_waits_for_ever_for_a_socket_that_is_not_read) {
+TEST(unread_socket_bounds_the_wait_of_writers) {
   int ends[2];
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   ends_when_told(ends[1], ends[0]);

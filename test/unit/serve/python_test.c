@@ -16,7 +16,7 @@ TEST(an_evaluation_is_answered_with_its_value) {
   talk_close(&t);
 }
 
-TEST(what_only_looks_like_json_is_no_value) {
+TEST(almost_json_is_no_value) {
   talk t;
   talk_open_with_sandbox(&t);
   const char *line = ask(&t, 1, "python.eval", "{\"code\":\"{1,2}\"}");

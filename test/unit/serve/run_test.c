@@ -139,7 +139,7 @@ TEST(a_command_waits_for_a_client_that_said_how_much_it_takes) {
   talk_close(&t);
 }
 
-TEST(what_is_left_in_the_background_lives_on_unless_the_run_was_stopped) {
+TEST(background_process_lives_on_unless_the_run_was_stopped) {
   talk t;
   talk_open_with_sandbox(&t);
   EXPECT(has(ask(&t, 1, "run", "{\"command\":\"leave\"}"), "\"exitCode\":0"));
@@ -191,7 +191,7 @@ TEST(an_ack_needs_its_numbers) {
   talk_close(&t);
 }
 
-TEST(what_comes_after_the_end_of_a_run_is_swallowed) {
+TEST(output_after_the_end_of_a_run_is_discarded) {
   talk t;
   talk_open_with_sandbox(&t);
   EXPECT(has(ask(&t, 1, "run", "{\"command\":\"leave\",\"stream\":true}"), "\"exitCode\":0"));

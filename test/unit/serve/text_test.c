@@ -35,7 +35,7 @@ TEST(a_character_that_is_cut_by_the_end_is_seen) {
   EXPECT_EQ(text_whole("😀", 4), 4);
 }
 
-TEST(what_can_never_become_a_character_is_not_held_back) {
+TEST(ill_formed_tail_is_not_held_back) {
   EXPECT_EQ(text_whole("a\xff", 2), 2);
   EXPECT_EQ(text_whole("\xe2\xff", 2), 2);
   EXPECT_EQ(text_whole("\x80\x80\x80\x80", 4), 4);
@@ -56,7 +56,7 @@ TEST(base64_goes_there_and_back) {
   }
 }
 
-TEST(what_is_not_base64_is_invalid) {
+TEST(malformed_base64_is_invalid) {
   static const char *const wrong[] = { "a", "ab", "abc", "a$==", "====", "ab=c", "abcd=" };
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     cay_buf back = { 0 };

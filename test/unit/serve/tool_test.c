@@ -56,7 +56,7 @@ TEST(calls_that_are_under_way_at_the_end_are_cancelled) {
   talk_close(&t);
 }
 
-TEST(what_there_is_and_what_is_due_are_lists) {
+TEST(tools_and_due_entries_are_lists) {
   talk t;
   talk_open(&t);
   (void)ask(&t, 1, "tools.open", "{}");

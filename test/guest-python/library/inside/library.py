@@ -77,7 +77,7 @@ def test_mmap():
         view.write(b"x")
 
 
-def test_what_exists_to_be_shared_is_refused():
+def test_shared_objects_are_refused():
     refused(OSError, "share no memory", multiprocessing.shared_memory.SharedMemory, create=True, size=10)
 
 

@@ -28,7 +28,7 @@ def churn(times):
     del values
 
 
-def test_what_is_freed_is_used_again():
+def test_freed_memory_is_reused():
     churn(1000)
     gc.collect()
     before = sys.getallocatedblocks()

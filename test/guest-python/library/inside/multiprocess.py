@@ -234,7 +234,7 @@ def put_and_end(results, cancel):
         results.cancel_join_thread()
 
 
-def test_end_of_who_puts():
+def test_end_of_a_putting_process():
     results = multiprocessing.Queue()
     with children((put_and_end, results, False)):  # it waits until all is read
         assert len(results.get(timeout=LONG)) == 1_000_000
@@ -299,7 +299,7 @@ def test_bounds():
     refused(ValueError, "is closed", several.get)
 
 
-def test_what_cannot_be_pickled():
+def test_unpicklable_objects():
     several = multiprocessing.JoinableQueue(1)
     for _ in range(2):
         refused(Exception, "lambda", several.put, lambda: 0)

@@ -51,7 +51,7 @@ def test_executor_initializer():
     refused(concurrent.futures.BrokenExecutor, "initializer failed", pool.submit, print)
 
 
-def test_what_ends_the_program_is_not_kept():
+def test_fatal_exceptions_are_not_kept():
     pool = concurrent.futures.ThreadPoolExecutor()
     refused(KeyboardInterrupt, "", pool.submit, interrupt)
 

@@ -53,7 +53,7 @@ def test_versions():
         assert here.read(100) == b"answer"
 
 
-def test_what_is_not_trusted():
+def test_untrusted_certificates():
     refused(ssl.SSLCertVerificationError, "self-signed certificate", ends, ssl.create_default_context(), server_context())
     refused(ssl.SSLCertVerificationError, "Hostname mismatch", ends, client_context(), server_context(), "elsewhere")
     old = client_context()

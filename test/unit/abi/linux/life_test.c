@@ -32,7 +32,7 @@ TEST(a_trap_is_a_signal_and_says_where) {
   box_close(b);
 }
 
-TEST(an_exception_nobody_catches_is_an_abort) {
+TEST(uncaught_exception_is_an_abort) {
   box *b = box_open((box_options){ 0 });
   box_end end = box_run(b, "(module " IMPORTS LIBC "(tag $t) (func (export \"_start\") (throw $t)))");
   EXPECT_EQ(end.status, K_SIGABRT);

@@ -48,7 +48,7 @@ TEST(bytes_are_quoted_escaped_and_cut) {
   box_close(b);
 }
 
-TEST(what_a_call_answered_is_shown) {
+TEST(trace_shows_results) {
   box *b = box_open((box_options){ .trace = true });
   still s = still_open(b);
   EXPECT_EQ(still_call(&s, 59, 2048, K_O_CLOEXEC, 0, 0, 0, 0), 0);

@@ -173,7 +173,7 @@ static int ignores_input(k_process *p, void *arg) {
   return native_sleeps(p, arg);
 }
 
-TEST(input_that_nobody_takes_is_short_when_time_runs_out) {
+TEST(unread_input_is_a_short_write_at_the_deadline) {
   static char big[300000];
   run r = echo_run(ignores_input);
   k_lock(r.kernel);

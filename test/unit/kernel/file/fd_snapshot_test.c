@@ -241,7 +241,7 @@ TEST(pipes_are_made_anew_with_what_was_in_them) {
   place_free(&a);
 }
 
-TEST(a_pipe_that_somebody_else_holds_an_end_of_is_dead) {
+TEST(pipe_with_an_end_outside_is_dead) {
   place a = place_new(), b = place_new();
   pipe_at(&a, 3, 4, "text");
   k_file *held = k_file_ref(file_at(&a, 4));
@@ -461,7 +461,7 @@ TEST(a_pipe_that_was_closed_is_dead_and_was_really_closed) {
   place_free(&at);
 }
 
-TEST(what_the_embedder_has_unmounted_meanwhile_is_dead) {
+TEST(file_of_an_unmounted_directory_is_dead) {
   place at = place_new();
   k_inode *root = NULL;
   EXPECT_EQ(memfs_new(NULL, &root), 0);

@@ -68,7 +68,7 @@ static int both_ways(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(a_fifo_opened_both_ways_waits_for_nobody) { EXPECT_EQ(native_run(both_ways, NULL), 0); }
+TEST(fifo_opened_rdwr_does_not_block) { EXPECT_EQ(native_run(both_ways, NULL), 0); }
 
 static void on_alarm(k_process *p, int sig, const k_siginfo *info) { (void)p, (void)sig, (void)info; }
 
@@ -96,4 +96,4 @@ static int starts_empty(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(what_was_in_a_fifo_goes_with_its_last_opener) { EXPECT_EQ(native_run(starts_empty, NULL), 0); }
+TEST(fifo_contents_go_with_the_last_close) { EXPECT_EQ(native_run(starts_empty, NULL), 0); }

@@ -28,7 +28,7 @@ static void close_end(k_file **f) {
   *f = NULL;
 }
 
-TEST(what_goes_into_a_pipe_comes_out_across_the_wrap) {
+TEST(pipe_keeps_order_across_the_wrap) {
   pair p = pair_new();
   uint8_t in[K_PIPE_CAP / 2 + 100], back[sizeof in];
   for (int round = 0; round < 9; round++) {
@@ -49,7 +49,7 @@ TEST(an_empty_pipe_is_again_while_a_writer_lives_and_end_of_file_after) {
   pair_free(&p);
 }
 
-TEST(what_was_written_before_the_writer_closed_is_still_read) {
+TEST(closed_pipe_gives_its_rest_then_eof) {
   pair p = pair_new();
   char c = 0;
   EXPECT_EQ(k_file_write(NULL, p.out, "x", 1), 1);

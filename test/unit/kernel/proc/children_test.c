@@ -129,7 +129,7 @@ static int not_asked(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(a_stop_is_told_only_to_who_asks_for_stops) { EXPECT_EQ(native_run(not_asked, NULL), 0); }
+TEST(stop_is_reported_only_with_wuntraced) { EXPECT_EQ(native_run(not_asked, NULL), 0); }
 
 /* ---- SIGCHLD ---- */
 
@@ -156,7 +156,7 @@ static int hears(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(sigchld_says_who_ended_and_how) { EXPECT_EQ(native_run(hears, NULL), 0); }
+TEST(sigchld_carries_pid_and_status) { EXPECT_EQ(native_run(hears, NULL), 0); }
 
 static int hears_stops(k_process *p, void *arg) {
   uint32_t flags = (uint32_t)(uintptr_t)arg;
@@ -184,9 +184,7 @@ static int reaps_itself(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(children_of_who_ignores_sigchld_leave_no_zombies) {
-  EXPECT_EQ(native_run(reaps_itself, (void *)K_SIG_IGN), 0);
-}
+TEST(ignored_sigchld_leaves_no_zombies) { EXPECT_EQ(native_run(reaps_itself, (void *)K_SIG_IGN), 0); }
 TEST(nocldwait_leaves_no_zombies) { EXPECT_EQ(native_run(reaps_itself, (void *)K_SIG_DFL), 0); }
 
 /* ---- orphans ---- */

@@ -159,7 +159,7 @@ static int refusals(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(what_is_no_executable_file_is_refused) { EXPECT_EQ(native_run(refusals, NULL), 0); }
+TEST(exec_of_a_non_executable_file_is_refused) { EXPECT_EQ(native_run(refusals, NULL), 0); }
 
 static int unreadable(k_process *p, void *arg) {
   (void)arg;

@@ -54,7 +54,7 @@ static int makes_session(k_process *p, void *arg) {
   return got.status;
 }
 
-TEST(setsid_is_for_who_leads_no_group) { EXPECT_EQ(native_run(makes_session, NULL), 0); }
+TEST(setsid_of_a_group_leader_is_eperm) { EXPECT_EQ(native_run(makes_session, NULL), 0); }
 
 static int foreign_session(k_process *p, void *arg) {
   (void)arg;

@@ -47,9 +47,7 @@ static int watches(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(a_pidfd_is_readable_when_its_process_has_ended_and_names_nobody_once_it_is_gone) {
-  EXPECT_EQ(native_run(watches, NULL), 0);
-}
+TEST(pidfd_is_readable_after_exit_and_esrch_after_reaping) { EXPECT_EQ(native_run(watches, NULL), 0); }
 
 static int takes(k_process *p, void *arg) {
   (void)arg;

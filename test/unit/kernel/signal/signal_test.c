@@ -337,7 +337,7 @@ static int reaches(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(kill_reaches_a_group_or_everybody) { EXPECT_EQ(native_run(reaches, NULL), 0); }
+TEST(kill_reaches_a_group_or_all_processes) { EXPECT_EQ(native_run(reaches, NULL), 0); }
 
 static int errors(k_process *p, void *arg) {
   (void)arg;

@@ -142,7 +142,7 @@ static int held_at_one_end(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(what_somebody_can_still_receive_stays) { EXPECT_EQ(native_run(held_at_one_end, NULL), 0); }
+TEST(reachable_parcel_stays) { EXPECT_EQ(native_run(held_at_one_end, NULL), 0); }
 
 static k_ret listening(k_process *p) {
   k_file *l = NULL;
@@ -203,7 +203,7 @@ static int accepted_elsewhere(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(what_waits_for_a_listener_on_its_way_stays) { EXPECT_EQ(native_run(accepted_elsewhere, NULL), 0); }
+TEST(parcel_for_a_listener_in_transit_stays) { EXPECT_EQ(native_run(accepted_elsewhere, NULL), 0); }
 
 /* Each holds the next: closing the first closes all, without one call inside another for each. */
 static int a_long_chain(k_process *p, void *arg) {

@@ -121,7 +121,7 @@ static int accepts(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(accept_sleeps_until_somebody_connects) { EXPECT_EQ(native_run(accepts, NULL), 0); }
+TEST(accept_sleeps_until_a_connection) { EXPECT_EQ(native_run(accepts, NULL), 0); }
 
 static int is_refused(k_process *p, void *arg) {
   (void)arg;
@@ -157,7 +157,7 @@ static int goes_away(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(who_waits_for_a_listener_that_goes_is_refused) { EXPECT_EQ(native_run(goes_away, NULL), 0); }
+TEST(connect_to_a_closing_listener_is_refused) { EXPECT_EQ(native_run(goes_away, NULL), 0); }
 
 static int comes_in_later(k_process *p, void *arg) {
   (void)arg;
@@ -218,7 +218,7 @@ static int fills(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(what_waits_in_sockets_is_charged_and_given_back) {
+TEST(queued_socket_data_is_charged_and_released) {
   native *n = native_new(NULL);
   EXPECT_EQ(native_run_with(n, fills, NULL), 0);
   EXPECT_EQ(native_kernel(n)->used.memory, 0);
@@ -240,7 +240,7 @@ static int no_memory(k_process *p, void *arg) {
   return 1;
 }
 
-TEST(connections_that_nobody_accepts_are_bounded_by_memory) {
+TEST(unaccepted_connections_are_bounded_by_memory) {
   k_limits limits = { .memory = 256 << 10, .disk = 1 << 20, .inodes = 20, .processes = 4, .open_files = 16 };
   native *n = native_new(&limits);
   EXPECT_EQ(native_run_with(n, no_memory, NULL), 0);

@@ -106,7 +106,7 @@ TEST(a_stream_closed_with_unread_bytes_is_reset_once) {
   pair_free(&s);
 }
 
-TEST(a_datagram_to_nobody_is_refused) {
+TEST(datagram_without_receiver_is_econnrefused) {
   pair s = pair_new(K_SOCK_DGRAM);
   char c;
   close_end(&s.b);

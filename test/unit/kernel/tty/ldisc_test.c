@@ -151,7 +151,7 @@ LINE(without_lines_bytes_are_there_at_once_and_mean_themselves) {
   EXPECT_TEXT(screen(w), "");
 }
 
-LINE(what_was_typed_becomes_bytes_or_a_line_with_the_mode) {
+LINE(typed_input_follows_a_change_of_icanon) {
   type(w, "half");
   local(w, 0, K_ICANON);
   EXPECT_TEXT(read_up_to(w, 2), "ha");
@@ -200,7 +200,7 @@ LINE(stopped_output_holds_what_comes_and_gives_what_was_there) {
   EXPECT_EQ(k_ldisc_write(&w->l, "after", 5), 5);
 }
 
-LINE(output_nobody_takes_is_bounded_and_the_echo_still_shows) {
+LINE(unread_output_is_bounded_and_the_echo_still_shows) {
   uint8_t block[4096];
   k_ret n, all = 0;
   memset(block, '\n', sizeof block);

@@ -89,7 +89,7 @@ TEST(a_slave_outlives_its_master_and_its_name_does_not) {
   world_free(&w);
 }
 
-TEST(what_is_typed_beyond_the_line_waits_outside_and_is_bounded) {
+TEST(typed_ahead_input_is_bounded) {
   world w = world_new();
   k_file *master = NULL, *slave;
   static char block[1000];
@@ -260,7 +260,7 @@ static int leaves_one_behind(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(what_lives_on_has_no_terminal_any_more) {
+TEST(survivors_lose_their_terminal) {
   static pthread_t thread;
   run r = run_new(leaves_one_behind, &thread);
   k_lock(r.w.k);

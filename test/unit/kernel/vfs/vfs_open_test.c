@@ -21,7 +21,7 @@ TREE(the_umask_takes_bits_from_new_files) {
   EXPECT_EQ(stat_of(t, "/f").uid, K_UID);
 }
 
-TREE(who_makes_a_file_may_use_it_whatever_its_mode) {
+TREE(creator_may_use_a_file_of_any_mode) {
   k_file *f = NULL;
   EXPECT_EQ(vfs_open(&t->v, NULL, "/f", K_O_RDWR | K_O_CREAT, 0444, &f), 0);
   EXPECT_EQ(k_file_write(NULL, f, "x", 1), 1);
@@ -113,7 +113,7 @@ TREE(making_a_name_needs_to_be_allowed_to_write_the_directory) {
   EXPECT_EQ(vfs_symlink(&t->v, "x", NULL, "/d/l"), -K_EACCES);
 }
 
-TREE(what_is_open_decides_what_may_be_done) {
+TREE(open_mode_decides_later_access) {
   char c;
   put(t, "/f", "x");
   k_file *f = opened(t, "/f", K_O_RDONLY);

@@ -174,7 +174,7 @@ TEST(a_command_that_would_be_code_is_refused) {
   }
 }
 
-TEST(what_is_no_wheel_is_refused) {
+TEST(malformed_wheel_is_refused) {
   expect_refused(a_file("text-1.0-py3-none-any.whl", "no zip"), CAY_CORRUPT, "not a zip archive");
   expect_refused(path_of("none.whl"), CAY_NOT_FOUND, "is no wheel, no folder and no module");
   expect_refused(a_file("some.txt", "x"), CAY_NOT_FOUND, "is no wheel, no folder and no module");

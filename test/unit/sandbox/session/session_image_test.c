@@ -178,7 +178,7 @@ TEST(a_session_that_is_restored_has_the_files_of_then) {
   cay_sandbox_free(box);
 }
 
-TEST(what_is_undone_leaves_files_as_the_memory_believes_them) {
+TEST(undo_restores_file_positions) {
   cay_sandbox *box = box_new();
   cay_session *s = session(box);
   put_text(box, "/tmp/f", "one two three");
@@ -306,7 +306,7 @@ TEST(a_session_is_frozen_and_restored_with_its_files_or_stays_as_it_is) {
 
 /* ---- signals ---- */
 
-TEST(what_a_session_does_about_signals_goes_along) {
+TEST(image_has_the_signal_actions) {
   cay_sandbox *box = box_new();
   cay_session *s = session(box);
   expect_repr(

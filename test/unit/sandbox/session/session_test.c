@@ -189,7 +189,7 @@ TEST(code_that_ignores_it_is_undone) {
 }
 
 /* Small evaluations in a row are not saved but made again. */
-TEST(what_small_evaluations_did_is_there_after_an_undo) {
+TEST(undo_keeps_earlier_small_evaluations) {
   enum { ROWS = 40 };
   const char *stubborn = "while True:\n  try:\n    while True: pass\n  except BaseException: pass";
   cay_sandbox *box = box_new();
@@ -639,7 +639,7 @@ TEST(an_image_is_built_with_what_it_has_imported) {
   cay_sandbox_free(box);
 }
 
-TEST(what_an_interpreter_has_imported_from_the_start_costs_little) {
+TEST(preimported_modules_cost_little) {
   cay_image *image = NULL;
   EXPECT_EQ(cay_image_build(box_engine(), NULL, &image, NULL), CAY_OK);
   uint64_t stored = 0;

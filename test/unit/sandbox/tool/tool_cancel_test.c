@@ -137,7 +137,7 @@ TEST(a_command_of_a_secret_is_ended) {
   bench_close(&b);
 }
 
-TEST(what_a_command_of_a_secret_has_started_ends_with_it) {
+TEST(processes_of_a_secret_command_end_with_it) {
   bench b;
   char config[2048];
   int pid = 0;
@@ -216,7 +216,7 @@ static void *call_mcp(void *ctx) {
   return NULL;
 }
 
-TEST(who_waits_for_a_server_that_another_call_has_is_ended) {
+TEST(deadline_ends_wait_for_busy_mcp_server) {
   bench b;
   pthread_t other;
   open_mirror(&b, CONFIG("\"mcp\":{\"servers\":{\"s\":{\"command\":\"sleep\",\"args\":[\"600\"]}}},"));

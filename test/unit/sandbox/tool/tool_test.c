@@ -254,7 +254,7 @@ TEST(a_capability_is_allowed_by_the_list_alone) {
   bench_close(&b);
 }
 
-TEST(what_a_tool_keeps_is_there_for_the_next_set_and_for_its_user) {
+TEST(rows_are_there_for_the_next_set_and_for_their_user) {
   bench b;
   char database[400];
   bench_init(&b);
@@ -288,7 +288,7 @@ static bool on_due(void *ctx, const cay_tool_event *event) {
   return true;
 }
 
-TEST(what_is_due_is_delivered_once_also_when_the_clock_goes_back) {
+TEST(due_entry_is_delivered_once_although_the_clock_goes_back) {
   bench b;
   char database[400];
   size_t count = 0, delivered = 0;

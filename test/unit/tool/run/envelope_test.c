@@ -32,7 +32,7 @@ static enum tool_code answer(const char *output, char *text, size_t cap) {
   "\",\"args\":" args "}}"
 #define FAILS(code, why) "{\"status\":\"error\",\"code\":\"" code "\",\"error\":\"" why "\"}"
 
-TEST(what_is_no_envelope_passes_as_it_is) {
+TEST(plain_output_is_the_result) {
   static const char *const outputs[] = {
     "{\"status\":\"ok\", \"n\": 1}",
     "[{\"status\":\"capability_call\"}]",
@@ -50,7 +50,7 @@ TEST(what_is_no_envelope_passes_as_it_is) {
   }
 }
 
-TEST(what_is_no_json_is_named) {
+TEST(malformed_json_is_reported_with_its_position) {
   char text[300];
   EXPECT_EQ(answer("", text, sizeof text), TOOL_NOT_JSON);
   EXPECT_EQ(answer("{} {}", text, sizeof text), TOOL_NOT_JSON);

@@ -34,7 +34,7 @@ static const struct {
   { "\xe2\x82\x41", false },
 };
 
-TEST(what_is_utf8_is_so_at_every_place_of_a_text) {
+TEST(utf8_is_recognized_at_every_offset) {
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     for (size_t before = 0; before < 20; before++)
       for (size_t after = 0; after < 20; after++) {

@@ -63,7 +63,7 @@ DEV(devices_have_the_numbers_of_linux) {
   EXPECT_TEXT(names(t, "/dev"), "null zero full random urandom tty ptmx fd stdin stdout stderr shm pts");
 }
 
-DEV(who_is_no_process_has_no_terminal_and_makes_none) {
+DEV(embedder_has_no_controlling_terminal) {
   EXPECT_EQ(try_open(t, "/dev/tty", K_O_RDWR), -K_ENXIO);
   EXPECT_EQ(try_open(t, "/dev/ptmx", K_O_RDWR), -K_ENXIO);
 }

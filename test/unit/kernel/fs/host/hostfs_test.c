@@ -90,7 +90,7 @@ static int open_descriptors(void) {
 
 /* ---- seeing and reading ---- */
 
-HOST_READ_ONLY(what_is_on_the_host_can_be_read) {
+HOST_READ_ONLY(host_files_can_be_read) {
   (void)h;
   EXPECT_TEXT(get(t, "/h/file"), "text");
   EXPECT_TEXT(get(t, "/h/dir/inside"), "inside");
@@ -202,7 +202,7 @@ HOST_READ_ONLY(holes_of_the_host_are_holes) {
 
 /* ---- changing ---- */
 
-HOST(what_is_written_is_on_the_host) {
+HOST(written_bytes_reach_the_host) {
   put(t, "/h/file", "changed");
   EXPECT_TEXT(host_get(h, "shared/file"), "changed");
   put(t, "/h/dir/new", "new");
@@ -248,7 +248,7 @@ HOST(the_guests_umask_decides_not_the_hosts) {
   EXPECT_EQ(st.st_mode & 0777, 0775);
 }
 
-HOST(who_makes_a_file_on_the_host_may_write_it_whatever_its_mode) {
+HOST(creator_may_write_a_host_file_of_any_mode) {
   k_file *f = NULL;
   EXPECT_EQ(vfs_open(&t->v, NULL, "/h/f", K_O_WRONLY | K_O_CREAT | K_O_EXCL, 0444, &f), 0);
   EXPECT_EQ(k_file_write(NULL, f, "x", 1), 1);
@@ -580,7 +580,7 @@ TEST(the_last_quarter_of_the_descriptors_is_the_embedders) {
 
 /* ---- failures ---- */
 
-TEST(what_is_no_directory_cannot_be_mounted) {
+TEST(mount_of_a_file_is_enotdir) {
   host h = host_new();
   int fd = open(at(&h, "shared/file"), O_RDONLY);
   k_inode *root = NULL;

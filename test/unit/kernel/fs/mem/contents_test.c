@@ -28,7 +28,7 @@ static uint8_t byte_at(const mem_contents *c, uint64_t pos) {
   return byte;
 }
 
-TEST(what_is_written_is_read) {
+TEST(written_bytes_are_read_back) {
   WITH_FILE(1 << 20);
   char text[8];
   EXPECT_EQ(mem_contents_write(&c, k, "hello", 5, 0), 5);
@@ -105,7 +105,7 @@ TEST(truncating_gives_back_what_it_cuts) {
   end(k, &c);
 }
 
-TEST(what_was_cut_never_comes_back) {
+TEST(truncated_bytes_never_come_back) {
   WITH_FILE(1 << 20);
   EXPECT_EQ(mem_contents_write(&c, k, "secret", 6, 0), 6);
   EXPECT_EQ(mem_contents_resize(&c, k, 2), 0);

@@ -59,7 +59,7 @@ TREE(new_files_of_both_sides_get_new_numbers) {
   tree_free(fork);
 }
 
-TREE(what_did_not_change_is_the_same_tree) {
+TREE(unchanged_tree_freezes_to_itself) {
   make_dir(t, "/d");
   put(t, "/d/f", "x");
   mem_tree *one = frozen(t);

@@ -83,7 +83,7 @@ TEST(building_without_memory_leaks_nothing_and_keeps_the_callers_bytes) {
 
 /* ---- inheriting ---- */
 
-INHERITED(what_is_inherited_is_there_and_costs_nothing) {
+INHERITED(inherited_files_exist_and_cost_nothing) {
   uint32_t inodes = t->k->used.inodes;
   EXPECT_TEXT(get(t, "/home/a"), "text of a");
   EXPECT_TEXT(get(t, "/home/link"), "text of a");

@@ -67,7 +67,7 @@ static k_ret open_locked(k_process *p, const char *path, uint32_t flags) {
 #define LINK(path, text) SYS(link_locked(p, path, text, sizeof text))
 #define OPEN(path, flags) SYS(open_locked(p, path, flags))
 
-PROGRAM(self_is_whoever_looks) {
+PROGRAM(proc_self_is_the_reading_process) {
   (void)arg;
   char text[64], number[16];
   NEED(LINK("/proc/self", text) > 0);
@@ -116,7 +116,7 @@ PROGRAM(nothing_can_be_written_or_made) {
   return 0;
 }
 
-PROGRAM(what_belongs_to_others_is_closed) {
+PROGRAM(files_of_other_processes_are_closed) {
   (void)arg;
   char text[16];
   NEED_EQ(READ("/proc/1/environ", text), -K_EACCES);

@@ -90,7 +90,7 @@ TEST(after_a_clock_that_went_far_ahead_enabling_again_helps) {
   shelf_free(s);
 }
 
-TEST(what_was_not_delivered_is_offered_again_later_and_holds_up_nothing) {
+TEST(failed_delivery_is_retried_without_blocking_others) {
   shelf *s = shelf_new();
   (void)ask(s, "reminders.create", "{\"title\":\"a\",\"due_at\":1000}");
   (void)ask(s, "reminders.create", "{\"title\":\"b\",\"due_at\":1001}");
@@ -114,7 +114,7 @@ static const char *meddle(shelf *s, const char *capability, const char *args) {
   return h.text;
 }
 
-TEST(who_is_told_may_use_the_store_and_has_the_last_word) {
+TEST(delivery_may_use_the_store) {
   shelf *s = shelf_new();
   (void)ask(s, "reminders.create", "{\"title\":\"tea\",\"due_at\":900}");
   EXPECT_EQ(count_of(meddle(s, "reminders.snooze", "{\"id\":1,\"due_at\":1500}"), ";"), 1);
@@ -128,7 +128,7 @@ TEST(who_is_told_may_use_the_store_and_has_the_last_word) {
   shelf_free(s);
 }
 
-TEST(who_makes_new_ones_while_being_told_is_not_told_for_ever) {
+TEST(entries_made_during_delivery_wait_for_the_next) {
   shelf *s = shelf_new();
   (void)ask(s, "reminders.create", "{\"title\":\"tea\",\"due_at\":900}");
   EXPECT_EQ(count_of(meddle(s, "reminders.snooze", "{\"id\":1,\"due_at\":900}"), ";"), 1);
@@ -198,7 +198,7 @@ static void die_with(shelf *s, int64_t now) {
   s->store = store_at(s->path);
 }
 
-TEST(what_a_dead_process_had_claimed_is_free_after_the_lease) {
+TEST(claim_of_a_dead_process_expires) {
   shelf *s = shelf_new();
   (void)ask(s, "tasks.schedule", "{\"name\":\"n\",\"prompt\":\"p\",\"run_at\":900,\"interval_minutes\":1}");
   die_with(s, 1000);

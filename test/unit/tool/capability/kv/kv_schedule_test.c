@@ -48,7 +48,7 @@ TEST(tasks_and_wakeups_are_kept_apart) {
   shelf_free(s);
 }
 
-TEST(what_passed_while_disabled_is_not_made_up_for) {
+TEST(runs_missed_while_disabled_are_skipped) {
   shelf *s = shelf_new();
   (void)ask(s, "tasks.schedule", "{\"name\":\"n\",\"prompt\":\"p\",\"run_at\":1010,\"interval_minutes\":1}");
   (void)ask(s, "tasks.schedule", "{\"name\":\"once\",\"prompt\":\"p\",\"run_at\":1010}");

@@ -161,7 +161,7 @@ TEST(bad_arguments_are_named) {
   shelf_free(s);
 }
 
-TEST(members_that_nobody_knows_are_ignored) {
+TEST(unknown_members_are_ignored) {
   shelf *s = shelf_new();
   EXPECT(
       has(ask(s, "todo.create", "{\"action\":\"create\",\"title\":\"a\",\"color\":{\"r\":1}}"), "\"id\":1,"));

@@ -58,7 +58,7 @@ static void expect_refused(const char *path, cay_status want, const char *says) 
   EXPECT_EQ(memcmp(before, after, len), 0);
 }
 
-TEST(what_was_written_is_there_after_opening_again) {
+TEST(store_is_durable_across_opens) {
   shelf *s = shelf_new();
   (void)ask(s, "todo.create", "{\"title\":\"stays\"}");
   reopen(s);
