@@ -1,0 +1,22 @@
+/* options.h - the words of `cay serve --grpc`. */
+#pragma once
+
+#include "grpc/service/service.h"
+
+enum { OPTIONS_ADDRESSES = 8 };
+
+typedef struct options {
+  const char *addresses[OPTIONS_ADDRESSES + 1];
+  size_t address_count;
+  const char *language, *database, *cache_dir, *tokens, *cert, *key, *client_ca, *metrics;
+  bool plaintext;
+  cay_log_level level;
+  uint64_t memory;
+  server_options server;
+  service_options service;
+  store_options store;
+} options;
+
+/* False: a person was told what is wrong. */
+bool options_read(int argc, char **argv, options *out);
+void options_say(const char *format, ...) PRINTF(1, 2); /* "cay: ..." on standard error */
