@@ -133,8 +133,9 @@ static const char doctor_help[] =
 
 static const char serve_help[] =
     "usage: cay serve --stdio [OPTION]...\n"
+    "       cay serve --grpc ADDRESS [OPTION]...\n"
     "\n"
-    "Answers JSON-RPC 2.0: one request a line on standard input, one reply a line on standard output, and the\n"
+    "--stdio answers JSON-RPC 2.0: one request a line on standard input, one reply a line on standard output, and the\n"
     "log on standard error. At the end of input it finishes what was asked, and ends. At the call `kill`, when\n"
     "nobody reads its replies any more, and with the process that started it, it ends at once, and with it all\n"
     "that runs in its sandboxes.\n"
@@ -147,7 +148,28 @@ static const char serve_help[] =
     "  printf '%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"create\"}' \\\n"
     "    '{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"files.list\",\"params\":{\"path\":\"/\"}}' | cay serve --stdio\n"
     "\n"
-    "The methods are in doc/reference/json-rpc.md; the Python and Node packages `cay` speak it for you.\n";
+    "The methods are in doc/reference/json-rpc.md; the Python and Node packages `cay` speak it for you.\n"
+    "\n"
+    "--grpc runs code for clients of gRPC (include/cay/sandbox.proto), each piece in a fresh sandbox. It takes no new\n"
+    "calls after SIGTERM and ends when those under way have ended. Standard output has a line for each address.\n"
+    "\n"
+    "      --grpc ADDRESS       127.0.0.1:50051, [::1]:0 (a free port) or unix:/path; may be given again\n"
+    "      --language NAME      javascript (the default) or python\n"
+    "      --tls-cert FILE, --tls-key FILE   PEM; an address that is not loopback needs them, or --plaintext\n"
+    "      --tls-client-ca FILE clients need a certificate that one of these has signed\n"
+    "      --tokens FILE        clients need a token of this file: name:token, one a line\n"
+    "      --db FILE            what is kept; the default is ~/.local/share/cay/grpc.db; none: in memory\n"
+    "      --parallel N         executions at once; the default is two for each processor\n"
+    "      --queue N            executions of one client that may wait (1024), eight times as many of all\n"
+    "      --memory SIZE        of each sandbox (256M)\n"
+    "      --code-max SIZE, --output-max SIZE, --message-max SIZE   500000 bytes, 1M of each stream, 8M\n"
+    "      --connections N, --streams N   at once (1024), and of each calls at once (1024)\n"
+    "      --keep N, --keep-for TIME   executions that have ended (1000, 24h)\n"
+    "      --cache-max N        pieces of code in the cache (10000)\n"
+    "      --drain TIME         for calls to end after SIGTERM (30s)\n"
+    "      --idle TIME, --ping TIME   without a call until a connection is closed (10m), without a byte until it is\n"
+    "                           asked whether it lives (1m)\n"
+    "      --log-level LEVEL    of the log, one JSON object a line (info)\n";
 
 bool help_show(const char *command) {
   if (strcmp(command, "cay") == 0 || strcmp(command, "help") == 0) {

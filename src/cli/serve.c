@@ -5,6 +5,7 @@
 #include "cli/engine.h"
 #include "cli/log.h"
 #include "cli/say.h"
+#include "cli/serve_grpc.h"
 #include "cli/value.h"
 
 #include <getopt.h>
@@ -19,7 +20,7 @@ static void log_line_with_level(void *ctx, cay_log_level level, const char *area
 /* ---- words ---- */
 
 struct words {
-  bool stdio, help;
+  bool stdio;
   cay_log_level level;
   uint64_t line_max;
 };
@@ -29,7 +30,6 @@ enum { WORD_STDIO = 1, WORD_LEVEL, WORD_LINE_MAX };
 static bool take(struct words *w, int word, const char *value) {
   switch (word) {
   case WORD_STDIO: w->stdio = true; return true;
-  case 'h': w->help = true; return true;
   case WORD_LEVEL:
     if (log_level_from(value, &w->level)) return true;
     say("--log-level takes error, warn, info or debug, not %.60s", value);
@@ -47,20 +47,19 @@ static bool read_words(int argc, char **argv, struct words *w) {
   static const struct option known[] = { { "stdio", no_argument, NULL, WORD_STDIO },
                                          { "log-level", required_argument, NULL, WORD_LEVEL },
                                          { "line-max", required_argument, NULL, WORD_LINE_MAX },
-                                         { "help", no_argument, NULL, 'h' },
                                          { NULL, 0, NULL, 0 } };
   optind = 0;
   opterr = 0;
-  for (int word; (word = getopt_long(argc, argv, "h", known, NULL)) != -1;)
+  for (int word; (word = getopt_long(argc, argv, "", known, NULL)) != -1;)
     if (!take(w, word, optarg)) return false;
-  if (w->help) return true;
   if (optind < argc) {
     say("cay serve takes no word %.60s", argv[optind]);
     return false;
   }
   if (!w->stdio) {
     say("cay serve has to know where to listen");
-    say_hint("`cay serve --stdio` answers on standard input and output");
+    say_hint(
+        "`cay serve --stdio` answers on standard input and output, `cay serve --grpc 127.0.0.1:50051` calls of gRPC");
   }
   return w->stdio;
 }
@@ -88,8 +87,9 @@ static int serve(struct words *w) {
 
 int command_serve(int argc, char **argv) {
   struct words w = { .level = log_level_wanted() };
+  if (serve_help_wanted(argc, argv)) return help_show("serve") ? 0 : EXIT_WRONG;
+  if (serve_grpc_wanted(argc, argv)) return serve_grpc(argc, argv);
   if (!read_words(argc, argv, &w)) return EXIT_USAGE;
-  if (w.help) return help_show("serve") ? 0 : EXIT_WRONG;
   if (isatty(STDIN_FILENO)) say_hint("one JSON-RPC request a line; end of file ends the server");
   return serve(&w);
 }

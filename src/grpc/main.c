@@ -41,7 +41,8 @@ static void on_signal(int number) {
 
 static void catch_signals(server *s) {
   /* A second one ends the program as if it had not been caught: what is stored survives that. */
-  struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND }, ignore = { .sa_handler = SIG_IGN };
+  struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND },
+                   ignore = { .sa_handler = SIG_IGN };
   stopped_by_signals = s;
   (void)sigaction(SIGTERM, &stop, NULL);
   (void)sigaction(SIGINT, &stop, NULL);
@@ -50,7 +51,9 @@ static void catch_signals(server *s) {
 
 /* ---- the log ---- */
 
-static void log_of_server(void *ctx, cay_log_level level, const char *line) { log_write(ctx, level, line, NULL, 0); }
+static void log_of_server(void *ctx, cay_log_level level, const char *line) {
+  log_write(ctx, level, line, NULL, 0);
+}
 
 static void log_of_engine(void *ctx, cay_log_level level, const char *area, const char *line) {
   log_write(ctx, level, line, LOG_FIELDS({ .name = "area", .text = area }));
@@ -87,7 +90,8 @@ static cay_status open_store(program *p, cay_error *err) {
   o->path = wanted == NULL ? default_database(path) : strcmp(wanted, "none") == 0 ? NULL : wanted;
   o->suffix = p->runtime->suffix;
   if (o->path == NULL && wanted == NULL)
-    log_write(&p->log, CAY_LOG_WARN, "there is no folder for the database: nothing will survive this server", NULL, 0);
+    log_write(&p->log, CAY_LOG_WARN, "there is no folder for the database: nothing will survive this server",
+              NULL, 0);
   return store_open(o, &p->store, err);
 }
 

@@ -18,10 +18,31 @@ void options_say(const char *format, ...) {
 }
 
 enum word {
-  WORD_GRPC = 1, WORD_LANGUAGE, WORD_DATABASE, WORD_CACHE_DIR, WORD_TOKENS, WORD_CERT, WORD_KEY, WORD_CLIENT_CA,
-  WORD_PLAINTEXT, WORD_LEVEL, WORD_MEMORY, WORD_PARALLEL, WORD_QUEUE, WORD_CODE_MAX, WORD_OUTPUT_MAX,
-  WORD_MESSAGE_MAX, WORD_CONNECTIONS, WORD_STREAMS, WORD_KEEP, WORD_KEEP_FOR, WORD_CACHE_MAX, WORD_DRAIN, WORD_IDLE,
-  WORD_PING, WORD_METRICS,
+  WORD_GRPC = 1,
+  WORD_LANGUAGE,
+  WORD_DATABASE,
+  WORD_CACHE_DIR,
+  WORD_TOKENS,
+  WORD_CERT,
+  WORD_KEY,
+  WORD_CLIENT_CA,
+  WORD_PLAINTEXT,
+  WORD_LEVEL,
+  WORD_MEMORY,
+  WORD_PARALLEL,
+  WORD_QUEUE,
+  WORD_CODE_MAX,
+  WORD_OUTPUT_MAX,
+  WORD_MESSAGE_MAX,
+  WORD_CONNECTIONS,
+  WORD_STREAMS,
+  WORD_KEEP,
+  WORD_KEEP_FOR,
+  WORD_CACHE_MAX,
+  WORD_DRAIN,
+  WORD_IDLE,
+  WORD_PING,
+  WORD_METRICS,
 };
 
 static const struct option known[] = {
@@ -71,7 +92,8 @@ static bool read_count(int word, const char *text, uint64_t least, uint64_t most
   uint64_t value;
   if (text_number(text, most, &value, &err) != CAY_OK) return say_wrong(word, &err);
   if (value >= least) return *out = value, true;
-  options_say("--%s takes a number from %llu on, not %.40s", word_name(word), (unsigned long long)least, text);
+  options_say("--%s takes a number from %llu on, not %.40s", word_name(word), (unsigned long long)least,
+              text);
   return false;
 }
 
@@ -182,9 +204,12 @@ static uint32_t processors_twice(void) {
 }
 
 static bool options_fit(const options *o) {
-  if (o->address_count == 0) return options_say("--grpc takes an address: 127.0.0.1:50051 or unix:/path"), false;
-  if ((o->cert == NULL) != (o->key == NULL)) return options_say("--tls-cert and --tls-key belong together"), false;
-  if (o->client_ca != NULL && o->cert == NULL) return options_say("--tls-client-ca needs --tls-cert and --tls-key"), false;
+  if (o->address_count == 0)
+    return options_say("--grpc takes an address: 127.0.0.1:50051 or unix:/path"), false;
+  if ((o->cert == NULL) != (o->key == NULL))
+    return options_say("--tls-cert and --tls-key belong together"), false;
+  if (o->client_ca != NULL && o->cert == NULL)
+    return options_say("--tls-client-ca needs --tls-cert and --tls-key"), false;
   if (o->server.message_max < o->service.code_max)
     return options_say("--message-max is smaller than --code-max: such code could not be sent"), false;
   return true;
@@ -195,7 +220,8 @@ bool options_read(int argc, char **argv, options *out) {
                     .level = CAY_LOG_INFO,
                     .server = { SERVER_DEFAULTS },
                     .service = { SERVICE_DEFAULTS },
-                    .store = { .cache_max = 10000, .runs_max = 1000, .runs_age_ms = INT64_C(24) * 3600 * 1000 } };
+                    .store = {
+                        .cache_max = 10000, .runs_max = 1000, .runs_age_ms = INT64_C(24) * 3600 * 1000 } };
   out->service.executors = processors_twice();
   opterr = 0;
   for (int word; (word = getopt_long(argc, argv, "", known, NULL)) != -1;)

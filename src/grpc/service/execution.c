@@ -17,8 +17,9 @@ static cay_status make_id(char out[static EXECUTION_ID], cay_error *err) {
   S_TRY(random_bytes(b, sizeof b, err));
   b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
   b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-  (void)snprintf(out, EXECUTION_ID, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-                 b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+  (void)snprintf(out, EXECUTION_ID, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+                 b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+                 b[14], b[15]);
   return CAY_OK;
 }
 
@@ -117,7 +118,8 @@ enum execution_state execution_state_of(execution *e) {
 static void call_watches(execution *e) {
   for (;;) {
     (void)pthread_mutex_lock(&e->mu);
-    execution_watch *watch = list_empty(&e->watches) ? NULL : CONTAINER_OF(e->watches.next, execution_watch, node);
+    execution_watch *watch =
+        list_empty(&e->watches) ? NULL : CONTAINER_OF(e->watches.next, execution_watch, node);
     if (watch != NULL) list_remove(&watch->node);
     (void)pthread_mutex_unlock(&e->mu);
     if (watch == NULL) return;

@@ -16,12 +16,12 @@
 #include <pthread.h>
 
 enum execution_state { /* the numbers of the contract */
-  EXECUTION_PENDING = 1,
-  EXECUTION_RUNNING = 2,
-  EXECUTION_COMPLETED = 3,
-  EXECUTION_FAILED = 4,
-  EXECUTION_CANCELLED = 5,
-  EXECUTION_TIMEOUT = 6,
+                       EXECUTION_PENDING = 1,
+                       EXECUTION_RUNNING = 2,
+                       EXECUTION_COMPLETED = 3,
+                       EXECUTION_FAILED = 4,
+                       EXECUTION_CANCELLED = 5,
+                       EXECUTION_TIMEOUT = 6,
 };
 enum { EXECUTION_STATES = 7, EXECUTION_ID = 37, EXECUTION_PREVIEW = 100, EXECUTION_CLIENT = 80 };
 
@@ -85,7 +85,7 @@ cay_status execution_new(const execution_spec *spec, execution **out, cay_error 
 execution *execution_ref(execution *e);
 void execution_unref(execution *e); /* NULL is fine */
 
-bool execution_start(execution *e); /* false: it was cancelled while it waited */
+bool execution_start(execution *e);                           /* false: it was cancelled while it waited */
 void execution_output(execution *e, int fd, cay_slice bytes); /* while it is RUNNING, one at a time */
 /* Takes what `result` has. Only the first one counts: true. Then execution_tell calls the watches. */
 bool execution_finish(execution *e, execution_result *result);
@@ -104,9 +104,9 @@ bool execution_watch_remove(execution *e, execution_watch *watch);
 
 /* ---- as messages of the contract ---- */
 
-int64_t wall_ms(void); /* since 1970 */
-void execution_put_response(execution *e, pb_writer *w);             /* ExecuteResponse */
-void execution_put_test(execution *e, pb_writer *w);                 /* ExecuteTestResponse */
-void execution_put_result(execution *e, pb_writer *w);               /* ExecuteResult */
-void execution_put_get(execution *e, int64_t offset, pb_writer *w);  /* GetExecutionResponse */
+int64_t wall_ms(void);                                                /* since 1970 */
+void execution_put_response(execution *e, pb_writer *w);              /* ExecuteResponse */
+void execution_put_test(execution *e, pb_writer *w);                  /* ExecuteTestResponse */
+void execution_put_result(execution *e, pb_writer *w);                /* ExecuteResult */
+void execution_put_get(execution *e, int64_t offset, pb_writer *w);   /* GetExecutionResponse */
 void execution_put_info(execution *e, uint32_t number, pb_writer *w); /* ExecutionInfo, as this field */

@@ -45,7 +45,6 @@ void health_check(void *app, call *c, cay_slice message) {
   call_answer(c, &w);
 }
 
-
 /* The call has ended: by its client, or with its connection. */
 static void watch_over(void *ctx) {
   health_watch *watch = ctx;
@@ -65,9 +64,9 @@ void health_watch_call(void *app, call *c, cay_slice message) {
   if (!request_read(c, message, REQUEST_FILTER, &r)) return;
   health_watch *watch = mem_zalloc(sizeof *watch);
   if (watch == NULL) return call_finish(c, GRPC_RESOURCE_EXHAUSTED, "out of memory");
-  pb_writer w = status_message(!is_known(r.filter)  ? HEALTH_SERVICE_UNKNOWN
-                               : is_draining(s) ? HEALTH_NOT_SERVING
-                                                : HEALTH_SERVING);
+  pb_writer w = status_message(!is_known(r.filter) ? HEALTH_SERVICE_UNKNOWN
+                               : is_draining(s)    ? HEALTH_NOT_SERVING
+                                                   : HEALTH_SERVING);
   (void)call_send(c, &w.out, CALL_NOW);
   watch->service = s;
   watch->of = call_ref(c);

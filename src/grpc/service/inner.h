@@ -32,7 +32,15 @@ typedef struct request {
   unsigned states; /* bits */
 } request;
 
-enum request_kind { REQUEST_EXECUTE, REQUEST_TEST, REQUEST_GET, REQUEST_ID, REQUEST_LIST, REQUEST_FILTER, REQUEST_EMPTY };
+enum request_kind {
+  REQUEST_EXECUTE,
+  REQUEST_TEST,
+  REQUEST_GET,
+  REQUEST_ID,
+  REQUEST_LIST,
+  REQUEST_FILTER,
+  REQUEST_EMPTY
+};
 
 /* False: the call was answered with INVALID_ARGUMENT. */
 bool request_read(call *c, cay_slice message, enum request_kind kind, request *out) CHECKED;
@@ -40,7 +48,8 @@ bool request_read(call *c, cay_slice message, enum request_kind kind, request *o
 /* ---- executions ---- */
 
 /* What a call wants to run. False: the call was answered. */
-bool source_of(service *s, call *c, const request *r, execution_spec *spec, buf *cached_code, char **cached_name) CHECKED;
+bool source_of(service *s, call *c, const request *r, execution_spec *spec, buf *cached_code,
+               char **cached_name) CHECKED;
 void spec_timeout(const service *s, const request *r, execution_spec *spec);
 
 /* Into table, store and queue. False: the call was answered, and nothing is left of it. */
@@ -52,6 +61,7 @@ void answer_error(call *c, cay_status status, const cay_error *err);
 
 /* ---- methods ---- */
 
-server_fn method_execute, method_execute_stream, method_execute_async, method_get_execution, method_cancel_execution,
-    method_list_executions, method_health_check, method_list_cache, method_clear_cache, method_execute_test;
+server_fn method_execute, method_execute_stream, method_execute_async, method_get_execution,
+    method_cancel_execution, method_list_executions, method_health_check, method_list_cache,
+    method_clear_cache, method_execute_test;
 server_fn health_check, health_watch_call, reflection_info;

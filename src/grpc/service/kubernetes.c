@@ -80,5 +80,6 @@ void kubernetes_context(char *out, size_t cap) {
     (void)snprintf(path, sizeof path, "%s/.kube/config", home);
     if (context_of_file(path, out, cap)) return;
   }
-  if (access("/var/run/secrets/kubernetes.io/serviceaccount/token", R_OK) == 0) (void)snprintf(out, cap, "in-cluster");
+  if (access("/var/run/secrets/kubernetes.io/serviceaccount/token", R_OK) == 0)
+    (void)snprintf(out, cap, "in-cluster");
 }

@@ -40,11 +40,12 @@ static cay_status put_time(buf *b) {
   time_t seconds = (time_t)(now / NS_PER_SEC);
   struct tm at;
   if (gmtime_r(&seconds, &at) == NULL) return CAY_INTERNAL;
-  return buf_appendf(b, "{\"time\":\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", at.tm_year + 1900, at.tm_mon + 1, at.tm_mday,
-                     at.tm_hour, at.tm_min, at.tm_sec, (int)(now % NS_PER_SEC / NS_PER_MS));
+  return buf_appendf(b, "{\"time\":\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", at.tm_year + 1900, at.tm_mon + 1,
+                     at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec, (int)(now % NS_PER_SEC / NS_PER_MS));
 }
 
-static cay_status put_line(buf *b, cay_log_level level, const char *message, const log_field *fields, size_t count) {
+static cay_status put_line(buf *b, cay_log_level level, const char *message, const log_field *fields,
+                           size_t count) {
   S_TRY(put_time(b));
   S_TRY(buf_appendf(b, ",\"level\":\"%s\",\"message\":", level_name(level)));
   S_TRY(put_text(b, message));
@@ -59,7 +60,8 @@ static cay_status put_line(buf *b, cay_log_level level, const char *message, con
 }
 
 /* One write, so that lines of several threads stay whole. A line that cannot be written is lost. */
-void log_write(const log *l, cay_log_level level, const char *message, const log_field *fields, size_t count) {
+void log_write(const log *l, cay_log_level level, const char *message, const log_field *fields,
+               size_t count) {
   if (level > l->level) return;
   buf line = BUF_INIT(LINE_MAX_LEN);
   if (put_line(&line, level, message, fields, count) == CAY_OK) IGNORED(write(l->fd, line.data, line.len));

@@ -76,7 +76,7 @@ void method_cancel_execution(void *app, call *c, cay_slice message) {
 
 typedef struct listing {
   unsigned states;
-  int64_t since_ms;  /* of final ones; INT64_MAX: none */
+  int64_t since_ms; /* of final ones; INT64_MAX: none */
   size_t limit;
   execution *found[2 * LIST_MAX];
   size_t count, stop; /* where the source that is read now has given enough */
@@ -85,7 +85,8 @@ typedef struct listing {
 static bool offer(void *ctx, execution *e) {
   listing *l = ctx;
   (void)pthread_mutex_lock(&e->mu);
-  bool fits = (l->states >> e->state & 1) != 0 && (!execution_is_final(e->state) || e->finished_ms >= l->since_ms);
+  bool fits =
+      (l->states >> e->state & 1) != 0 && (!execution_is_final(e->state) || e->finished_ms >= l->since_ms);
   (void)pthread_mutex_unlock(&e->mu);
   if (fits) l->found[l->count++] = execution_ref(e);
   return l->count < l->stop;
@@ -119,8 +120,8 @@ static void answer_list(call *c, const listing *l) {
   call_answer(c, &w);
 }
 
-static const unsigned final_states = 1u << EXECUTION_COMPLETED | 1u << EXECUTION_FAILED | 1u << EXECUTION_CANCELLED |
-                                     1u << EXECUTION_TIMEOUT;
+static const unsigned final_states =
+    1u << EXECUTION_COMPLETED | 1u << EXECUTION_FAILED | 1u << EXECUTION_CANCELLED | 1u << EXECUTION_TIMEOUT;
 
 /* Final ones are listed when the call says how recent, or names one of their states. */
 static void read_listing(const request *r, listing *l) {

@@ -84,7 +84,9 @@ static execution *make(service *s, call *c, cay_slice message, const execute_how
 static void execute(service *s, call *c, cay_slice message, const execute_how *how) {
   execution *e = make(s, c, message, how);
   if (e == NULL) return;
-  pending_options wait = { .answer = how->stream ? stream_end : answer_response, .owner = true, .stream = how->stream };
+  pending_options wait = { .answer = how->stream ? stream_end : answer_response,
+                           .owner = true,
+                           .stream = how->stream };
   (void)call_ref(c); /* the sink has it before pending_wait does */
   if (submit(s, c, e)) {
     if (how->lasting)
@@ -119,16 +121,19 @@ static void answer_test(call *c, execution *e, int64_t offset) {
 
 static execution *make_test(service *s, call *c, cay_slice message) {
   request r;
-  execution_spec spec = { .client = call_client(c), .is_test = true, .merged = true, .output_max = s->options.output_max };
+  execution_spec spec = {
+    .client = call_client(c), .is_test = true, .merged = true, .output_max = s->options.output_max
+  };
   execution *e = NULL;
   cay_error err;
   if (!request_read(c, message, REQUEST_TEST, &r)) return NULL;
   if (!s->options.runtime->has_tests)
-    return call_finish(c, GRPC_UNIMPLEMENTED, "this server runs no tests: it needs a runtime of JavaScript"), NULL;
+    return call_finish(c, GRPC_UNIMPLEMENTED, "this server runs no tests: it needs a runtime of JavaScript"),
+           NULL;
   if (r.tests.len == 0) return call_finish(c, GRPC_INVALID_ARGUMENT, "tests are missing"), NULL;
   if (r.tests.len > s->options.code_max || r.code.len > s->options.code_max) {
-    call_finishf(c, GRPC_INVALID_ARGUMENT, "code and tests have %zu and %zu bytes; at most %zu are accepted", r.code.len,
-                 r.tests.len, s->options.code_max);
+    call_finishf(c, GRPC_INVALID_ARGUMENT, "code and tests have %zu and %zu bytes; at most %zu are accepted",
+                 r.code.len, r.tests.len, s->options.code_max);
     return NULL;
   }
   spec.code = r.code;

@@ -15,8 +15,12 @@ static const server_method methods[] = {
   OURS("ExecuteTest", method_execute_test),
   { .path = "/grpc.health.v1.Health/Check", .fn = health_check, .open = true },
   { .path = "/grpc.health.v1.Health/Watch", .fn = health_watch_call, .open = true },
-  { .path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", .fn = reflection_info, .stream_in = true },
-  { .path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", .fn = reflection_info, .stream_in = true },
+  { .path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    .fn = reflection_info,
+    .stream_in = true },
+  { .path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+    .fn = reflection_info,
+    .stream_in = true },
 };
 
 const server_method *service_methods(size_t *count) {

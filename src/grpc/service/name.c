@@ -51,7 +51,8 @@ static void add_lines(const char *at, const char *end, char *out, size_t cap) {
     const char *stop = memchr(at, '\n', (size_t)(end - at));
     if (stop == NULL) stop = end;
     bool tag = false;
-    for (const char *c = at; c < stop && (isspace((unsigned char)*c) || *c == '*' || *c == '@'); c++) tag |= *c == '@';
+    for (const char *c = at; c < stop && (isspace((unsigned char)*c) || *c == '*' || *c == '@'); c++)
+      tag |= *c == '@';
     if (tag || (!add_line(at, stop, out, cap) && out[0] != '\0')) return;
     at = stop + 1;
   }
@@ -104,7 +105,9 @@ static bool identifier(scan *s, char out[static IDENTIFIER]) {
 
 /* Whether the word is one behind which a name is defined. */
 static bool defines(const char *word) {
-  static const char *const words[] = { "function", "class", "interface", "enum", "def", "const", "let", "var" };
+  static const char *const words[] = {
+    "function", "class", "interface", "enum", "def", "const", "let", "var"
+  };
   for (size_t i = 0; i < COUNT_OF(words); i++)
     if (strcmp(word, words[i]) == 0) return true;
   return false;
@@ -117,7 +120,8 @@ static bool defined_name(scan s, bool exported, bool functions, char out[static 
   while (identifier(&s, word)) {
     if (strcmp(word, "export") == 0)
       seen_export = true;
-    else if (defines(word) && !(functions && (word[0] == 'l' || word[0] == 'v' || strcmp(word, "const") == 0)))
+    else if (defines(word) &&
+             !(functions && (word[0] == 'l' || word[0] == 'v' || strcmp(word, "const") == 0)))
       seen_kind = true;
     else if (seen_kind)
       break;
@@ -148,16 +152,37 @@ static size_t defined_names(scan s, bool exported, bool functions, char *out, si
   return count;
 }
 
-/* "console.log" of `console.log(1)`: the first name before a parenthesis. */
-static bool first_call(scan s, char *out, size_t cap) {
-  const char *open = find(s.at, s.end, "(");
-  if (open == NULL) return false;
+/* Functions that say nothing about what the code is for. */
+static bool is_usual(const char *name) {
+  static const char *const words[] = { "require", "import", "print", "if",      "for",
+                                       "while",   "switch", "catch", "console." };
+  for (size_t i = 0; i < COUNT_OF(words); i++)
+    if (strncmp(name, words[i], strlen(words[i])) == 0) return true;
+  return false;
+}
+
+/* The name before the parenthesis at `open`, with what stands before its dots. */
+static bool call_name(const char *begin, const char *open, char *out, size_t cap) {
   const char *at = open;
-  while (at > s.at && (is_word(at[-1]) || at[-1] == '.')) at--;
+  while (at > begin && (is_word(at[-1]) || at[-1] == '.')) at--;
   size_t len = (size_t)(open - at);
   if (len == 0 || len >= cap || isdigit((unsigned char)*at)) return false;
   (void)snprintf(out, cap, "%.*s", (int)len, at);
   return true;
+}
+
+/* The first function that is called, better one that is not in every script: "api.listPods". */
+static bool first_call(scan s, char *out, size_t cap) {
+  bool found = false;
+  char name[NAME_TEXT];
+  for (const char *open = s.at; (open = find(open, s.end, "(")) != NULL; open++) {
+    if (!call_name(s.at, open, name, sizeof name < cap ? sizeof name : cap)) continue;
+    bool usual = is_usual(name);
+    if (!usual || !found) (void)snprintf(out, cap, "%.*s", (int)cap - 1, name);
+    found = true;
+    if (!usual) break;
+  }
+  return found;
 }
 
 /* ---- the stem ---- */
@@ -169,7 +194,8 @@ static void make_stem(const char *text, char out[static NAME_STEM]) {
   for (const char *at = text; *at != '\0'; at++) {
     unsigned char c = (unsigned char)*at;
     bool plain = c < 0x80 && isalnum(c);
-    bool hump = plain && in_word && isupper(c) && (islower((unsigned char)at[-1]) || islower((unsigned char)at[1]));
+    bool hump =
+        plain && in_word && isupper(c) && (islower((unsigned char)at[-1]) || islower((unsigned char)at[1]));
     if (!plain || hump) in_word = false;
     if (!plain) continue;
     if (!in_word && ++words > STEM_WORDS) break;

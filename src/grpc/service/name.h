@@ -11,8 +11,8 @@
 enum { NAME_STEM = 48, NAME_TEXT = 200, NAME_MAX_LEN = NAME_STEM + DIGEST_HEX + 8 };
 
 typedef struct code_name {
-  char stem[NAME_STEM];  /* "list-pods"; never empty */
-  char text[NAME_TEXT];  /* "Lists the pods of a namespace"; may be empty */
+  char stem[NAME_STEM]; /* "list-pods"; never empty */
+  char text[NAME_TEXT]; /* "Lists the pods of a namespace"; may be empty */
 } code_name;
 
 void code_name_of(cay_slice code, code_name *out);

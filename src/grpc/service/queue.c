@@ -21,7 +21,7 @@ struct queue {
   queue_options options;
   pthread_mutex_t mu;
   pthread_cond_t there, rest; /* something waits; nothing runs */
-  list clients; /* that have something waiting; the first one's turn it is */
+  list clients;               /* that have something waiting; the first one's turn it is */
   size_t count, bytes, client_count, running;
   bool closed;
   pthread_t *threads;

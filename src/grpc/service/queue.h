@@ -27,7 +27,7 @@ bool queue_remove(queue *q, execution *e);
 /* Nothing is added any more, and `each` is called with all that waits; the references are its. */
 void queue_close(queue *q, void (*each)(void *ctx, execution *e), void *ctx);
 bool queue_wait(queue *q, int64_t until_ns); /* closed; false: something still runs then (clock_mono_ns) */
-void queue_free(queue *q); /* closed; waits for what runs. NULL is fine */
+void queue_free(queue *q);                   /* closed; waits for what runs. NULL is fine */
 
 typedef struct queue_counts {
   size_t waiting, running, clients;

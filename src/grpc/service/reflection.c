@@ -9,13 +9,22 @@ extern const uint8_t grpc_descriptors[]; /* a FileDescriptorSet */
 extern const size_t grpc_descriptors_len;
 
 enum { /* fields of descriptor.proto */
-  SET_FILE = 1,
-  FILE_NAME = 1, FILE_PACKAGE = 2, FILE_MESSAGE = 4, FILE_ENUM = 5, FILE_SERVICE = 6,
-  NAME = 1, MESSAGE_NESTED = 3, MESSAGE_ENUM = 4, SERVICE_METHOD = 2,
+       SET_FILE = 1,
+       FILE_NAME = 1,
+       FILE_PACKAGE = 2,
+       FILE_MESSAGE = 4,
+       FILE_ENUM = 5,
+       FILE_SERVICE = 6,
+       NAME = 1,
+       MESSAGE_NESTED = 3,
+       MESSAGE_ENUM = 4,
+       SERVICE_METHOD = 2,
 };
 enum { ASK_NAME = 3, ASK_SYMBOL = 4, ASK_EXTENSION = 5, ASK_NUMBERS = 6, ASK_SERVICES = 7 };
 
-static bool same(cay_slice a, cay_slice b) { return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0); }
+static bool same(cay_slice a, cay_slice b) {
+  return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
 
 /* The first field of this number. */
 static cay_slice field_of(cay_slice message, uint32_t number) {
@@ -84,8 +93,8 @@ static void put_services_of(pb_writer *w, cay_slice file) {
     if (f.number != FILE_SERVICE) continue;
     cay_slice name = field_of(f.bytes, NAME);
     char full[128];
-    int len = snprintf(full, sizeof full, "%.*s.%.*s", (int)package.len, (const char *)package.data, (int)name.len,
-                       (const char *)name.data);
+    int len = snprintf(full, sizeof full, "%.*s.%.*s", (int)package.len, (const char *)package.data,
+                       (int)name.len, (const char *)name.data);
     size_t service = pb_begin(w, 1);
     pb_put_bytes(w, 1, (cay_slice){ full, (size_t)len });
     pb_end(w, service);

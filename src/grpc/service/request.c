@@ -56,7 +56,9 @@ static bool get_field(request *r, const pb_field *f) {
 }
 
 static bool id_field(request *r, const pb_field *f) { return f->number != 1 || take_bytes(&r->id, NULL, f); }
-static bool filter_field(request *r, const pb_field *f) { return f->number != 1 || take_bytes(&r->filter, NULL, f); }
+static bool filter_field(request *r, const pb_field *f) {
+  return f->number != 1 || take_bytes(&r->filter, NULL, f);
+}
 
 static bool add_state(request *r, uint64_t state) {
   if (state < EXECUTION_STATES)
@@ -94,17 +96,20 @@ static bool no_field(request *r, const pb_field *f) { return (void)r, (void)f, t
 static bool is_text(cay_slice text) { return utf8_valid_len(text.data, text.len) == text.len; }
 
 bool request_read(call *c, cay_slice message, enum request_kind kind, request *out) {
-  static field_fn *const fields[] = { [REQUEST_EXECUTE] = execute_field, [REQUEST_TEST] = test_field,
-                                      [REQUEST_GET] = get_field,         [REQUEST_ID] = id_field,
-                                      [REQUEST_LIST] = list_field,       [REQUEST_FILTER] = filter_field,
-                                      [REQUEST_EMPTY] = no_field };
+  static field_fn *const fields[] = {
+    [REQUEST_EXECUTE] = execute_field, [REQUEST_TEST] = test_field, [REQUEST_GET] = get_field,
+    [REQUEST_ID] = id_field,           [REQUEST_LIST] = list_field, [REQUEST_FILTER] = filter_field,
+    [REQUEST_EMPTY] = no_field
+  };
   *out = (request){ 0 };
   pb_reader reader = pb_read(message);
   pb_field f;
   bool good = true;
   while (good && pb_next(&reader, &f)) good = fields[kind](out, &f);
-  if (!good || reader.bad) return call_finish(c, GRPC_INVALID_ARGUMENT, "the request is not the message of this method"), false;
-  if (!is_text(out->code) || !is_text(out->cached) || !is_text(out->tests) || !is_text(out->id) || !is_text(out->filter))
+  if (!good || reader.bad)
+    return call_finish(c, GRPC_INVALID_ARGUMENT, "the request is not the message of this method"), false;
+  if (!is_text(out->code) || !is_text(out->cached) || !is_text(out->tests) || !is_text(out->id) ||
+      !is_text(out->filter))
     return call_finish(c, GRPC_INVALID_ARGUMENT, "a text of the request is not UTF-8"), false;
   if (out->filter.len > GLOB_MAX)
     return call_finishf(c, GRPC_INVALID_ARGUMENT, "a filter has at most %d bytes", GLOB_MAX), false;

@@ -18,11 +18,14 @@ enum {
 /* ---- running one ---- */
 
 static void log_end(service *s, execution *e) {
-  static const char *const names[] = { "", "pending", "running", "completed", "failed", "cancelled", "timeout" };
-  log_write(s->options.log, CAY_LOG_INFO, "execution ended",
-            LOG_FIELDS({ .name = "execution", .text = e->id }, { .name = "client", .text = e->client },
-                       { .name = "state", .text = names[e->state] }, { .name = "took_ms", .number = e->took_ms },
-                       { .name = "waited_ms", .number = e->started_ms != 0 ? e->started_ms - e->created_ms : 0 }));
+  static const char *const names[] = {
+    "", "pending", "running", "completed", "failed", "cancelled", "timeout"
+  };
+  log_write(
+      s->options.log, CAY_LOG_INFO, "execution ended",
+      LOG_FIELDS({ .name = "execution", .text = e->id }, { .name = "client", .text = e->client },
+                 { .name = "state", .text = names[e->state] }, { .name = "took_ms", .number = e->took_ms },
+                 { .name = "waited_ms", .number = e->started_ms != 0 ? e->started_ms - e->created_ms : 0 }));
 }
 
 /* Watches come after the store: what a client was told survives the server. */
@@ -179,7 +182,8 @@ cay_status service_new(const service_options *options, service **out, cay_error 
 }
 
 static void end_waiting(void *ctx, execution *e) {
-  end_with(ctx, e, e->lasting ? EXECUTION_FAILED : EXECUTION_CANCELLED, "the server was shut down before it began");
+  end_with(ctx, e, e->lasting ? EXECUTION_FAILED : EXECUTION_CANCELLED,
+           "the server was shut down before it began");
   execution_unref(e);
 }
 

@@ -19,7 +19,9 @@ static void say_text(runtime_result *out, const char *text) {
   IGNORED(buf_append_text(&out->error, text)); /* without memory the failure has no words */
 }
 
-static void say_bytes(runtime_result *out, cay_slice text) { IGNORED(buf_append(&out->error, text.data, text.len)); }
+static void say_bytes(runtime_result *out, cay_slice text) {
+  IGNORED(buf_append(&out->error, text.data, text.len));
+}
 
 /* ---- how it ended ---- */
 
@@ -53,7 +55,8 @@ static void read_stop(const cay_value *v, runtime_result *out) {
     out->end = RUNTIME_CANCELLED;
   } else {
     out->end = RUNTIME_FAILED;
-    (void)snprintf(text, sizeof text, "the interpreter was ended by %s %d", cay_end_name(v->end), v->exit_code);
+    (void)snprintf(text, sizeof text, "the interpreter was ended by %s %d", cay_end_name(v->end),
+                   v->exit_code);
     say_text(out, text);
     if (v->detail.len != 0) say_text(out, ": ");
     say_bytes(out, v->detail);
@@ -75,11 +78,13 @@ static void read_value(const cay_value *v, runtime_result *out) {
 
 static void end_sandbox(void *ctx) { cay_sandbox_interrupt(ctx); }
 
-static cay_status evaluate(cay_session *session, const runtime_job *job, runtime_result *out, cay_error *err) {
+static cay_status evaluate(cay_session *session, const runtime_job *job, runtime_result *out,
+                           cay_error *err) {
   cay_value *value = NULL;
   S_TRY(cay_session_eval(session,
                          &CAY_INIT(cay_eval_options, .code = job->code, .no_json = true, .no_capture = true,
-                                   .wall_ms = job->timeout_ms, .output = job->output, .output_ctx = job->output_ctx),
+                                   .wall_ms = job->timeout_ms, .output = job->output,
+                                   .output_ctx = job->output_ctx),
                          &value, err));
   read_value(value, out);
   cay_value_free(value);
@@ -108,8 +113,8 @@ static cay_status session_run(runtime *base, const runtime_job *job, runtime_res
   session_runtime *r = CONTAINER_OF(base, session_runtime, base);
   cay_sandbox *box = NULL;
   S_TRY(cay_sandbox_new(r->engine,
-                        &CAY_INIT(cay_sandbox_options,
-                                  .limits = &CAY_INIT(cay_limits, .memory = r->memory, .wall_ms = job->timeout_ms)),
+                        &CAY_INIT(cay_sandbox_options, .limits = &CAY_INIT(cay_limits, .memory = r->memory,
+                                                                           .wall_ms = job->timeout_ms)),
                         &box, err));
   cay_status status = run_in(r, box, job, out, err);
   cay_sandbox_free(box);
@@ -142,9 +147,9 @@ cay_status session_runtime_new(const runtime_options *options, runtime **out, ca
   r->base.suffix = strcmp(options->language, "python") == 0 ? ".py" : ".ts";
   r->memory = options->memory;
   (void)snprintf(r->language, sizeof r->language, "%s", options->language);
-  cay_status status = cay_engine_new(
-      &CAY_INIT(cay_engine_options, .cache_dir = options->cache_dir, .log = options->log, .log_ctx = options->log_ctx),
-      &r->engine, err);
+  cay_status status = cay_engine_new(&CAY_INIT(cay_engine_options, .cache_dir = options->cache_dir,
+                                               .log = options->log, .log_ctx = options->log_ctx),
+                                     &r->engine, err);
   if (status != CAY_OK) {
     mem_free(r);
     return status;

@@ -20,7 +20,8 @@ static bool source_code(service *s, call *c, const request *r, execution_spec *s
   return true;
 }
 
-static bool source_cached(service *s, call *c, const request *r, execution_spec *spec, buf *code, char **name) {
+static bool source_cached(service *s, call *c, const request *r, execution_spec *spec, buf *code,
+                          char **name) {
   if (r->cached.len == 0) return call_finish(c, GRPC_INVALID_ARGUMENT, "cached is an empty name"), false;
   cay_error err;
   cay_status status = store_cache_find(s->options.store, r->cached, name, code, &err);

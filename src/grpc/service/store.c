@@ -113,8 +113,8 @@ static cay_status check_identity(store *s, bool *empty, cay_error *err) {
   if (*empty) return CAY_OK;
   if (id != APPLICATION_ID) return err_set(err, CAY_INVALID, "a SQLite file of another program");
   if (version != VERSION)
-    return err_set(err, CAY_UNSUPPORTED, "made by another version (its format is %lld, ours %d)", (long long)version,
-                   VERSION);
+    return err_set(err, CAY_UNSUPPORTED, "made by another version (its format is %lld, ours %d)",
+                   (long long)version, VERSION);
   return CAY_OK;
 }
 
@@ -141,7 +141,8 @@ static void harden(sqlite3 *db) {
 }
 
 static cay_status store_connect(store *s, cay_error *err) {
-  char path[PATH_MAX] = ":memory:"; /* SQLite gives names like this one a meaning: a path begins with / or . */
+  char path[PATH_MAX] =
+      ":memory:"; /* SQLite gives names like this one a meaning: a path begins with / or . */
   const char *wanted = s->options.path;
   if (wanted != NULL) {
     int len = snprintf(path, sizeof path, "%s%s", wanted[0] == '/' ? "" : "./", wanted);
@@ -162,8 +163,9 @@ static cay_status store_connect(store *s, cay_error *err) {
 }
 
 static cay_status fail_unfinished(store *s, cay_error *err) {
-  static const char text[] = "UPDATE runs SET state = 4, finished_at = ?1,"
-                             " error = CAST('the server ended before this execution did' AS BLOB) WHERE state < 3";
+  static const char text[] =
+      "UPDATE runs SET state = 4, finished_at = ?1,"
+      " error = CAST('the server ended before this execution did' AS BLOB) WHERE state < 3";
   sqlite3_stmt *of;
   S_TRY(sql_use(s, text, &of, err));
   (void)sqlite3_bind_int64(of, 1, wall_ms());

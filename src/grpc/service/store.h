@@ -9,7 +9,8 @@
 typedef struct store store;
 
 typedef struct store_options {
-  const char *path; /* NULL: in memory, nothing survives. Its folder must be there; a new file is for its owner alone */
+  const char *
+      path; /* NULL: in memory, nothing survives. Its folder must be there; a new file is for its owner alone */
   const char *suffix; /* of names in the cache: ".ts" */
   size_t cache_max;   /* entries; the oldest go first */
   size_t runs_max;    /* executions that have ended */
@@ -31,7 +32,8 @@ cay_status store_cache_add(store *s, cay_slice code, buf *entry, cay_error *err)
 cay_status store_cache_find(store *s, cay_slice name, char **full_name, buf *code, cay_error *err) CHECKED;
 
 /* The entries that match, newest first, as field `number` of a message. */
-cay_status store_cache_list(store *s, cay_slice filter, uint32_t number, pb_writer *w, cay_error *err) CHECKED;
+cay_status store_cache_list(store *s, cay_slice filter, uint32_t number, pb_writer *w,
+                            cay_error *err) CHECKED;
 cay_status store_cache_clear(store *s, int64_t *deleted, cay_error *err) CHECKED;
 int64_t store_cache_count(store *s); /* -1: it cannot be told */
 
@@ -44,5 +46,5 @@ void store_run_forget(store *s, execution *e); /* it never began */
 cay_status store_run_load(store *s, cay_slice id, execution **out, cay_error *err) CHECKED;
 /* Final ones that ended at `since_ms` or later, newest first, with the states that are bits of `states`. Their output
  * is not read. False stops. */
-cay_status store_run_each(store *s, int64_t since_ms, unsigned states, bool (*each)(void *ctx, execution *e), void *ctx,
-                          cay_error *err) CHECKED;
+cay_status store_run_each(store *s, int64_t since_ms, unsigned states, bool (*each)(void *ctx, execution *e),
+                          void *ctx, cay_error *err) CHECKED;

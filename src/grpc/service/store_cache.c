@@ -48,7 +48,8 @@ static cay_status free_name(store *s, const code_name *name, const digest *of, c
 }
 
 static cay_status drop_oldest(store *s, cay_error *err) {
-  static const char text[] = "DELETE FROM cache WHERE id <= (SELECT id FROM cache ORDER BY id DESC LIMIT 1 OFFSET ?1)";
+  static const char text[] =
+      "DELETE FROM cache WHERE id <= (SELECT id FROM cache ORDER BY id DESC LIMIT 1 OFFSET ?1)";
   sqlite3_stmt *of;
   S_TRY(sql_use(s, text, &of, err));
   (void)sqlite3_bind_int64(of, 1, (int64_t)s->options.cache_max);
@@ -111,7 +112,8 @@ static cay_status take_row(sqlite3_stmt *of, char **name, buf *code, cay_error *
   return CAY_OK;
 }
 
-static cay_status find_exact(store *s, cay_slice wanted, char **name, buf *code, bool *found, cay_error *err) {
+static cay_status find_exact(store *s, cay_slice wanted, char **name, buf *code, bool *found,
+                             cay_error *err) {
   sqlite3_stmt *of;
   S_TRY(sql_use(s, "SELECT name, code FROM cache WHERE name = ?1", &of, err));
   (void)sqlite3_bind_text64(of, 1, wanted.data, wanted.len, SQLITE_STATIC, SQLITE_UTF8);
@@ -169,9 +171,15 @@ static cay_slice stem_of(cay_slice name) {
   return dash != NULL ? (cay_slice){ name.data, (size_t)(dash - (const char *)name.data) } : name;
 }
 
+/* A name that begins like what is wanted is near, however long it is. */
+static size_t name_distance(cay_slice wanted, cay_slice name) {
+  cay_slice front = { name.data, least(name.len, wanted.len) };
+  size_t begins = edit_distance(wanted, front) + (front.len < name.len);
+  return least(begins, least(edit_distance(wanted, name), edit_distance(wanted, stem_of(name))));
+}
+
 static void near_offer(near_list *l, cay_slice wanted, cay_slice name) {
-  size_t whole = edit_distance(wanted, name), stem = edit_distance(wanted, stem_of(name));
-  size_t distance = least(whole, stem), at = 0;
+  size_t distance = name_distance(wanted, name), at = 0;
   while (at < l->count && l->distance[at] <= distance) at++;
   if (at == NEAR_NAMES) return;
   if (l->count < NEAR_NAMES) l->count++;
@@ -196,7 +204,8 @@ static cay_status not_found(store *s, cay_slice wanted, cay_error *err) {
   }
   char shown[48];
   (void)snprintf(shown, sizeof shown, "%.*s", (int)wanted.len, (const char *)wanted.data);
-  if (near.count == 0) return err_set(err, CAY_NOT_FOUND, "nothing is cached as %s: the cache is empty", shown);
+  if (near.count == 0)
+    return err_set(err, CAY_NOT_FOUND, "nothing is cached as %s: the cache is empty", shown);
   return err_set(err, CAY_NOT_FOUND, "nothing is cached as %s; near it: %s%s%s%s%s", shown, near.names[0],
                  near.count > 1 ? ", " : "", near.names[1], near.count > 2 ? ", " : "", near.names[2]);
 }
@@ -260,7 +269,8 @@ int64_t store_cache_count(store *s) {
   bool row = false;
   int64_t count = -1;
   (void)pthread_mutex_lock(&s->mu);
-  if (sql_use(s, "SELECT count(*) FROM cache", &of, NULL) == CAY_OK && sql_step(s, of, &row, NULL) == CAY_OK && row) {
+  if (sql_use(s, "SELECT count(*) FROM cache", &of, NULL) == CAY_OK &&
+      sql_step(s, of, &row, NULL) == CAY_OK && row) {
     count = sqlite3_column_int64(of, 0);
     (void)sqlite3_reset(of);
   }

@@ -81,7 +81,9 @@ void store_run_forget(store *s, execution *e) {
 
 /* Columns as save_text has them. */
 static cay_status read_run(sqlite3_stmt *of, execution **out, cay_error *err) {
-  execution_spec spec = { .client = "", .cached_name = (const char *)sqlite3_column_text(of, 7), .lasting = true,
+  execution_spec spec = { .client = "",
+                          .cached_name = (const char *)sqlite3_column_text(of, 7),
+                          .lasting = true,
                           .output_max = BUF_UNLIMITED };
   execution *e = NULL;
   S_TRY(execution_new(&spec, &e, err));
@@ -107,8 +109,9 @@ static cay_status read_run(sqlite3_stmt *of, execution **out, cay_error *err) {
 }
 
 static cay_status run_load(store *s, cay_slice id, execution **out, cay_error *err) {
-  static const char text[] = "SELECT id, state, created_at, started_at, finished_at, took_ms, preview, cached_name, out,"
-                             " err, error, entry FROM runs WHERE id = ?1 AND finished_at > 0";
+  static const char text[] =
+      "SELECT id, state, created_at, started_at, finished_at, took_ms, preview, cached_name, out,"
+      " err, error, entry FROM runs WHERE id = ?1 AND finished_at > 0";
   sqlite3_stmt *of;
   bool row = false;
   S_TRY(sql_use(s, text, &of, err));
@@ -127,11 +130,12 @@ cay_status store_run_load(store *s, cay_slice id, execution **out, cay_error *er
   return status;
 }
 
-static cay_status run_each(store *s, int64_t since_ms, unsigned states, bool (*each)(void *ctx, execution *e), void *ctx,
-                           cay_error *err) {
-  static const char text[] = "SELECT id, state, created_at, started_at, finished_at, took_ms, preview, cached_name, x'',"
-                             " x'', x'', x'' FROM runs WHERE finished_at > 0 AND finished_at >= ?1"
-                             " ORDER BY created_at DESC";
+static cay_status run_each(store *s, int64_t since_ms, unsigned states, bool (*each)(void *ctx, execution *e),
+                           void *ctx, cay_error *err) {
+  static const char text[] =
+      "SELECT id, state, created_at, started_at, finished_at, took_ms, preview, cached_name, x'',"
+      " x'', x'', x'' FROM runs WHERE finished_at > 0 AND finished_at >= ?1"
+      " ORDER BY created_at DESC";
   sqlite3_stmt *of;
   S_TRY(sql_use(s, text, &of, err));
   (void)sqlite3_bind_int64(of, 1, since_ms);
@@ -150,8 +154,8 @@ static cay_status run_each(store *s, int64_t since_ms, unsigned states, bool (*e
   return status;
 }
 
-cay_status store_run_each(store *s, int64_t since_ms, unsigned states, bool (*each)(void *ctx, execution *e), void *ctx,
-                          cay_error *err) {
+cay_status store_run_each(store *s, int64_t since_ms, unsigned states, bool (*each)(void *ctx, execution *e),
+                          void *ctx, cay_error *err) {
   (void)pthread_mutex_lock(&s->mu);
   cay_status status = run_each(s, since_ms, states, each, ctx, err);
   (void)pthread_mutex_unlock(&s->mu);

@@ -11,9 +11,9 @@ typedef struct table table;
 cay_status table_new(size_t kept_max, size_t kept_bytes, table **out, cay_error *err) CHECKED;
 void table_free(table *t); /* NULL is fine */
 
-void table_add(table *t, execution *e);    /* takes a reference */
-void table_ended(table *t, execution *e);  /* it is final */
-void table_remove(table *t, execution *e); /* it never began */
+void table_add(table *t, execution *e);        /* takes a reference */
+void table_ended(table *t, execution *e);      /* it is final */
+void table_remove(table *t, execution *e);     /* it never began */
 execution *table_find(table *t, cay_slice id); /* a reference, or NULL */
 /* Newest first; false stops. */
 void table_each(table *t, bool (*each)(void *ctx, execution *e), void *ctx);

@@ -18,5 +18,6 @@ account *account_new(account *parent, size_t max) CHECKED; /* NULL: out of memor
 account *account_ref(account *a);
 void account_unref(account *a); /* NULL is fine */
 
-bool account_take(account *a, size_t len) CHECKED; /* false: one of the limits is reached, and nothing is taken */
+bool account_take(account *a,
+                  size_t len) CHECKED; /* false: one of the limits is reached, and nothing is taken */
 void account_give(account *a, size_t len);

@@ -114,7 +114,8 @@ void call_kick(call *c) {
 static bool message_pack(const call *c, call_message *m) {
   if (!c->accepts_gzip || m->bytes.len < CALL_PACK_FROM) return false;
   buf packed = BUF_INIT(BUF_UNLIMITED);
-  if (gzip_pack((cay_slice){ m->bytes.data, m->bytes.len }, &packed) != CAY_OK || packed.len >= m->bytes.len) {
+  if (gzip_pack((cay_slice){ m->bytes.data, m->bytes.len }, &packed) != CAY_OK ||
+      packed.len >= m->bytes.len) {
     buf_free(&packed);
     return false;
   }

@@ -13,9 +13,9 @@
 
 enum {
   READ_LEN = 32 * 1024,
-  READS = 16,          /* before other connections have their turn */
-  CHEAP_BURST = 2000,  /* frames that cost nothing, at once */
-  CHEAP_RATE = 200,    /* and in a second from then on */
+  READS = 16,         /* before other connections have their turn */
+  CHEAP_BURST = 2000, /* frames that cost nothing, at once */
+  CHEAP_RATE = 200,   /* and in a second from then on */
 };
 
 void conn_touch(conn *c) {
@@ -52,7 +52,8 @@ static void conn_watch(conn *c) {
   uint32_t events = EPOLLIN | (c->want_write ? (uint32_t)EPOLLOUT : 0);
   if (events == c->events) return;
   struct epoll_event event = { .events = events, .data.ptr = c };
-  if (epoll_ctl(c->server->epoll, c->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, c->fd, &event) != 0) c->dead = true;
+  if (epoll_ctl(c->server->epoll, c->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, c->fd, &event) != 0)
+    c->dead = true;
   c->events = events;
 }
 
@@ -240,12 +241,17 @@ void conn_open(server *s, int fd, const char *client) {
 void conn_drain(conn *c) {
   if (c->draining || c->dead) return;
   c->draining = true;
-  static const uint8_t mark[8] = "drain";
-  bool said = c->greeted && nghttp2_submit_shutdown_notice(c->h2) == 0 &&
-              nghttp2_submit_ping(c->h2, NGHTTP2_FLAG_NONE, mark) == 0;
-  if (!said) c->dead = true;
-  if (said && c->ping_ns == 0) c->ping_ns = clock_mono_ns();
+  if (!c->greeted || nghttp2_submit_shutdown_notice(c->h2) != 0) c->dead = true;
   conn_touch(c);
+}
+
+/* nghttp2 would send a ping before the notice if both were there at once. */
+void conn_noticed(conn *c) {
+  static const uint8_t mark[8] = "drain";
+  if (!c->draining || c->settled || c->noticed) return;
+  c->noticed = true;
+  if (nghttp2_submit_ping(c->h2, NGHTTP2_FLAG_NONE, mark) != 0) c->dead = true;
+  if (c->ping_ns == 0) c->ping_ns = clock_mono_ns();
 }
 
 void conn_close(conn *c) {

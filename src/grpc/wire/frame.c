@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-void frame_reader_init(frame_reader *f, size_t max) { *f = (frame_reader){ .max = max, .message = BUF_INIT(max) }; }
+void frame_reader_init(frame_reader *f, size_t max) {
+  *f = (frame_reader){ .max = max, .message = BUF_INIT(max) };
+}
 
 void frame_reader_free(frame_reader *f) { buf_free(&f->message); }
 

@@ -29,6 +29,6 @@ void frame_reader_free(frame_reader *f);
 
 /* Takes bytes from the front of *data up to the end of one message. */
 enum frame_event frame_take(frame_reader *f, cay_slice *data) CHECKED;
-void frame_next(frame_reader *f);                /* frees the message */
-bool frame_inside(const frame_reader *f);        /* a message has begun and is not whole */
+void frame_next(frame_reader *f);         /* frees the message */
+bool frame_inside(const frame_reader *f); /* a message has begun and is not whole */
 void frame_head(uint8_t out[static FRAME_HEAD], bool compressed, uint32_t len);

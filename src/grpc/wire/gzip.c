@@ -56,7 +56,8 @@ cay_status gzip_unpack(cay_slice packed, buf *out) {
 cay_status gzip_pack(cay_slice plain, buf *out) {
   z_stream z = { .zalloc = gzip_alloc, .zfree = gzip_release };
   if (plain.len > UINT32_MAX) return CAY_LIMIT;
-  if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK) return CAY_NO_MEMORY;
+  if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    return CAY_NO_MEMORY;
   size_t most = deflateBound(&z, plain.len);
   void *to = buf_room(out, most);
   cay_status status = to == NULL ? CAY_NO_MEMORY : CAY_OK;

@@ -39,7 +39,8 @@ bool header_is_grpc(cay_slice content_type) {
   if (content_type.len < LEN || strncasecmp(content_type.data, word, LEN) != 0) return false;
   const char *rest = (const char *)content_type.data + LEN;
   size_t left = content_type.len - LEN;
-  return left == 0 || *rest == ';' || (left >= 6 && strncasecmp(rest, "+proto", 6) == 0 && (left == 6 || rest[6] == ';'));
+  return left == 0 || *rest == ';' ||
+         (left >= 6 && strncasecmp(rest, "+proto", 6) == 0 && (left == 6 || rest[6] == ';'));
 }
 
 bool header_lists(cay_slice list, const char *word) {

@@ -49,9 +49,11 @@ struct call {
   const server_method *method;
   frame_reader reader;
   size_t reader_held;
-  timer_entry timer; /* of the deadline; before that, of the request; at last, of what the client does not read */
+  timer_entry
+      timer; /* of the deadline; before that, of the request; at last, of what the client does not read */
   size_t header_len;
-  bool posted, is_grpc, unpackable, accepts_gzip, timed, bad_timeout, token_seen, begun, responded, input_ended, failed;
+  bool posted, is_grpc, unpackable, accepts_gzip, timed, bad_timeout, token_seen, begun, responded,
+      input_ended, failed;
   const char *token;
   int64_t deadline_ns; /* set before the first handler runs */
 
@@ -59,7 +61,7 @@ struct call {
   pthread_cond_t room;
   list out, in; /* call_message */
   size_t out_len, consumed;
-  bool end_in;                            /* the client has sent its last message, and the handler shall know */
+  bool end_in; /* the client has sent its last message, and the handler shall know */
   bool queued, dirty, finished, hurried, ended; /* ended: otherwise than by call_finish */
   enum grpc_code code;
   char text[CALL_TEXT_MAX];
@@ -78,7 +80,7 @@ struct conn { /* [io] */
   ssl_st *ssl;
   nghttp2_session *h2;
   uint32_t events; /* of epoll */
-  bool secured, greeted, want_write, dead, draining, settled;
+  bool secured, greeted, want_write, dead, draining, noticed, settled;
   uint8_t *out; /* CONN_OUT_MAX bytes */
   size_t out_at, out_len;
   timer_entry timer;
@@ -155,6 +157,7 @@ void conn_event(conn *c, uint32_t events);
 void conn_touch(conn *c); /* flushed before the thread sleeps */
 void conn_flush(conn *c);
 void conn_drain(conn *c);
+void conn_noticed(conn *c); /* a GOAWAY was sent */
 void conn_close(conn *c);
 bool conn_pay(conn *c); /* for a frame that costs the client nothing; false: too many */
 

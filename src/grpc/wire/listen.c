@@ -70,12 +70,15 @@ static void name_tcp(int fd, listener *out) {
   (void)snprintf(out->address, sizeof out->address, v6 ? "[%s]:%u" : "%s:%u", host, port);
 }
 
-static cay_status listen_tcp(const server_options *options, const char *address, listener *out, cay_error *err) {
+static cay_status listen_tcp(const server_options *options, const char *address, listener *out,
+                             cay_error *err) {
   tcp_address wanted;
   S_TRY(parse_tcp(address, &wanted, err));
   if (!wanted.loopback && options->tls == NULL && !options->plain_anywhere)
-    return err_set(err, CAY_DENIED, "%.60s can be reached from elsewhere: it needs --tls-cert and --tls-key, or "
-                   "--plaintext to do without", address);
+    return err_set(err, CAY_DENIED,
+                   "%.60s can be reached from elsewhere: it needs --tls-cert and --tls-key, or "
+                   "--plaintext to do without",
+                   address);
   int fd = socket(wanted.sa.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return err_errno(err, errno, "cannot make a socket");
   int one = 1;

@@ -70,7 +70,8 @@ static bool call_acceptable(call *c) {
   if (c->conn->draining) return call_fail(c, GRPC_UNAVAILABLE, "the server is shutting down"), false;
   if (!call_allowed(c)) return false;
   if (c->method == NULL) return call_fail(c, GRPC_UNIMPLEMENTED, "there is no such method"), false;
-  if (c->timed && c->bad_timeout) return call_fail(c, GRPC_INVALID_ARGUMENT, "grpc-timeout cannot be read"), false;
+  if (c->timed && c->bad_timeout)
+    return call_fail(c, GRPC_INVALID_ARGUMENT, "grpc-timeout cannot be read"), false;
   return true;
 }
 
@@ -135,7 +136,8 @@ static void fail_frame(call *c, enum frame_event event) {
   char text[120];
   switch (event) {
   case FRAME_TOO_LONG:
-    (void)snprintf(text, sizeof text, "a message of %zu bytes: at most %zu are accepted", c->reader.want, c->reader.max);
+    (void)snprintf(text, sizeof text, "a message of %zu bytes: at most %zu are accepted", c->reader.want,
+                   c->reader.max);
     call_fail(c, GRPC_RESOURCE_EXHAUSTED, text);
     break;
   case FRAME_BAD_FLAG: call_fail(c, GRPC_INTERNAL, "the data is not framed as gRPC"); break;

@@ -45,7 +45,9 @@ static size_t take_out(call *c, uint8_t *to, size_t cap) {
   return len;
 }
 
-static int64_t stall_moment(const call *c) { return clock_mono_ns() + c->server->options.stall_ms * NS_PER_MS; }
+static int64_t stall_moment(const call *c) {
+  return clock_mono_ns() + c->server->options.stall_ms * NS_PER_MS;
+}
 
 static ssize_t read_out(nghttp2_session *h2, int32_t id, uint8_t *to, size_t cap, uint32_t *flags,
                         nghttp2_data_source *source, void *ctx) {
@@ -62,7 +64,8 @@ static ssize_t read_out(nghttp2_session *h2, int32_t id, uint8_t *to, size_t cap
   (void)pthread_mutex_unlock(&c->mu);
   if (end) {
     *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    return nghttp2_submit_trailer(h2, id, fields, count) == 0 ? (ssize_t)len : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    return nghttp2_submit_trailer(h2, id, fields, count) == 0 ? (ssize_t)len
+                                                              : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   }
   /* Of a finished call the client has stall_ms for each further piece. */
   if (rest && !timers_set(&c->server->timers, &c->timer, stall_moment(c)))

@@ -179,7 +179,8 @@ cay_status server_run(server *s, cay_error *err) {
 
 static cay_status watch(server *s, int fd, void *of, cay_error *err) {
   struct epoll_event event = { .events = EPOLLIN, .data.ptr = of };
-  if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) != 0) return err_errno(err, errno, "cannot watch a descriptor");
+  if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+    return err_errno(err, errno, "cannot watch a descriptor");
   return CAY_OK;
 }
 

@@ -33,8 +33,8 @@ typedef struct server_options {
   const server_method *methods;
   size_t method_count;
   void *app;
-  tls *tls;       /* NULL: plain; borrowed */
-  tokens *tokens; /* NULL: none are asked for; borrowed */
+  tls *tls;            /* NULL: plain; borrowed */
+  tokens *tokens;      /* NULL: none are asked for; borrowed */
   bool plain_anywhere; /* addresses that are not loopback without TLS */
   uint32_t workers;
   uint32_t connections_max;
@@ -44,10 +44,11 @@ typedef struct server_options {
   size_t held_max;      /* bytes held for one connection; eight times as many for all */
   uint32_t request_ms;  /* for a request to be whole */
   uint32_t hello_ms;    /* for a connection to speak HTTP/2 */
-  uint32_t ping_ms;     /* of silence, until a connection is asked whether it lives; half of that for its answer */
-  uint32_t idle_ms;     /* without a call, until a connection is closed */
-  uint32_t stall_ms;    /* without progress in what is to be written */
-  uint32_t drain_ms;    /* for calls to end once the server is stopped */
+  uint32_t
+      ping_ms; /* of silence, until a connection is asked whether it lives; half of that for its answer */
+  uint32_t idle_ms;  /* without a call, until a connection is closed */
+  uint32_t stall_ms; /* without progress in what is to be written */
+  uint32_t drain_ms; /* for calls to end once the server is stopped */
   void (*log)(void *ctx, cay_log_level level, const char *line);
   void *log_ctx;
   void (*on_drain)(void *ctx); /* the server was stopped and takes no new calls; NULL: nothing */
@@ -59,18 +60,19 @@ typedef struct server_counts {
 } server_counts;
 
 #define SERVER_DEFAULTS                                                                                      \
-  .workers = 4, .connections_max = 1024, .streams_max = 1024, .message_max = 8u << 20, .header_max = 16u << 10, \
-  .held_max = 96u << 20, .request_ms = 30000, .hello_ms = 10000, .ping_ms = 60000, .idle_ms = 600000,        \
-  .stall_ms = 60000, .drain_ms = 30000
+  .workers = 4, .connections_max = 1024, .streams_max = 1024, .message_max = 8u << 20,                       \
+  .header_max = 16u << 10, .held_max = 96u << 20, .request_ms = 30000, .hello_ms = 10000, .ping_ms = 60000,  \
+  .idle_ms = 600000, .stall_ms = 60000, .drain_ms = 30000
 
 /* Listens. CAY_INVALID: an address; CAY_DENIED: one that needs TLS; CAY_IO. */
 cay_status server_new(const server_options *options, server **out, cay_error *err) CHECKED;
 size_t server_address_count(const server *s);
 const char *server_address(const server *s, size_t index); /* with the port that was chosen */
-cay_status server_run(server *s, cay_error *err) CHECKED; /* when it returns, no handler runs */
+cay_status server_run(server *s, cay_error *err) CHECKED;  /* when it returns, no handler runs */
 /* From any thread and from signal handlers: no new calls, and the end when the last has ended. */
 void server_stop(server *s);
-int64_t server_patience(const server *s); /* after server_run: until when (clock_mono_ns) drain_ms have not passed */
+int64_t server_patience(
+    const server *s); /* after server_run: until when (clock_mono_ns) drain_ms have not passed */
 void server_counts_read(server *s, server_counts *out);
 void server_free(server *s); /* NULL is fine */
 
@@ -87,5 +89,6 @@ const char *tokens_find(const tokens *t, cay_slice authorization);
 /* ---- TLS ---- */
 
 /* PEM files; client_ca NULL: clients need no certificate. TLS 1.2 and 1.3, ALPN "h2". */
-cay_status tls_load(const char *cert, const char *key, const char *client_ca, tls **out, cay_error *err) CHECKED;
+cay_status tls_load(const char *cert, const char *key, const char *client_ca, tls **out,
+                    cay_error *err) CHECKED;
 void tls_free(tls *t);

@@ -9,7 +9,9 @@
 /* Streams that a client may reset at once, and in a second from then on. */
 enum { RESET_BURST = 1000, RESET_RATE = 100 };
 
-static call *stream_call(nghttp2_session *h2, int32_t id) { return nghttp2_session_get_stream_user_data(h2, id); }
+static call *stream_call(nghttp2_session *h2, int32_t id) {
+  return nghttp2_session_get_stream_user_data(h2, id);
+}
 
 static int on_begin(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx) {
   if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
@@ -26,7 +28,8 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
   return request_header(c, (cay_slice){ name, name_len }, (cay_slice){ value, value_len });
 }
 
-static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t *data, size_t len, void *ctx) {
+static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
+                   void *ctx) {
   (void)flags, (void)ctx;
   call *c = stream_call(h2, id);
   if (c == NULL) return nghttp2_session_consume_connection(h2, len);
@@ -59,7 +62,8 @@ static void on_ack(conn *c, const nghttp2_frame *frame) {
 static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx) {
   conn *c = ctx;
   c->greeted = true; /* SETTINGS is the first frame, or nghttp2 ends the session */
-  if (is_cheap(frame) && !conn_pay(c)) return nghttp2_session_terminate_session(h2, NGHTTP2_ENHANCE_YOUR_CALM);
+  if (is_cheap(frame) && !conn_pay(c))
+    return nghttp2_session_terminate_session(h2, NGHTTP2_ENHANCE_YOUR_CALM);
   if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) on_ack(c, frame);
   if (frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS) return 0;
   call *of = stream_call(h2, frame->hd.stream_id);
@@ -71,6 +75,7 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx) 
 
 static int on_sent(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx) {
   (void)h2;
+  if (frame->hd.type == NGHTTP2_GOAWAY) conn_noticed(ctx);
   respond_sent(ctx, frame);
   return 0;
 }
@@ -89,7 +94,9 @@ static int on_close(nghttp2_session *h2, int32_t id, uint32_t code, void *ctx) {
 /* ---- memory of nghttp2 is ours, so that tests can take it away ---- */
 
 static void *h2_alloc(size_t len, void *ctx) { return (void)ctx, mem_alloc(len); }
-static void *h2_zalloc(size_t count, size_t len, void *ctx) { return (void)ctx, mem_zalloc_array(count, len); }
+static void *h2_zalloc(size_t count, size_t len, void *ctx) {
+  return (void)ctx, mem_zalloc_array(count, len);
+}
 static void *h2_realloc(void *old, size_t len, void *ctx) { return (void)ctx, mem_realloc(old, len); }
 static void h2_release(void *at, void *ctx) { (void)ctx, mem_free(at); }
 

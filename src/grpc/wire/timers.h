@@ -20,7 +20,8 @@ typedef struct timers {
 } timers;
 
 void timers_free(timers *t);
-bool timers_set(timers *t, timer_entry *entry, int64_t due_ns) CHECKED; /* moves it when set. False: out of memory */
-void timers_stop(timers *t, timer_entry *entry);                        /* not set: no effect */
-int64_t timers_next(const timers *t);                                   /* INT64_MAX: none is set */
-void timers_run(timers *t, int64_t now_ns); /* calls what is due; it may set and stop any entry */
+bool timers_set(timers *t, timer_entry *entry,
+                int64_t due_ns) CHECKED;         /* moves it when set. False: out of memory */
+void timers_stop(timers *t, timer_entry *entry); /* not set: no effect */
+int64_t timers_next(const timers *t);            /* INT64_MAX: none is set */
+void timers_run(timers *t, int64_t now_ns);      /* calls what is due; it may set and stop any entry */

@@ -21,18 +21,21 @@ static cay_status tls_error(cay_error *err, const char *what, const char *path) 
   return err_set(err, CAY_INVALID, "%s %.60s: %.120s", what, path, why);
 }
 
-static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in, unsigned in_len,
-                     void *ctx) {
+static int choose_h2(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
+                     unsigned in_len, void *ctx) {
   (void)ssl, (void)ctx;
   static const unsigned char ours[] = { 2, 'h', '2' };
-  int chosen = SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_len, ours, sizeof ours, in, in_len);
+  int chosen =
+      SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_len, ours, sizeof ours, in, in_len);
   return chosen == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-static cay_status load_files(SSL_CTX *ctx, const char *cert, const char *key, const char *client_ca, cay_error *err) {
+static cay_status load_files(SSL_CTX *ctx, const char *cert, const char *key, const char *client_ca,
+                             cay_error *err) {
   if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1) return tls_error(err, "certificate", cert);
   if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1) return tls_error(err, "key", key);
-  if (SSL_CTX_check_private_key(ctx) != 1) return tls_error(err, "the key does not belong to the certificate:", key);
+  if (SSL_CTX_check_private_key(ctx) != 1)
+    return tls_error(err, "the key does not belong to the certificate:", key);
   if (client_ca == NULL) return CAY_OK;
   if (SSL_CTX_load_verify_locations(ctx, client_ca, NULL) != 1)
     return tls_error(err, "certificates of clients", client_ca);
@@ -47,7 +50,8 @@ cay_status tls_load(const char *cert, const char *key, const char *client_ca, tl
   t->ctx = SSL_CTX_new(TLS_server_method());
   if (t->ctx == NULL) return tls_free(t), err_no_memory(err);
   (void)SSL_CTX_set_min_proto_version(t->ctx, TLS1_2_VERSION);
-  (void)SSL_CTX_set_options(t->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+  (void)SSL_CTX_set_options(t->ctx,
+                            SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   (void)SSL_CTX_set_mode(t->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                      SSL_MODE_RELEASE_BUFFERS);
   (void)SSL_CTX_set_cipher_list(t->ctx, "ECDHE+AESGCM:ECDHE+CHACHA20"); /* what HTTP/2 permits of TLS 1.2 */
