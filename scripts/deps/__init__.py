@@ -1,4 +1,4 @@
-"""Reading deps.lock and bringing in what it pins; used by scripts/setup, scripts/fetch and scripts/make-guests-doc."""
+"""Reading deps.lock and bringing in the sources it pins; used by scripts/setup, scripts/fetch and scripts/make-guests-doc."""
 import pathlib
 import platform
 import sys

@@ -91,7 +91,7 @@ const throughPrograms = (folder) => [
 
 const megabytes = async (work) => LARGE.length / 1e6 / (await seconds(work));
 
-const ROWS = [ // name, unit, what a sandbox does, what is beside it, that
+const ROWS = [ // name, unit, the sandbox's function, the peer's name, the peer's function
   ["program with one command, Node's start included", "ms",
     () => milliseconds(() => program(`const { Sandbox } = await import(${JSON.stringify(PACKAGE)}); await (await Sandbox.create()).commands.run("true");`)),
     "child_process", () => milliseconds(() => program('import { execFileSync } from "node:child_process"; execFileSync("bash", ["-c", "true"]);'))],

@@ -112,7 +112,7 @@ def own_large(reading):
         return megabytes(read if reading else write)
 
 
-ROWS = [  # name, unit, what a sandbox does, what is beside it, that
+ROWS = [  # name, unit, the sandbox's function, the peer's name, the peer's function
     ("program with one command, Python's start included", "ms",
      lambda: 1e3 * seconds(lambda: program("from cay import Sandbox; Sandbox().commands.run('true')")), "subprocess.run",
      lambda: 1e3 * seconds(lambda: program("import subprocess; subprocess.run(['bash', '-c', 'true'])"))),

@@ -7,7 +7,7 @@
  *
  * The copied files were made by unreviewed code. So below the named place copy_out follows no link
  * of this machine, replaces files instead of writing into them, makes no link that leads out of the copied
- * tree, no devices, no set-user-id bits, and no more bytes than the sandbox may hold. It says what it left
+ * tree, no devices, no set-user-id bits, and no more bytes than the sandbox may hold. It names the files it left
  * out. */
 #pragma once
 

@@ -42,7 +42,7 @@ class Window:
         return bool(ready)
 
     def until(self, wanted):
-        """What is shown up to and with a text or pattern that has to appear; it is gone then."""
+        """Takes the output up to and with a text or pattern that has to appear."""
         pattern = re.compile(wanted.encode(), re.DOTALL)
         end = time.monotonic() + LONG
         while not (found := pattern.search(self.shown)):

@@ -33,9 +33,9 @@ int main(void) {
   TRY("a memory of 4 GiB", HEAD "\5\5\1\1\x80\x80\4\x80\x80\4");
   TRY("a memory that is too big", HEAD "\5\4\1\0\x81\x80\4");
   TRY("two memories", HEAD "\5\5\2\0\1\0\1");
-  TRY("an import of nobody", HEAD "\1\4\1\x60\0\0\2\x0b\1\3"
-                                  "foo\3"
-                                  "bar\0\0");
+  TRY("an import of an unknown module", HEAD "\1\4\1\x60\0\0\2\x0b\1\3"
+                                             "foo\3"
+                                             "bar\0\0");
   TRY("an import of a memory", HEAD "\2\x0f\1\5linux\6memory\2\0\1");
   TRY("an import of the wrong type", HEAD "\1\4\1\x60\0\0\2\x11\1\5linux\7syscall\0\0");
   TRY("a start function", HEAD "\1\4\1\x60\0\0\3\2\1\0\x08\1\0\x0a\4\1\2\0\x0b");

@@ -40,7 +40,7 @@ int main(void) {
   in_child("the least number by -1", least_by_minus_one);
   in_child("write beyond memory", write_beyond);
   in_child("read beyond memory", read_beyond);
-  in_child("call what is no function", call_nothing);
+  in_child("call a table entry without a function", call_nothing);
   in_child("call with another type", call_other_type);
   in_child("unreachable", give_up);
   in_child("abort", abort_it);

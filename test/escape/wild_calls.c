@@ -14,7 +14,7 @@ static long pick(unsigned *state) {
 
 static void attack(long number) {
   unsigned state = (unsigned)number + 1;
-  static char room[4096]; /* what is overwritten here is our own */
+  static char room[4096]; /* only this buffer is overwritten */
   (void)room;
   for (int round = 0; round < 60; round++)
     syscall(number, pick(&state), pick(&state), pick(&state), pick(&state), pick(&state), pick(&state));

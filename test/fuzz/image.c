@@ -1,6 +1,6 @@
 /* image.c - any bytes become an image or an error with a message. The first byte says how the rest is
  * used: as the image itself, whose head is set right so that the reader looks further, or as a list of runs,
- * of which a whole image is made. What was read can be written, and that is the same again. */
+ * of which a whole image is made. An image that was read can be written, with the same bytes. */
 #include "base/buf.h"
 #include "engine/checksum.h"
 #include "engine/image_file.h"

@@ -18,7 +18,7 @@ static inline uint8_t next_byte(input *in) {
   return *in->data++;
 }
 
-/* What has to hold whatever the bytes are. */
+/* Invariants for any bytes. */
 static inline void must(bool fact) {
   if (!fact) abort();
 }

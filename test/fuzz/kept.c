@@ -18,7 +18,7 @@ static void must(bool fact) {
   if (!fact) abort();
 }
 
-/* ---- a kernel over a small frozen tree, with a process that nobody runs ---- */
+/* ---- a kernel over a small frozen tree, with a process that does not run ---- */
 
 static mem_tree *base_tree(void) {
   mem_builder *b = NULL;
@@ -131,7 +131,7 @@ static void undo(k_process *p) {
   k_kept_clear(&kept);
 }
 
-/* What was written is read, and written the same. */
+/* Written bytes are read again, and written the same. */
 static void again(k_process *p) {
   buf first = BUF_INIT(K_KEPT_LEN_MAX), second = BUF_INIT(K_KEPT_LEN_MAX);
   must(k_kept_write(p, &first) == 0);

@@ -28,7 +28,7 @@ static void ask(const net_policy *policy) {
     }
 }
 
-/* A URL that is read is read again as the same from what is written. */
+/* A parsed URL, written and parsed again, is the same. */
 static void check_url(const uint8_t *data, size_t len) {
   static net_url url, again;
   if (net_url_parse((const char *)data, len, &url, NULL) != CAY_OK) return;

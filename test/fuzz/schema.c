@@ -16,7 +16,7 @@ static void check(const sb_schema *schema, cay_slice json) {
   must(sb_schema_fits(schema, json, again, sizeof again) == fit && strcmp(why, again) == 0);
 }
 
-/* What is written of a schema is one, and means the same. */
+/* A written schema parses, and means the same. */
 static void check_text(const sb_schema *schema, cay_slice json) {
   char why[64];
   cay_error err;

@@ -1,5 +1,5 @@
 /* sockets.c - calls about sockets whose addresses, message headers and control messages are any bytes: the
- * host reads no memory but the guest's, answers errors or what was promised, and in the end every descriptor
+ * host reads no memory but the guest's, answers errors or promised results, and in the end every descriptor
  * and all memory is given back.
  *
  * The input is what lies in the guest's memory, and then calls: some bytes each, which say where in it their
@@ -78,7 +78,7 @@ enum {
   SYS_SENDMMSG = 269
 };
 
-/* Nothing may sleep: nobody would wake it. */
+/* Nothing may sleep: there is no other thread to wake it. */
 enum { NONBLOCK = 0x800, DONTWAIT = 0x40, NOSIGNAL = 0x4000 };
 
 static void make_sockets(still *s) {

@@ -1,5 +1,5 @@
-/* tool_envelope.c - any output of a tool ends in one JSON value or a code with a reason; what is not on the
- * allowlist never reaches a handler; what is done was told before, and how it ended after. */
+/* tool_envelope.c - any output of a tool ends in one JSON value or a code with a reason; a capability that is not on the
+ * allowlist never reaches a handler; an effect is announced before, and its end after. */
 #include "base/error.h"
 #include "tool/run/envelope.h"
 

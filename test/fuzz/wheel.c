@@ -1,4 +1,4 @@
-/* wheel.c - any bytes are a wheel or have a problem; what comes out of one stays in its places. */
+/* wheel.c - any bytes are a wheel or have a problem; files of one stay in its places. */
 #include "sandbox/package/package.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* getopt - getopt(3), getopt_long(3): clusters, arguments, long names, what is unknown and what is missing.
+/* getopt - getopt(3), getopt_long(3): clusters, arguments, long names, unknown options and missing arguments.
  */
 #include "posix.h"
 

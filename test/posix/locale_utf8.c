@@ -1,4 +1,4 @@
-/* locale_utf8 - mbrtowc(3), wprintf(3), towupper(3): UTF-8 in and out, and what is not UTF-8. */
+/* locale_utf8 - mbrtowc(3), wprintf(3), towupper(3): UTF-8 in and out, and bytes that are not UTF-8. */
 #include "posix.h"
 
 #include <locale.h>

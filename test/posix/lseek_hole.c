@@ -1,4 +1,4 @@
-/* lseek_hole - lseek(2): SEEK_DATA and SEEK_HOLE find what was written, and each answers ENXIO past the end.
+/* lseek_hole - lseek(2): SEEK_DATA and SEEK_HOLE find the written ranges, and each answers ENXIO past the end.
  */
 #include "posix.h"
 

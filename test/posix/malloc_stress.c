@@ -78,7 +78,7 @@ int main(void) {
   IS(clean);
   free(zero);
   volatile size_t huge = SIZE_MAX / 2;
-  void *volatile none = malloc(huge); /* volatile: what nobody uses need not be allocated */
+  void *volatile none = malloc(huge); /* volatile: an unused allocation could be left out */
   IS(none == NULL && errno == ENOMEM);
   none = calloc(huge, 3);
   IS(none == NULL && errno == ENOMEM);

@@ -1,4 +1,4 @@
-/* mmap_shared - mmap(2) with MAP_SHARED, msync(2), mremap(2): what is written to the memory is in the file
+/* mmap_shared - mmap(2) with MAP_SHARED, msync(2), mremap(2): bytes written to the memory are in the file
  * and the other way round, for this process at any time, for another after munmap, msync, exec or exit. */
 #include "posix.h"
 

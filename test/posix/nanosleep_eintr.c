@@ -1,4 +1,4 @@
-/* nanosleep_eintr - nanosleep(2): sleeps long enough, tells what is left when interrupted, absolute sleeps.
+/* nanosleep_eintr - nanosleep(2): sleeps long enough, returns the remainder when interrupted, absolute sleeps.
  */
 #include "posix.h"
 

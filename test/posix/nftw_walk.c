@@ -1,4 +1,4 @@
-/* nftw_walk - nftw(3), fts: a tree walked before and after its directories, symlinks as what they are. */
+/* nftw_walk - nftw(3), fts: a tree walked before and after its directories, symlinks as symlinks. */
 #include "posix.h"
 
 #include <ftw.h>

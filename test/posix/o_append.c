@@ -1,4 +1,4 @@
-/* o_append - open(2): with O_APPEND every write goes to the end, whoever else writes and wherever the offset
+/* o_append - open(2): with O_APPEND every write goes to the end, whichever process writes and wherever the offset
  * is. */
 #include "posix.h"
 

@@ -1,4 +1,4 @@
-/* orphans - _exit(2): when a parent ends its children live on and get a new parent, and nobody but the parent
+/* orphans - _exit(2): when a parent ends its children live on and get a new parent, and no process but the parent
  * reaps. */
 #include "posix.h"
 

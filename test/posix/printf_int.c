@@ -13,7 +13,7 @@ int main(void) {
   say("[%2$s %1$s] [%1$s]\n", "world", "hello");
   int n = 0;
   char text[8];
-  volatile size_t size = 8; /* volatile: the compiler must not see what is cut */
+  volatile size_t size = 8; /* volatile: the compiler must not see the truncation */
   snprintf(text, size, "12345%n678", &n);
   SHOW(n);
   TEXT(text);

@@ -176,7 +176,7 @@ static void background_rules(void) {
   tell("tcsetattr, ignores SIGTTOU: %d", run_in_group(sets_deaf));
 }
 
-/* Its parent dies: nobody could continue it, so it is not stopped. */
+/* Its parent dies: no process could continue it, so it is not stopped. */
 static void orphan(void) {
   int go[2];
   MUST(pipe(go));

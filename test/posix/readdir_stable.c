@@ -1,5 +1,5 @@
 /* readdir_stable - readdir(3): every entry that is there from start to end is seen exactly once, however the
- * directory changes meanwhile; "." and ".." are listed; rewinddir sees what is new. */
+ * directory changes meanwhile; "." and ".." are listed; rewinddir sees new entries. */
 #include "posix.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ static int scan(DIR *dir, bool change) {
     snprintf(path, sizeof path, "many/new%d", added++);
     put(path, "");
     snprintf(path, sizeof path, "many/file%d", n);
-    if (n % 2 == 1) MUST(unlink(path)); /* what was seen may go */
+    if (n % 2 == 1) MUST(unlink(path)); /* entries already seen may go */
   }
   return dots;
 }

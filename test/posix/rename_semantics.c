@@ -1,4 +1,4 @@
-/* rename_semantics - rename(2): replaces in one step, keeps the inode, moves directories with what is below,
+/* rename_semantics - rename(2): replaces in one step, keeps the inode, moves directories with their contents,
  * and is a no-op for two names of one file. */
 #include "posix.h"
 

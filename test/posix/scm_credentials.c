@@ -1,4 +1,4 @@
-/* scm_credentials - unix(7): with SO_PASSCRED a message says who wrote it, and nobody writes as another. */
+/* scm_credentials - unix(7): with SO_PASSCRED a message carries its writer's credentials, and they cannot be forged. */
 #include "posix.h"
 
 #include <sys/socket.h>

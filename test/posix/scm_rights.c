@@ -76,7 +76,7 @@ static void one_way(int type) {
   SAY(write(g.fds[0], "x", 1));
   SAY(read(p[0], &byte, 1));
   drop(&g);
-  SAY(read(p[0], &byte, 1)); /* its end: nobody has it any more */
+  SAY(read(p[0], &byte, 1)); /* its end: the last descriptor is closed */
   say("closed on exec\n");
   MUST(give(s[0], "b", 1, p, 1));
   SAY(take(s[1], 8, 4, MSG_CMSG_CLOEXEC, &g));
@@ -149,7 +149,7 @@ static void borders_of_a_stream(void) {
   MUST(write(s[0], "ef", 2));
   SAY(take(s[1], 1, 4, 0, &g));
   SHOW(g.count);
-  SAY(take(s[1], 32, 4, 0, &g)); /* not beyond what they came with */
+  SAY(take(s[1], 32, 4, 0, &g)); /* not beyond the data they came with */
   TEXT(g.text);
   SHOW(g.count);
   drop(&g);

@@ -1,4 +1,4 @@
-/* sigpipe - write(2), pipe(7): writing where nobody reads kills, or answers EPIPE when the signal is ignored
+/* sigpipe - write(2), pipe(7): writing without a reader kills, or answers EPIPE when the signal is ignored
  * or caught. */
 #include "posix.h"
 

@@ -1,4 +1,4 @@
-/* stdio_buffering - setvbuf(3), fork(2), exit(3): what is in a buffer is copied by fork, lost by _exit,
+/* stdio_buffering - setvbuf(3), fork(2), exit(3): buffered bytes are copied by fork, lost by _exit,
  * written by exit. */
 #include "posix.h"
 

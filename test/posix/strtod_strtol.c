@@ -1,4 +1,4 @@
-/* strtod_strtol - strtod(3), strtol(3), sscanf(3): text to numbers, where they stop, what is out of range. */
+/* strtod_strtol - strtod(3), strtol(3), sscanf(3): text to numbers, where they stop, values out of range. */
 #include "posix.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* symlinks - symlink(7): what follows a link and what does not, dangling links, readlink's truncation. */
+/* symlinks - symlink(7): calls that follow a link and calls that do not, dangling links, readlink's truncation. */
 #include "posix.h"
 
 int main(void) {

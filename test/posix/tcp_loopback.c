@@ -130,7 +130,7 @@ static void talking(void) {
   MUST(close(c));
   MUST(close(s));
 
-  /* A connection that nobody accepts. */
+  /* A connection that is not accepted. */
   struct sockaddr_in a = at(INADDR_LOOPBACK, port_of(l));
   c = MUST(socket(AF_INET, SOCK_STREAM, 0));
   MUST(connect(c, (void *)&a, sizeof a));

@@ -67,7 +67,7 @@ int main(void) {
   IS((m.msg_flags & MSG_TRUNC) != 0);
   SHOW(m.msg_namelen);
 
-  /* Who is full makes others wait, and is told of by poll to those that are connected. */
+  /* A full receiver makes senders wait, and poll reports it to connected ones. */
   MUST(connect(a, (void *)&to, len));
   MUST(fcntl(a, F_SETFL, O_NONBLOCK));
   static char block[4096];

@@ -1,4 +1,4 @@
-/* unix_names - unix(7): names in the file tree and abstract ones, who may connect, what is left when one
+/* unix_names - unix(7): names in the file tree and abstract ones, permission to connect, the file that is left when one
  * goes. */
 #include "posix.h"
 

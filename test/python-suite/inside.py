@@ -61,7 +61,7 @@ class Result(unittest.TestResult):
     def note(self, test, verdict, why):
         """The worst verdict counts, but of a test that was refused its thread: that is why it fails.
 
-        What is no test (setUpClass, setUpModule) is reported at once.
+        A failure outside of a test (setUpClass, setUpModule) is reported at once.
         """
         why = " ".join(why.split())[:300]
         if not isinstance(test, unittest.TestCase):

@@ -1,4 +1,4 @@
-"""report - what test/python-suite/run reads beside its files, and what it writes."""
+"""report - what test/python-suite/run reads beside its files, and its page."""
 import fnmatch
 
 
@@ -42,7 +42,7 @@ def cause_of(test, known):
 
 
 def surprises(outcome, known):
-    """Failures that are not known, and passes of what is known to fail."""
+    """Unknown failures, and passes of known failures."""
     for test, (verdict, why) in outcome.verdicts.items():
         found = cause_of(test, known)
         if verdict == "failed" and not found:
@@ -88,7 +88,7 @@ Of the methods that run (passed or failed), {share:.2f} % pass.
 
 
 def failures(outcomes, known):
-    """{cause: {file: [test]}} in the order of `known`; what is not known last."""
+    """{cause: {file: [test]}} in the order of `known`; unknown ones last."""
     causes = dict.fromkeys(cause for _, _, cause in known)
     found = {cause: {} for cause in causes}
     for outcome in outcomes:

@@ -196,7 +196,7 @@ static inline buf worst_tables(uint32_t count) {
   return parts_end(&p);
 }
 
-/* One element at the end of what is laid out in advance. */
+/* One element at the end of the table that is laid out in advance. */
 static inline buf worst_far_elements(uint32_t count) {
   parts p = parts_begin();
   for (uint32_t i = 0; i < count; i++) {
@@ -357,7 +357,7 @@ static inline buf worst_initial_tables(uint32_t count) {
   return parts_end(&p);
 }
 
-/* Two bytes, as far from each other as what is laid out in advance. */
+/* Two bytes, as far from each other as the memory that is laid out in advance. */
 static inline buf worst_far_data(uint32_t count) {
   parts p = parts_begin();
   (void)count;

@@ -145,7 +145,7 @@ static void write_all(const void *data, size_t len) {
   }
 }
 
-/* What was written to a descriptor since the last time. */
+/* Bytes written to a descriptor since the last call. */
 static char *taken(int fd, uint32_t *len) {
   off_t size = lseek(fd, 0, SEEK_END);
   char *data = malloc((size_t)size + 1);

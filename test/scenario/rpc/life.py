@@ -251,7 +251,7 @@ def test_words_that_are_wrong_are_told():
 
 
 class Screen:
-    """A command on a terminal of a server, driven by what it shows."""
+    """A command on a terminal of a server, driven by its output."""
 
     def __init__(self, command, **params):
         self.server, self.shown, self.reply = Server(), "", None

@@ -1,4 +1,4 @@
-/* cancel_test.c - the wish that something ends early reaches everybody who waits. */
+/* cancel_test.c - a cancellation reaches every waiter. */
 #include "base/cancel.h"
 
 #include "base/clock.h"

@@ -349,7 +349,7 @@ static bool call_it(eng_instance *i) {
   return eng_func_find(i, "load", "i:i", &f) && eng_call(i, &f, &value) == ENG_RETURNED;
 }
 
-/* Writes all over its instance, keeps some of it, undoes some of it, forks and drops what it forked. */
+/* Writes all over its instance, keeps some of it, undoes some of it, forks and drops the forks. */
 static void *work(void *ctx) {
   struct worker *w = ctx;
   eng_instance *i = w->instance;

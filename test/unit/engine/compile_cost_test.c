@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-  NS_PER_UNIT = 8000,             /* twice what is promised: processors share caches with others' work */
+  NS_PER_UNIT = 8000,             /* twice the promise: processors share caches with other work */
   BYTES_PER_UNIT = 64,            /* of a module, */
   BYTES_PER_FUNCTION_UNIT = 1024, /* and more for its heaviest function */
   SLACK_NS = 100000000,           /* what any module costs, */

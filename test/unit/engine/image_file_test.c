@@ -74,7 +74,7 @@ TEST(a_saved_image_opens_as_it_was) {
 
   char copy[256];
   path_of(copy, "copy.image");
-  EXPECT_EQ(eng_image_save(again, copy, NULL), CAY_OK); /* what was opened can be saved */
+  EXPECT_EQ(eng_image_save(again, copy, NULL), CAY_OK); /* an opened image can be saved */
   eng_image *third = opened(w.module, copy);
   expect_same(third, image);
   eng_image_unref(third);

@@ -1,4 +1,4 @@
-/* layer_test.c - images that refer to another for most of their pages: nobody can tell, but for their size.
+/* layer_test.c - images that refer to another for most of their pages: they differ in size alone.
  */
 #include "base/buf.h"
 #include "engine/checkpoint.h"

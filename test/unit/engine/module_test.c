@@ -53,7 +53,7 @@ TEST(unused_modules_are_kept_up_to_a_number) {
   eng_engine_free(engine);
 }
 
-/* A module with `n` functions, whose digest it gives; nobody uses it when this returns. */
+/* A module with `n` functions, whose digest it gives; the module is unused when this returns. */
 static digest load_and_leave(eng_engine *engine, int n) {
   char text[8192];
   size_t at = (size_t)snprintf(text, sizeof text, "(module (memory (export \"memory\") 1)");

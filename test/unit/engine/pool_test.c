@@ -68,7 +68,7 @@ TEST(one_that_trapped_or_was_kicked_is_as_new) {
     eng_instance *i = thawed(p.image);
     eng_val values[2] = { { .i32 = -1 }, { .i32 = 1 } };
     EXPECT_EQ(call(i, "store", "ii:", values), ENG_TRAPPED);
-    eng_instance_kick(i); /* nobody runs: it would end the next call */
+    eng_instance_kick(i); /* at rest: it would end the next call */
     eng_pool_give(p.pool, i);
     EXPECT(take(&p) == i);
     expect_as_new(&p, i);

@@ -1,4 +1,4 @@
-/* http_test.c - what is refused before anything is sent. Requests to servers: test/reach. */
+/* http_test.c - refusals before anything is sent. Requests to servers: test/reach. */
 #include "net/http.h"
 
 #include "base/clock.h"

@@ -355,8 +355,8 @@ static void note_ready(void *ctx, int fd, cay_slice bytes) {
   atomic_store((atomic_bool *)ctx, true);
 }
 
-/* /proc/PID/fd lets one run hold the output of another: what it writes there after that one has been freed
- * reaches nobody. */
+/* /proc/PID/fd lets one run hold the output of another: its output there after that one has been freed
+ * is discarded. */
 TEST(the_output_of_a_run_that_is_gone_can_still_be_written_to) {
   cay_sandbox *box = box_new();
   cay_process *writer = NULL, *victim = NULL;

@@ -6,7 +6,7 @@
  *   cat          writes its input                    dots N     N times "." on standard output
  *   spin         as wait, but never stops by itself: only a deadline or a kill in 10 ms steps
  *   split        half a character, a pause, the rest of it and a byte that is none
- *   leave        ends at once; what it left behind writes "late" when the test says so (fake_late)
+ *   leave        ends at once; its background process writes "late" when the test says so (fake_late)
  *   anything     writes it to standard error, and ends with 127
  * Allocations go through base/alloc.h, so that they can be made to fail. */
 #pragma once

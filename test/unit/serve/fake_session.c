@@ -1,4 +1,4 @@
-/* fake_session.c - sessions that answer with what they were asked: "wait" as code sleeps until it is
+/* fake_session.c - sessions that answer with their code: "wait" as code sleeps until it is
  * cancelled, "ask NAME" puts a question to a grant. */
 #include "fake_cay.h"
 

@@ -101,7 +101,7 @@ static void ends_when_told(int out, int in) {
   EXPECT_EQ(thread_start("write", 0, write_lines, &job, &thread, &err), CAY_OK);
   usleep(20000); /* so that it probably sleeps; if not, nothing fails */
   line_writer_end(&w, 10);
-  thread_join(thread); /* nobody ever read */
+  thread_join(thread); /* without a read */
   EXPECT(w.broken);
   line_writer_destroy(&w);
   close(out);

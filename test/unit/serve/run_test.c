@@ -146,7 +146,7 @@ TEST(background_process_lives_on_unless_the_run_was_stopped) {
   EXPECT_EQ(fake_kills(), 0);
   EXPECT(has(ask(&t, 2, "run", "{\"command\":\"wait\",\"timeoutMs\":5}"), "\"end\":\"time\""));
   EXPECT(fake_kills() > 0);
-  fake_late(); /* to nobody, though its run was not streamed */
+  fake_late(); /* discarded, though its run was not streamed */
   EXPECT(has(ask(&t, 3, "run", "{\"command\":\"exit 0\"}"), "\"stdout\":\"\""));
   talk_close(&t);
 }

@@ -178,8 +178,8 @@ static cay_status count_locked(tool_store *store, int64_t now, int64_t *count, c
   return status;
 }
 
-/* No more than were due at first: a receiver may make new ones, for ever. When nothing is due, nobody
- * has to wait for a writer to know. */
+/* No more than were due at first: a receiver may make new ones, for ever. When nothing is due, the call
+ * waits for no writer. */
 cay_status tool_store_due(tool_store *store, int64_t now, tool_due_fn *each, void *ctx, size_t *delivered,
                           cay_error *err) {
   claim done = { 0 }, next = { 0 };

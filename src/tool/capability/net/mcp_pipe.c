@@ -128,7 +128,7 @@ static bool gone_within(mcp_server *s, int64_t ms) {
   }
 }
 
-/* The protocol's order: its input is closed, then it is asked to end, then it is ended; and what it left
+/* The protocol's order: its input is closed, then it is asked to end, then it is ended; and processes it left
  * behind in its process group with it. */
 static void end_pipe(mcp_server *s, int64_t grace_ms) {
   close_fd(&s->to);

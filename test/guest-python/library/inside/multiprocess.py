@@ -1,4 +1,4 @@
-"""multiprocessing: locks and queues between processes, and what is refused."""
+"""multiprocessing: locks and queues between processes, and refusals."""
 import concurrent.futures
 import multiprocessing
 import multiprocessing.connection
@@ -354,7 +354,7 @@ def test_interrupted():
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
-# ---- what is refused
+# ---- refusals
 
 
 def test_refusals():

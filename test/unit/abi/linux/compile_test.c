@@ -1,4 +1,4 @@
-/* compile_test.c - exec of a file that must be compiled: its sleep, and what is left when memory runs out. */
+/* compile_test.c - exec of a file that must be compiled: its sleep, and its clean-up when memory runs out. */
 #include "../box.h"
 #include "module.h"
 
@@ -6,7 +6,7 @@
 
 enum { FUNCTIONS = 12, DEPTH = 2700 }; /* seconds of a processor */
 
-/* A process that nobody runs, in a box with this program as /prog. */
+/* A process that does not run, in a box with this program as /prog. */
 static k_process *with_program(box *b, buf m) {
   k_process *p = NULL;
   k_file *f = NULL;
@@ -78,7 +78,7 @@ TEST(the_end_ends_it) {
   box_close(b);
 }
 
-/* Somebody who waits for it for ever would be the sign of a turn that is not given back. */
+/* An endless wait would be the sign of a turn that is not given back. */
 TEST(the_turn_is_given_back_at_every_failure) {
   box *b = box_open((box_options){ 0 });
   k_process *p = with_program(b, module_slow(2, 100, 0));

@@ -1,5 +1,5 @@
 /* hostile_test.c - programs whose authors know this ABI and want the host to fall: exports that lie, an
- * asyncify that does what it likes. None may crash the host, outlive its job or leave anything behind. */
+ * asyncify with arbitrary data. None may crash the host, outlive its job or leave anything behind. */
 #include "../box.h"
 
 static int32_t code(int32_t c) { return c << 8; }

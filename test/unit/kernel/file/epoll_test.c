@@ -62,7 +62,7 @@ static int edges(k_process *p, void *arg) {
   NEED_EQ(wait_for(p, got, 4, 0), 1);
   NEED_EQ(wait_for(p, got, 4, 0), 0);
   NEED_EQ(native_read(p, IN, &c, 1), 1);
-  NEED_EQ(native_write(p, OUT, "y", 1), 1); /* ready again, and nobody looked in between */
+  NEED_EQ(native_write(p, OUT, "y", 1), 1); /* ready again, without a look in between */
   NEED_EQ(wait_for(p, got, 4, 0), 1);
   return 0;
 }

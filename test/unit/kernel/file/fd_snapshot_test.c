@@ -7,7 +7,7 @@
 #include "kernel/vfs/mount.h"
 #include "native_runner.h"
 
-/* A process that nobody runs, in a kernel with /tmp alone; kernel.mu is held. */
+/* A process that does not run, in a kernel with /tmp alone; kernel.mu is held. */
 typedef struct place {
   native *world;
   k_kernel *kernel;

@@ -48,7 +48,7 @@ static int nonblocking(k_process *p, void *arg) {
   NEED_EQ(opens(p, K_O_RDONLY | K_O_NONBLOCK), 0);
   NEED_EQ(native_read(p, 0, &c, 1), 0); /* no writer: end of file */
   k_file *f = p->fds.slots[0].file;
-  NEED_EQ(SYS(f->ops->ready(f)), 0); /* but nobody has hung up */
+  NEED_EQ(SYS(f->ops->ready(f)), 0); /* but there was no hang-up */
   NEED_EQ(opens(p, K_O_WRONLY | K_O_NONBLOCK), 1);
   NEED_EQ(native_read(p, 0, &c, 1), -K_EAGAIN);
   NEED_EQ(native_close(p, 1), 0);

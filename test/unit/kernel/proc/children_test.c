@@ -51,7 +51,7 @@ static int does_not_hang(k_process *p, void *arg) {
 
 TEST(nohang_answers_0_while_children_live) { EXPECT_EQ(native_run(does_not_hang, NULL), 0); }
 
-static int nobody(k_process *p, void *arg) {
+static int childless(k_process *p, void *arg) {
   (void)arg;
   k_wait_result got;
   NEED_EQ(SYS(k_wait(p, -1, K_WEXITED | K_WNOHANG, &got)), -K_ECHILD);
@@ -61,7 +61,7 @@ static int nobody(k_process *p, void *arg) {
   return 0;
 }
 
-TEST(waiting_without_children_is_an_error) { EXPECT_EQ(native_run(nobody, NULL), 0); }
+TEST(waiting_without_children_is_an_error) { EXPECT_EQ(native_run(childless, NULL), 0); }
 
 static int keeps(k_process *p, void *arg) {
   (void)arg;

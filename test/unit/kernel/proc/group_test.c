@@ -86,7 +86,7 @@ static int member(k_process *p, void *arg) {
   return native_sleeps(p, NULL);
 }
 
-/* Starts a stopped job of its own and ends: nobody of the session is left to continue it. */
+/* Starts a stopped job of its own and ends: no process of the session is left to continue it. */
 static int shell(k_process *p, void *arg) {
   (void)arg;
   k_wait_result got;

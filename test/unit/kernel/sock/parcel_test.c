@@ -249,7 +249,7 @@ static int too_many(k_process *p, void *arg) {
   NEED_EQ(SYS(give(p, s[0], fds, 1)), -K_ETOOMANYREFS);
   NEED_EQ(SYS(take(p, s[1], 0, &got)), MOST);
   NEED_EQ(native_close(p, got), 0);
-  NEED_EQ(SYS(give(p, s[0], s, 2)), 1); /* and what is lost makes room */
+  NEED_EQ(SYS(give(p, s[0], s, 2)), 1); /* and lost descriptors make room */
   NEED_EQ(native_close(p, s[0]), 0);
   NEED_EQ(native_close(p, s[1]), 0);
   NEED_EQ(SYS(pair_fds(p, K_SOCK_DGRAM, s)), 0);
@@ -270,7 +270,7 @@ static int leaves_them(k_process *p, void *arg) {
   NEED_EQ(SYS(pair_fds(p, K_SOCK_STREAM, s)), 0);
   NEED_EQ(SYS(give(p, s[0], s, 2)), 1);
   NEED_EQ(SYS(give(p, s[1], s, 2)), 1);
-  return 0; /* nobody closes a socket after these */
+  return 0; /* no socket is closed after these */
 }
 
 TEST(the_end_of_the_kernel_lets_go_of_all) {
@@ -339,7 +339,7 @@ static int knows_writers(k_process *p, void *arg) {
   k_wait_result got;
   for (int type = K_SOCK_STREAM; type <= K_SOCK_DGRAM; type++) {
     NEED_EQ(SYS(pair_fds(p, type, s)), 0);
-    NEED_EQ(native_write(p, s[0], "n", 1), 1); /* nobody had asked */
+    NEED_EQ(native_write(p, s[0], "n", 1), 1); /* SO_PASSCRED was off */
     NEED_EQ(SYS(who_wrote(p, s[1], &who)), 0);
     NEED_EQ(native_write(p, s[0], "n", 1), 1);
     NEED_EQ(SYS(ask_who(p, s[1])), 0);

@@ -197,7 +197,7 @@ static int gives_up(k_process *p, void *arg) {
 
 TEST(a_timeout_ends_a_sleep) { EXPECT_EQ(native_run(gives_up, NULL), 0); }
 
-/* ---- what it costs ---- */
+/* ---- charges ---- */
 
 static int fills(k_process *p, void *arg) {
   (void)arg;
@@ -207,7 +207,7 @@ static int fills(k_process *p, void *arg) {
   uint64_t before = (uint64_t)SYS((k_ret)p->kernel->used.memory), after;
   k_ret fd = SYS(socket_fd(p, K_AF_INET, K_SOCK_STREAM));
   NEED_EQ(SYS(k_socket_connect(p, at(p, fd), &a)), 0);
-  NEED((uint64_t)SYS((k_ret)p->kernel->used.memory) > before); /* for the end that nobody has accepted */
+  NEED((uint64_t)SYS((k_ret)p->kernel->used.memory) > before); /* for the unaccepted end */
   at(p, fd)->flags |= K_O_NONBLOCK;
   k_ret total = 0, n;
   while ((n = native_write(p, (int)fd, block, sizeof block)) > 0) total += n;
@@ -230,7 +230,7 @@ static int no_memory(k_process *p, void *arg) {
   (void)arg;
   k_sockaddr a = v4(127, 1, 7000);
   (void)listening(p, a, 4000);
-  for (int i = 0; i < 4000; i++) { /* each leaves an end behind that nobody accepts */
+  for (int i = 0; i < 4000; i++) { /* each leaves an unaccepted end behind */
     k_ret fd = SYS(socket_fd(p, K_AF_INET, K_SOCK_STREAM));
     k_ret r = SYS(k_socket_connect(p, at(p, fd), &a));
     NEED_EQ(native_close(p, (int)fd), 0);

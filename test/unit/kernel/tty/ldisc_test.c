@@ -46,7 +46,7 @@ static void type(line *w, const char *keys) {
   EXPECT_EQ(k_ldisc_receive(&w->l, (const uint8_t *)keys, strlen(keys)), strlen(keys));
 }
 
-/* What is on the screen by now, what the next read gives; "EAGAIN" when it would wait. */
+/* The screen by now, and the bytes of the next read; "EAGAIN" when it would wait. */
 static const char *screen(line *w) {
   w->text[k_ldisc_take(&w->l, w->text, sizeof w->text - 1)] = '\0';
   return w->text;

@@ -92,7 +92,7 @@ TEST(sandboxes_share_packages_and_not_what_they_change) {
   cay_sandbox_options o = CAY_INIT(cay_sandbox_options, .packages = packages);
   EXPECT_EQ(cay_sandbox_new(box_engine(), &o, &one, &err), CAY_OK);
   EXPECT_EQ(cay_sandbox_new(box_engine(), &o, &two, &err), CAY_OK);
-  cay_packages_free(packages); /* they keep what they need */
+  cay_packages_free(packages); /* they keep their references */
   const char *use = "python3 -c 'import thing, pure, single; print(thing.value, pure.x, single.y)'";
   expect_out(one, use, "42 pure 2\n");
   expect_out(one,

@@ -1,4 +1,4 @@
-/* session_image_test.c - what is open in a session that is frozen, forked, restored, saved or undone. */
+/* session_image_test.c - open files of a session that is frozen, forked, restored, saved or undone. */
 #include "sessions.h"
 
 #include <string.h>
@@ -210,7 +210,7 @@ TEST(a_deadline_with_files_open_is_undone_in_a_copy_too) {
   put_text(box, "/tmp/f", "one two three");
   expect_repr(s, "import os; f = open('/tmp/f', 'rb', 0); f.read(4)", "b'one '");
   cay_session *copy = fork_into(box, s);
-  undo(copy, "f.close()"); /* the first evaluation: what it goes back to is the image */
+  undo(copy, "f.close()"); /* the first evaluation: it goes back to the image */
   expect_repr(copy, "f.read(3)", "b'two'");
   cay_sandbox_free(box);
 }
@@ -332,7 +332,7 @@ TEST(image_has_the_signal_actions) {
       s,
       "hit(); len(signal.sigpending()), signal.pthread_sigmask(signal.SIG_SETMASK, []) and got, os.umask(0)",
       "(1, [10], 23)");
-  expect_repr(session(box), "import os; os.umask(0)", "18"); /* nobody else's */
+  expect_repr(session(box), "import os; os.umask(0)", "18"); /* of this session alone */
   cay_image_free(image);
   cay_sandbox_free(box);
 }
@@ -359,7 +359,7 @@ TEST(a_terminal_stays_with_the_session_that_opened_it) {
   cay_sandbox_free(box);
 }
 
-/* Closing the master hangs the terminal up, which would end whoever it controls. */
+/* Closing the master hangs the terminal up, which would end the processes it controls. */
 TEST(going_back_closes_a_terminal_and_the_session_lives_on) {
   static const char open[] =
       "import os, pty; m, t = pty.openpty(); c = os.open(os.ttyname(t), os.O_RDWR); os.getsid(0)\n"

@@ -1,4 +1,4 @@
-/* tool_test.c - sets of tools: finding, calling, what they may do, rounds. */
+/* tool_test.c - sets of tools: finding, calling, capabilities, rounds. */
 #include "tools.h"
 
 #include <pthread.h>
@@ -227,7 +227,7 @@ TEST(endless_recursion_of_a_tool_is_a_trap) {
   bench_close(&b);
 }
 
-/* ---- what they may do ---- */
+/* ---- capabilities ---- */
 
 static int64_t nine(void *ctx) { return (void)ctx, INT64_C(9000000000); }
 
@@ -317,7 +317,7 @@ TEST(due_entry_is_delivered_once_although_the_clock_goes_back) {
 
 /* ---- rounds ---- */
 
-/* Asks for the clock when its input begins with {"q, and else gives its input back: what it sees in round 1.
+/* Asks for the clock when its input begins with {"q, and else gives its input back: its input of round 1.
  */
 #define ASKS_ONCE                                                                                                            \
   "(module (memory (export \"memory\") 4)"                                                                                   \

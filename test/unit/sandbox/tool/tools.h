@@ -92,7 +92,7 @@ static inline const char *use(bench *b, const char *name, const char *input) {
 #define GIVES_TEXT(len, text)                                                                                \
   "(module " TOOL_PARTS TOOL_GIVES("2048", len) "(data (i32.const 2048) \"" text "\"))"
 
-/* A tool that gives its input back as it is, which makes any envelope possible: what it is asked is what it
+/* A tool that gives its input back as it is, which makes any envelope possible: its input is the request it
  * asks for. */
 #define TOOL_MIRROR                                                                                                                \
   "(module (memory (export \"memory\") 4) (func (export \"alloc\") (param i32) (result i32) (i32.const 8))" TOOL_DEALLOC TOOL_ECHO \

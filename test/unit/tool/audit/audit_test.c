@@ -1,4 +1,4 @@
-/* audit_test.c - the audit log: what is written, and that every change of it shows. */
+/* audit_test.c - the audit log: its lines, and that every change of it shows. */
 #include "tool/audit/audit.h"
 #include "tool/run/json.h"
 

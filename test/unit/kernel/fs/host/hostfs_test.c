@@ -1,5 +1,5 @@
-/* hostfs_test.c - directories of the host, as src/kernel/fs/host/hostfs.h promises them: all of what is below, and
- * nothing of what is beside. */
+/* hostfs_test.c - directories of the host, as src/kernel/fs/host/hostfs.h promises them: the whole tree below, and
+ * nothing beside it. */
 #include "fs/tree.h"
 
 #include "base/thread.h"

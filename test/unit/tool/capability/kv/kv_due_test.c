@@ -1,4 +1,4 @@
-/* kv_due_test.c - what is due is delivered once, whoever asks and whatever the clock does. */
+/* kv_due_test.c - a due entry is delivered once, whichever process asks and whatever the clock does. */
 #include "kv.h"
 
 #include <signal.h>
@@ -21,7 +21,7 @@ static bool hear(void *ctx, const tool_event *e) {
   return h->refuse-- <= 0;
 }
 
-/* What is delivered at this moment. */
+/* The entries delivered at this moment. */
 static const char *due(shelf *s, int64_t now) {
   static heard h;
   h = (heard){ 0 };
@@ -177,7 +177,7 @@ static bool die(void *ctx, const tool_event *e) {
   _exit(9);
 }
 
-/* A process that dies while it delivers what is due at `now`. */
+/* A process that dies while it delivers entries due at `now`. */
 static void die_at(const char *path, int64_t now) {
   pid_t pid = fork();
   EXPECT(pid >= 0);

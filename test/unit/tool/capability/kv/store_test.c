@@ -1,4 +1,4 @@
-/* store_test.c - the file behind kv.sqlite.*: opened with care, shared, and never short of what it
+/* store_test.c - the file behind kv.sqlite.*: opened with care, shared, and never short of a row it
  * acknowledged. */
 #include "base/random.h"
 #include "base/thread.h"
@@ -45,7 +45,7 @@ static void sql(const char *path, const char *text) {
   EXPECT_EQ(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Refused with this status, and the file is what it was. */
+/* Refused with this status, and the file is unchanged. */
 static void expect_refused(const char *path, cay_status want, const char *says) {
   static char before[1 << 18], after[1 << 18];
   size_t len = read_file(path, before, sizeof before);
@@ -351,7 +351,7 @@ TEST(opening_fails_whole_at_every_fault) {
   }
 }
 
-/* Arguments as nobody would send them: the answer is a result or invalid_args, and the file stays sound. */
+/* Hostile arguments: the answer is a result or invalid_args, and the file stays sound. */
 TEST(any_arguments_end_in_a_result_or_are_refused) {
   static const char *const capabilities[] = {
     "todo.create",     "todo.create_many",   "todo.list",        "todo.complete",        "todo.reopen",
