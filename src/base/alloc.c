@@ -59,3 +59,10 @@ char *mem_strndup(const char *text, size_t len) {
 }
 
 void mem_free(void *ptr) { free(ptr); }
+
+void mem_freed_free(mem_freed *list) {
+  for (mem_freed *next; list != NULL; list = next) {
+    next = list->next;
+    mem_free(list);
+  }
+}

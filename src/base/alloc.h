@@ -26,3 +26,9 @@ bool mem_has_failed(void);
 /* The same faults for calls to the host: a function about to ask the host for something calls this first and
  * treats true as failure with EIO. Counts together with allocations. */
 bool mem_fault_here(void);
+
+/* Memory that is to be freed later, linked through its first bytes. */
+typedef struct mem_freed {
+  struct mem_freed *next;
+} mem_freed;
+void mem_freed_free(mem_freed *list); /* all of the list; NULL is fine */

@@ -35,12 +35,21 @@ struct alarm_set {
   pthread_cond_t called;  /* a callback has returned */
   alarm_entry **heap;
   size_t count, cap;
-  const alarm_entry *running; /* compared, never followed: its callback may free it */
+  const alarm_entry *running;    /* compared, never followed: its callback may free it */
+  alarm_entry *line, **line_end; /* entries whose try_fn would have waited, the longest there first */
+  struct late_call *late;        /* callbacks that run on threads of `helpers` */
+  thread_pool *helpers;          /* NULL: none was needed yet */
   bool started, closing;
   int64_t wakes_ns; /* when the thread looks again by itself: until then an alarm may come and go without
                        waking it */
   pthread_t thread;
 };
+
+/* A callback on a helper's stack. */
+typedef struct late_call {
+  const alarm_entry *entry;
+  struct late_call *next;
+} late_call;
 
 cay_status alarm_set_new(alarm_set **out, cay_error *err) {
   alarm_set *set = mem_zalloc(sizeof *set);
@@ -48,6 +57,7 @@ cay_status alarm_set_new(alarm_set **out, cay_error *err) {
   (void)pthread_mutex_init(&set->mu, NULL);
   clock_cond_init(&set->changed);
   (void)pthread_cond_init(&set->called, NULL);
+  set->line_end = &set->line;
   *out = set;
   return CAY_OK;
 }
@@ -97,16 +107,88 @@ static bool heap_reserve(alarm_set *set) {
   return true;
 }
 
+/* ---- callbacks that wait: on a thread of their own each ----
+ *
+ * All require set.mu. */
+
+static void line_push(alarm_set *set, alarm_entry *entry) {
+  if (entry->in_line) return;
+  entry->in_line = true;
+  entry->next = NULL;
+  *set->line_end = entry;
+  set->line_end = &entry->next;
+}
+
+static void line_remove(alarm_set *set, alarm_entry *entry) {
+  alarm_entry **at = &set->line;
+  while (*at != entry) at = &(*at)->next;
+  *at = entry->next;
+  if (set->line_end == &entry->next) set->line_end = at;
+  entry->in_line = false;
+}
+
+static bool is_late(const alarm_set *set, const alarm_entry *entry) {
+  const late_call *c = set->late;
+  while (c != NULL && c->entry != entry) c = c->next;
+  return c != NULL;
+}
+
+static void late_end(alarm_set *set, const late_call *call) {
+  late_call **at = &set->late;
+  while (*at != call) at = &(*at)->next;
+  *at = call->next;
+  (void)pthread_cond_broadcast(&set->called);
+}
+
+/* One entry of the line, if it was not disarmed meanwhile. Drops set.mu for the callback. */
+static void call_late(alarm_set *set) {
+  alarm_entry *entry = set->line;
+  if (entry == NULL) return;
+  alarm_fn *fn = entry->fn;
+  void *ctx = entry->ctx;
+  late_call call = { .entry = entry, .next = set->late };
+  line_remove(set, entry);
+  set->late = &call;
+  (void)pthread_mutex_unlock(&set->mu);
+  fn(ctx);
+  (void)pthread_mutex_lock(&set->mu);
+  late_end(set, &call);
+}
+
+static void helper_main(void *ctx) {
+  alarm_set *set = ctx;
+  (void)pthread_mutex_lock(&set->mu);
+  call_late(set);
+  (void)pthread_mutex_unlock(&set->mu);
+}
+
+/* Without a thread to be had it is done here, and the others wait. */
+static void hand_over(alarm_set *set, alarm_entry *entry) {
+  thread_pool_options options = { .name = "cay-alarm-late", .stack_len = 64 << 10, .linger_ms = 1000 };
+  line_push(set, entry);
+  bool started = set->helpers != NULL || thread_pool_new(&options, &set->helpers, NULL) == CAY_OK;
+  if (started) started = thread_pool_run(set->helpers, helper_main, set, NULL) == CAY_OK;
+  if (!started) call_late(set);
+}
+
+/* ---- ringing ---- */
+
 /* Requires set.mu, which it drops for the callback. */
 static void fire(alarm_set *set, alarm_entry *entry) {
   heap_remove(set, entry);
   set->running = entry;
   alarm_fn *fn = entry->fn;
+  alarm_try_fn *try_fn = entry->try_fn;
   void *ctx = entry->ctx;
+  bool done = true;
   (void)pthread_mutex_unlock(&set->mu);
-  fn(ctx);
+  if (try_fn != NULL)
+    done = try_fn(ctx);
+  else
+    fn(ctx);
   (void)pthread_mutex_lock(&set->mu);
   set->running = NULL;
+  if (!done) hand_over(set, entry); /* it is still there: alarm_disarm waits while it is `running` */
   (void)pthread_cond_broadcast(&set->called);
 }
 
@@ -136,6 +218,7 @@ void alarm_set_free(alarm_set *set) {
   (void)pthread_cond_signal(&set->changed);
   (void)pthread_mutex_unlock(&set->mu);
   if (set->started) thread_join(set->thread);
+  thread_pool_free(set->helpers);
   (void)pthread_cond_destroy(&set->changed);
   (void)pthread_cond_destroy(&set->called);
   (void)pthread_mutex_destroy(&set->mu);
@@ -168,9 +251,11 @@ cay_status alarm_arm(alarm_set *set, alarm_entry *entry, int64_t due_ns, cay_err
 void alarm_disarm(alarm_set *set, alarm_entry *entry) {
   (void)pthread_mutex_lock(&set->mu);
   /* The callback may have armed it again, so neither alone is enough. */
-  while (entry->slot != 0 || set->running == entry) {
+  while (entry->slot != 0 || entry->in_line || set->running == entry || is_late(set, entry)) {
     if (entry->slot != 0)
       heap_remove(set, entry);
+    else if (entry->in_line)
+      line_remove(set, entry);
     else
       (void)pthread_cond_wait(&set->called, &set->mu);
   }

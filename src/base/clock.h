@@ -31,13 +31,21 @@ void clock_cond_init(pthread_cond_t *cond);
 
 typedef struct alarm_set alarm_set;
 typedef void alarm_fn(void *ctx);
+typedef bool alarm_try_fn(void *ctx);
 
-/* Owned by its caller, who zeroes it first and disarms it before its memory is freed. */
+/* Owned by its caller, who zeroes it first and disarms it before its memory is freed.
+ *
+ * One thread rings all alarms of a set, so a callback must not wait. One that needs a lock of its own gives
+ * `try_fn` as well: it does the same as `fn`, or answers false at once where it would have to wait. Then `fn` is
+ * called on another thread, and the other alarms ring in time. */
 typedef struct alarm_entry {
   alarm_fn *fn;
+  alarm_try_fn *try_fn; /* NULL: fn does not wait */
   void *ctx;
-  int64_t due_ns; /* private */
-  size_t slot;    /* private: 1 + place in the heap; 0: not armed */
+  int64_t due_ns;           /* private */
+  size_t slot;              /* private: 1 + place in the heap; 0: not armed */
+  struct alarm_entry *next; /* private: in the line of those that had to wait */
+  bool in_line;             /* private */
 } alarm_entry;
 
 cay_status alarm_set_new(alarm_set **out, cay_error *err) CHECKED;

@@ -146,22 +146,21 @@ void cay_sandbox_interrupt(cay_sandbox *box) {
 }
 
 void sb_usage(cay_sandbox *box, cay_usage *out) {
-  k_lock(box->kernel);
-  const k_account *used = &box->kernel->used;
+  k_account used;
+  k_usage(box->kernel, &used);
   *out = (cay_usage){
-    .memory = used->memory,
-    .memory_peak = used->memory_peak,
-    .disk = used->disk,
-    .disk_peak = used->disk_peak,
-    .syscalls = used->syscalls,
-    .unknown_syscalls = used->unknown_syscalls,
-    .forks = used->forks,
-    .execs = used->execs,
-    .processes = used->processes,
-    .processes_peak = used->processes_peak,
-    .files = used->inodes,
+    .memory = used.memory,
+    .memory_peak = used.memory_peak,
+    .disk = used.disk,
+    .disk_peak = used.disk_peak,
+    .syscalls = used.syscalls,
+    .unknown_syscalls = used.unknown_syscalls,
+    .forks = used.forks,
+    .execs = used.execs,
+    .processes = used.processes,
+    .processes_peak = used.processes_peak,
+    .files = used.inodes,
   };
-  k_unlock(box->kernel);
 }
 
 void cay_sandbox_usage(cay_sandbox *box, cay_usage *out) { sb_usage(box, out); }

@@ -123,12 +123,13 @@ static bool add_entry(void *ctx, k_name name, uint64_t ino, uint32_t mode, int64
 }
 
 static k_ret getdents_locked(abi_machine *m, const uint32_t *a) {
+  enum { MOST = 32768 }; /* in one call: a listing goes on with the next one */
   k_file *f = NULL;
   void *buf = NULL;
   K_TRY(abi_file(m, a[0], &f));
   if (f->ops->readdir == NULL) return -K_ENOTDIR;
   K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
-  struct listing l = { .buf = buf, .cap = a[2], .next = f->pos };
+  struct listing l = { .buf = buf, .cap = a[2] < MOST ? a[2] : MOST, .next = f->pos };
   k_ret r = f->ops->readdir(f, f->pos, add_entry, &l);
   if (r < 0) return r;
   if (l.len == 0 && l.full) return -K_EINVAL;

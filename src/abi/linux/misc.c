@@ -32,6 +32,18 @@ k_ret sys_sysinfo(abi_machine *m, const uint32_t a[static 6]) {
   return abi_put(m->instance, a[0], &out);
 }
 
+static k_ret random_pieces(abi_machine *m, uint8_t *buf, size_t len) {
+  size_t done = 0;
+  bool ending = false;
+  while (done < len && !ending) {
+    size_t n = len - done < K_WORK_MAX ? len - done : K_WORK_MAX;
+    rng_bytes(&m->kernel->random, buf + done, n);
+    done += n;
+    ending = k_work(m->kernel, m->p, n);
+  }
+  return (k_ret)done;
+}
+
 k_ret sys_getrandom(abi_machine *m, const uint32_t a[static 6]) {
   enum { NONBLOCK = 1, RANDOM = 2, INSECURE = 4, MOST = 1 << 20 };
   void *buf = NULL;
@@ -40,9 +52,9 @@ k_ret sys_getrandom(abi_machine *m, const uint32_t a[static 6]) {
   uint32_t len = a[1] < MOST ? a[1] : MOST;
   K_TRY(abi_ptr(m->instance, a[0], len, &buf));
   k_lock(m->kernel);
-  rng_bytes(&m->kernel->random, buf, len);
+  k_ret done = random_pieces(m, buf, len);
   k_unlock(m->kernel);
-  return len;
+  return done;
 }
 
 /* ---- one thread ---- */

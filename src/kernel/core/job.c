@@ -18,6 +18,14 @@ static void on_deadline(void *ctx) {
   k_unlock(job->kernel);
 }
 
+static bool try_deadline(void *ctx) {
+  k_job *job = ctx;
+  if (!k_try_lock(job->kernel)) return false;
+  k_job_kill(job, K_JOB_TIME);
+  k_unlock(job->kernel);
+  return true;
+}
+
 k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) {
   k_job *job = mem_zalloc(sizeof *job);
   if (job == NULL) return -K_ENOMEM;
@@ -25,7 +33,7 @@ k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out)
   job->refs = 1;
   job->output = output;
   job->output_ctx = output_ctx;
-  job->deadline = (alarm_entry){ .fn = on_deadline, .ctx = job };
+  job->deadline = (alarm_entry){ .fn = on_deadline, .try_fn = try_deadline, .ctx = job };
   k_waitq_init(&job->changed);
   k_waitq_init(&job->output_free);
   *out = job;

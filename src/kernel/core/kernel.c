@@ -13,7 +13,8 @@ static void seed(k_kernel *k, uint64_t number, k_ret *r) {
 }
 
 static void destroy(k_kernel *k) {
-  (void)pthread_mutex_destroy(&k->mu);
+  k_mutex_destroy(&k->mu);
+  (void)pthread_mutex_destroy(&k->seen_mu);
   mem_free(k);
 }
 
@@ -40,7 +41,9 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
     .last_pid = 1,
     .boot_mono_ns = clock_mono_ns(),
   };
-  (void)pthread_mutex_init(&k->mu, NULL);
+  k_mutex_init(&k->mu);
+  (void)pthread_mutex_init(&k->seen_mu, NULL);
+  list_init(&k->chores);
   list_init(&k->processes);
   list_init(&k->locked);
   list_init(&k->interests);
@@ -66,6 +69,80 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
   }
   *out = k;
   return 0;
+}
+
+/* ---- the lock ---- */
+
+void k_lock(k_kernel *k) {
+  k_mutex_lock(&k->mu);
+  k->worked = 0;
+}
+
+bool k_try_lock(k_kernel *k) {
+  if (!k_mutex_try(&k->mu)) return false;
+  k->worked = 0;
+  return true;
+}
+
+static mem_freed *take_freed(k_kernel *k) {
+  mem_freed *list = k->freed;
+  k->freed = NULL;
+  return list;
+}
+
+static void unlock(k_kernel *k) {
+  mem_freed *list = take_freed(k);
+  k_mutex_unlock(&k->mu); /* the kernel may be gone from here on */
+  mem_freed_free(list);
+}
+
+static void breathe(k_kernel *k) {
+  if (k->freed != NULL) {
+    unlock(k);
+    k_mutex_lock(&k->mu);
+  } else {
+    k_mutex_breathe(&k->mu);
+  }
+  k->worked = 0;
+}
+
+static k_chore *own_chore(k_kernel *k) {
+  LIST_EACH (chore, &k->chores, k_chore, node) {
+    if (pthread_equal(chore->by, pthread_self())) return chore;
+  }
+  return NULL;
+}
+
+/* Other threads come in between, and the kernel must not be freed by one of them. */
+static void do_chores(k_kernel *k) {
+  k_kernel_hold(k);
+  for (k_chore *chore; (chore = own_chore(k)) != NULL;) {
+    list_remove(&chore->node);
+    if (!chore->some(chore)) list_push(&k->chores, &chore->node);
+    breathe(k);
+  }
+  k_kernel_drop(k);
+}
+
+void k_finish_chores(k_kernel *k) {
+  if (!list_empty(&k->chores)) do_chores(k);
+}
+
+void k_unlock(k_kernel *k) {
+  k_finish_chores(k);
+  unlock(k);
+}
+
+void k_chore_add(k_kernel *k, k_chore *chore) {
+  chore->by = pthread_self();
+  list_push(&k->chores, &chore->node);
+}
+
+bool k_work(k_kernel *k, const k_process *p, size_t units) {
+  k_assert_held(k);
+  k->worked += units;
+  if (k->worked >= K_WORK_MAX) breathe(k);
+  return p != NULL && p->dying;
 }
 
 /* ---- the end ---- */
@@ -118,6 +195,16 @@ void k_kernel_free(k_kernel *k) {
 }
 
 /* ---- accounts and clocks ---- */
+
+void k_usage(k_kernel *k, k_account *out) {
+  enum { PATIENCE_MS = 5 };
+  bool locked = k_mutex_lock_within(&k->mu, PATIENCE_MS);
+  (void)pthread_mutex_lock(&k->seen_mu);
+  if (locked) k->seen = k->used;
+  *out = k->seen;
+  (void)pthread_mutex_unlock(&k->seen_mu);
+  if (locked) k_mutex_unlock(&k->mu);
+}
 
 k_ret k_memory_charge(k_kernel *k, uint64_t bytes) {
   if (bytes > k->limits.memory - k->used.memory) return -K_ENOMEM;

@@ -6,19 +6,23 @@
  * Locks       kernel.mu protects everything reachable from the kernel: processes, descriptors, files, inodes,
  *             queues. Order: kernel.mu, then nothing: a callback of the embedder, a host file operation, the
  *             loading of a program are all made with kernel.mu released (k_unlock ... k_lock), and what was
- *             learnt before is looked at again afterwards. Only kernel/wait.c sleeps with it.
+ *             learnt before is looked at again afterwards. Only kernel/wait.c sleeps.
+ *
+ * Pieces      no call works under kernel.mu for longer than about 100 microseconds. Work without a small bound
+ *             (bytes, names, descriptors) is done in pieces, each followed by k_work; what a release leaves
+ *             to be freed is a k_chore, done in pieces by the k_unlock that follows.
  *
  * Threads     a process runs on one thread of its own; threads of the embedder come in through vfs.h,
  * process.h and job.h. */
 #pragma once
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/random.h"
 #include "kernel/core/errno.h"
+#include "kernel/core/mutex.h"
 #include "kernel/core/wait.h"
-
-#include <pthread.h>
 
 typedef struct k_inode k_inode;
 typedef struct k_file k_file;
@@ -62,8 +66,20 @@ typedef struct k_account {
   uint64_t syscalls, unknown_syscalls, forks, execs;
 } k_account;
 
+/* Freeing that was begun and is not finished. `some` does a piece of it with kernel.mu held; true: that was
+ * the last one, and the chore may be gone. The thread that added it does it. */
+typedef struct k_chore k_chore;
+struct k_chore {
+  bool (*some)(k_chore *chore);
+  list node;
+  pthread_t by;
+};
+
 struct k_kernel {
-  pthread_mutex_t mu;
+  k_mutex mu;
+  uint64_t worked;  /* units of k_work since the mutex was last free */
+  list chores;      /* of k_chore */
+  mem_freed *freed; /* memory that is freed when kernel.mu is free: that takes its time */
   const k_runner *runner;
   void *runner_ctx;
   alarm_set *alarms; /* borrowed from the engine: timers that fire while a guest computes */
@@ -90,10 +106,12 @@ struct k_kernel {
   k_waitq arrivals; /* woken when any signal becomes pending anywhere: signalfd(2) */
   list interests;   /* of every epoll set (epoll.c) */
   uint32_t interest_count;
-  k_waitq positions;    /* woken when a file's position is free again (file.c) */
-  const k_asker *asker; /* ask.h; NULL: guests have nobody to ask. Borrowed, set once */
-  uint32_t asks;        /* questions that somebody holds */
-  list ttys;            /* of k_tty, by number (tty.h) */
+  k_waitq positions;       /* woken when a file's position is free again (file.c) */
+  const k_asker *asker;    /* ask.h; NULL: guests have nobody to ask. Borrowed, set once */
+  uint32_t asks;           /* questions that somebody holds */
+  list ttys;               /* of k_tty, by number (tty.h) */
+  pthread_mutex_t seen_mu; /* of `seen`, taken inside or outside of kernel.mu */
+  k_account seen;          /* the last copy of `used` that k_usage made */
 };
 
 typedef struct k_options {
@@ -120,8 +138,29 @@ void k_kernel_stop(k_kernel *kernel);
 void k_kernel_hold(k_kernel *k);
 void k_kernel_drop(k_kernel *k);
 
-static inline void k_lock(k_kernel *k) { pthread_mutex_lock(&k->mu); }
-static inline void k_unlock(k_kernel *k) { pthread_mutex_unlock(&k->mu); }
+void k_lock(k_kernel *k) K_ACQUIRES;
+bool k_try_lock(k_kernel *k) K_CAPABILITY(try_acquire_capability(true, k_the_lock));
+void k_unlock(k_kernel *k) K_RELEASES;
+
+/* A precondition, in debug builds. Tells the analysis, too. */
+static inline void k_assert_held(const k_kernel *k) K_CAPABILITY(assert_capability(k_the_lock)) {
+  (void)k;
+  assert(k_mutex_is_mine(&k->mu));
+}
+
+/* Tells of `units` of work that were done under kernel.mu: bytes moved, or as many nanoseconds by three. After
+ * K_WORK_MAX of them it lets waiting threads have the mutex. True: `p` (may be NULL) is ending, and the caller
+ * stops where it is. */
+enum { K_WORK_MAX = 32768 };
+bool k_work(k_kernel *k, const k_process *p, size_t units);
+
+/* The calling thread does the chore when it unlocks kernel.mu or sleeps the next time. `k` outlives it. */
+void k_chore_add(k_kernel *k, k_chore *chore);
+void k_finish_chores(k_kernel *k); /* what k_unlock does first; may release and retake kernel.mu */
+
+/* A copy of `used`, from any thread and without kernel.mu. Where the mutex cannot be had within a few
+ * milliseconds it is the copy that was made last. */
+void k_usage(k_kernel *k, k_account *out);
 
 /* Linear memory of all processes: `bytes` more, or -K_ENOMEM and nothing changed. Never fails to give back.
  */

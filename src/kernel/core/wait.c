@@ -14,13 +14,25 @@ enum { FEW = 8 };
 
 k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_process *process) {
   *s = (k_sleeper){ .kernel = kernel, .process = process };
+  (void)pthread_mutex_init(&s->mu, NULL);
   clock_cond_init(&s->cond);
   return 0;
 }
 
-void k_sleeper_destroy(k_sleeper *s) { (void)pthread_cond_destroy(&s->cond); }
+void k_sleeper_destroy(k_sleeper *s) {
+  (void)pthread_cond_destroy(&s->cond);
+  (void)pthread_mutex_destroy(&s->mu);
+}
 
-void k_nudge_sleeper(k_sleeper *s) { (void)pthread_cond_signal(&s->cond); }
+/* A sleeper that is not asleep looks at everything again before it is. */
+void k_nudge_sleeper(k_sleeper *s) {
+  k_assert_held(s->kernel);
+  if (!s->asleep) return;
+  (void)pthread_mutex_lock(&s->mu);
+  s->nudged = true;
+  (void)pthread_mutex_unlock(&s->mu);
+  (void)pthread_cond_signal(&s->cond);
+}
 
 void k_wake_sleeper(k_sleeper *s) {
   s->woken = true;
@@ -32,15 +44,24 @@ void k_wake(k_waitq *q) {
   LIST_EACH (w, &q->waiters, waiter, node) k_wake_sleeper(w->sleeper);
 }
 
+static void wait_for_nudge(k_sleeper *s, int64_t deadline_ns) {
+  struct timespec until = clock_timespec(deadline_ns);
+  int late = 0;
+  while (!s->nudged && late == 0)
+    late = deadline_ns == K_FOREVER ? pthread_cond_wait(&s->cond, &s->mu)
+                                    : pthread_cond_timedwait(&s->cond, &s->mu, &until);
+}
+
 /* kernel.mu is released in here and nowhere else in a sleep. */
 static void doze(k_sleeper *s, int64_t deadline_ns) {
   s->asleep = true;
-  if (deadline_ns == K_FOREVER) {
-    (void)pthread_cond_wait(&s->cond, &s->kernel->mu);
-  } else {
-    struct timespec until = clock_timespec(deadline_ns);
-    (void)pthread_cond_timedwait(&s->cond, &s->kernel->mu, &until);
-  }
+  s->nudged = false;
+  k_finish_chores(s->kernel); /* before: they wait for kernel.mu */
+  (void)pthread_mutex_lock(&s->mu);
+  k_mutex_unlock(&s->kernel->mu);
+  wait_for_nudge(s, deadline_ns);
+  (void)pthread_mutex_unlock(&s->mu);
+  k_lock(s->kernel);
   s->asleep = false;
 }
 

@@ -8,13 +8,15 @@
  *     K_TRY(k_sleep(&p->sleeper, queues, count, deadline_ns));
  *   }
  *
- * A sleeper registers with its queues and releases the mutex in one step (pthread_cond_timedwait), so no wake
- * between the try and the sleep is lost. A wake says only "look again".
+ * A sleeper registers with its queues, takes its own mutex and only then releases kernel.mu, so no wake between
+ * the try and the sleep is lost. A wake says only "look again". The sleeper comes back through the door of
+ * kernel.mu (mutex.h) like any other thread.
  *
  * A process has one sleeper; a thread of the embedder that waits for a process or for room in a pipe has one
  * on its stack (k_sleeper_init, no process).
  *
- * Locks       all functions require kernel.mu; k_sleep releases it while it sleeps. */
+ * Locks       all functions require kernel.mu; k_sleep releases it while it sleeps. k_sleeper.mu is taken
+ * inside kernel.mu and held for a few instructions. */
 #pragma once
 
 #include "base/list.h"
@@ -33,9 +35,11 @@ typedef struct k_waitq {
 typedef struct k_sleeper {
   k_kernel *kernel;
   k_process *process; /* NULL: a thread of the embedder, which no signal interrupts */
+  pthread_mutex_t mu;
   pthread_cond_t cond;
+  bool nudged; /* `mu`: the thread is to come back */
   bool woken;
-  bool asleep; /* inside pthread_cond_timedwait: needs no kick to look at its signals */
+  bool asleep; /* needs no kick to look at its signals */
 } k_sleeper;
 
 enum {

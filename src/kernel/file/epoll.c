@@ -35,6 +35,7 @@ enum { MAX_INTERESTS = 65536 };
 
 static void drop(interest *i) {
   i->file->kernel->interest_count--;
+  i->file->interests--;
   list_remove(&i->in_set);
   list_remove(&i->in_kernel);
   i->set->count--;
@@ -42,6 +43,7 @@ static void drop(interest *i) {
 }
 
 void k_epoll_forget(k_file *f) {
+  if (f->interests == 0) return;
   LIST_EACH_SAFE (i, &f->kernel->interests, interest, in_kernel) {
     if (i->file == f) drop(i);
   }
@@ -133,6 +135,7 @@ static k_ret add(epoll_set *s, k_file *file, int32_t fd, const k_epoll_event *ev
   list_push(&file->kernel->interests, &i->in_kernel);
   s->count++;
   file->kernel->interest_count++;
+  file->interests++;
   return 0;
 }
 

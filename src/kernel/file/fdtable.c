@@ -21,10 +21,14 @@ k_ret k_fdtable_reserve(k_fdtable *t, uint32_t count) {
   return 0;
 }
 
+enum { CLOSING = 1024 /* in units of k_work */ };
+
 /* What POSIX says of record locks: closing any descriptor of a file drops them all. */
 static void drop(const k_fdtable *t, k_file *f) {
-  if (f->inode != NULL) k_locks_drop_table(f->kernel, t, f->inode);
+  k_kernel *k = f->kernel;
+  if (f->inode != NULL) k_locks_drop_table(k, t, f->inode);
   k_file_unref(f);
+  (void)k_work(k, NULL, CLOSING);
 }
 
 static k_file *take_out(k_fdtable *t, uint32_t fd) {

@@ -101,6 +101,7 @@ k_ret k_file_sleep(k_process *p, k_file *f, int64_t deadline_ns) {
 static k_ret read_stream(k_process *p, k_file *f, void *buf, size_t len, uint32_t how) {
   int64_t deadline = 0;
   if (f->ops->read_by != NULL) return f->ops->read_by(p, f, buf, len, !may_sleep(p, f, how));
+  if (f->ops->queue == NULL) return k_file_read_pieces(p, f, buf, len, 0);
   for (;;) {
     k_ret r = f->ops->read(f, buf, len, 0);
     if (r != -K_EAGAIN || !may_sleep(p, f, how)) return r;
@@ -128,7 +129,45 @@ static k_ret write_stream(k_process *p, k_file *f, const void *buf, size_t len, 
   return done > 0 ? (k_ret)done : r;
 }
 
-static k_ret write_at(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
+/* ---- pieces: others have kernel.mu in between ----
+ *
+ * A piece that was short ends the call, and so does the end of the process: what was moved counts. */
+
+enum { PIECE = K_WORK_MAX, OVERHEAD = 64 /* of one operation, in units of k_work */ };
+
+static size_t piece_of(const k_file *f, size_t left) {
+  return left < PIECE || f->ops->lets_go ? left : PIECE;
+}
+
+/* Adds what one piece moved. True: it was the last one. */
+static bool piece_done(k_process *p, const k_file *f, size_t want, k_ret moved, size_t *done) {
+  if (moved > 0) *done += (size_t)moved;
+  bool ending = k_work(f->kernel, p, f->ops->lets_go ? 0 : want + OVERHEAD);
+  return ending || moved < (k_ret)want;
+}
+
+k_ret k_file_read_pieces(k_process *p, k_file *f, void *buf, size_t len, int64_t pos) {
+  size_t done = 0, want;
+  k_ret r;
+  if (__builtin_add_overflow(pos, len, &(int64_t){ 0 })) return -K_EINVAL;
+  do {
+    want = piece_of(f, len - done);
+    r = f->ops->read(f, (char *)buf + done, want, pos + (int64_t)done);
+  } while (!piece_done(p, f, want, r, &done) && done < len);
+  return done > 0 ? (k_ret)done : r;
+}
+
+static k_ret write_pieces(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
+  size_t done = 0, want;
+  k_ret r;
+  do {
+    want = piece_of(f, len - done);
+    r = f->ops->write(f, (const char *)buf + done, want, pos + (int64_t)done);
+  } while (!piece_done(p, f, want, r, &done) && done < len);
+  return done > 0 ? (k_ret)done : r;
+}
+
+static k_ret write_at_once(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
   if ((f->flags & K_O_APPEND) != 0) {
     pos = f->ops->size(f);
     if (pos < 0) return pos;
@@ -136,14 +175,23 @@ static k_ret write_at(k_process *p, k_file *f, const void *buf, size_t len, int6
   k_ret allowed = within_size_limit(p, f, len, pos);
   if (allowed < 0) return allowed;
   if (__builtin_add_overflow(pos, allowed, &(int64_t){ 0 })) return -K_EFBIG;
-  return f->ops->write(f, buf, (size_t)allowed, pos);
+  return write_pieces(p, f, buf, (size_t)allowed, pos);
+}
+
+/* The pieces of two calls do not mix, and what is appended stays together. */
+static k_ret write_at(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
+  if (f->inode == NULL || f->ops->lets_go) return write_at_once(p, f, buf, len, pos);
+  k_inode_write_begin(f->inode);
+  k_ret r = write_at_once(p, f, buf, len, pos);
+  k_inode_write_end(f->inode);
+  return r;
 }
 
 /* ---- the calls ---- */
 
 static k_ret read_moving(k_process *p, k_file *f, void *buf, size_t len) {
   K_TRY(take_position(p, f));
-  k_ret r = f->ops->read(f, buf, len, f->pos);
+  k_ret r = k_file_read_pieces(p, f, buf, len, f->pos);
   if (r > 0) f->pos += r;
   give_position(f);
   return r;
@@ -165,7 +213,7 @@ static size_t cut(size_t len) { return len < K_TRANSFER_MAX ? len : K_TRANSFER_M
 
 k_ret k_transfer_read(k_process *p, k_file *f, void *buf, size_t len, int64_t pos, uint32_t how) {
   K_TRY(k_file_may_read(f));
-  if (pos >= 0) return k_file_seekable(f) ? f->ops->read(f, buf, cut(len), pos) : -K_ESPIPE;
+  if (pos >= 0) return k_file_seekable(f) ? k_file_read_pieces(p, f, buf, cut(len), pos) : -K_ESPIPE;
   if (k_file_seekable(f)) return read_moving(p, f, buf, cut(len));
   return read_stream(p, f, buf, cut(len), how);
 }

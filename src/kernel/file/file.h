@@ -54,6 +54,7 @@ typedef struct k_file_ops {
                 int64_t pos); /* [host] [EINVAL] pos: where, for seekable files */
   k_ret (*write)(k_file *f, const void *buf, size_t len,
                  int64_t pos); /* [host] [EINVAL] pos ignored with O_APPEND: the end */
+  bool lets_go;                /* read and write do their work without kernel.mu: they get all in one piece */
   k_ret (*size)(k_file *f);    /* [host] for SEEK_END and O_APPEND; NULL: not seekable, ESPIPE */
   k_ret (*seek_data)(k_file *f, int64_t pos, bool hole); /* [host] SEEK_DATA, SEEK_HOLE; NULL: all is data */
   k_ret (*readdir)(
@@ -89,8 +90,9 @@ struct k_file {
     uint64_t hangups_seen;  /* terminal: hang-ups of its slave side before it was opened */
     uint64_t answer_offset; /* callback: bytes of its answer that were read */
   };
-  uint64_t serial; /* no other of its kernel has it; never 0 */
-  bool busy;       /* its position is in use by a call that has released kernel.mu */
+  uint64_t serial;    /* no other of its kernel has it; never 0 */
+  bool busy;          /* its position is in use by a call that has released kernel.mu */
+  uint32_t interests; /* entries of epoll sets that name it */
 };
 
 /* refs 1. `inode` may be NULL; its reference is taken over only on success. -K_ENOMEM. */

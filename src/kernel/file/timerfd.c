@@ -46,15 +46,27 @@ static k_ret arm(timer *t) {
   return alarm_arm(t->kernel->alarms, &t->alarm, t->due_ns, NULL) == CAY_OK ? 0 : -K_ENOMEM;
 }
 
-static void on_alarm(void *ctx) {
-  timer *t = ctx;
-  k_lock(t->kernel);
+static void expire(timer *t) {
   catch_up(t);
   if (t->expired > 0)
     k_wake(&t->changed);
   else
     (void)!arm(t); /* it was moved to a later moment */
+}
+
+static void on_alarm(void *ctx) {
+  timer *t = ctx;
+  k_lock(t->kernel);
+  expire(t);
   k_unlock(t->kernel);
+}
+
+static bool try_alarm(void *ctx) {
+  timer *t = ctx;
+  if (!k_try_lock(t->kernel)) return false;
+  expire(t);
+  k_unlock(t->kernel);
+  return true;
 }
 
 static k_ret timer_read(k_file *f, void *buf, size_t len, int64_t pos) {
@@ -99,7 +111,7 @@ k_ret k_timerfd(k_kernel *k, bool realtime, uint32_t flags, k_file **out) {
   if (t == NULL) return -K_ENOMEM;
   t->kernel = k;
   t->realtime = realtime;
-  t->alarm = (alarm_entry){ .fn = on_alarm, .ctx = t };
+  t->alarm = (alarm_entry){ .fn = on_alarm, .try_fn = try_alarm, .ctx = t };
   k_waitq_init(&t->changed);
   k_ret r = k_file_new(k, &timer_ops, (flags & K_O_NONBLOCK) | K_O_RDWR, NULL, t, out);
   if (r < 0) mem_free(t);

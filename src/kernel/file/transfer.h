@@ -19,6 +19,9 @@ k_ret k_transfer_write(k_process *p, k_file *f, const void *buf, size_t len, int
 int64_t k_file_deadline(k_file *f, bool writing);
 k_ret k_file_sleep(k_process *p, k_file *f, int64_t deadline_ns) CHECKED;
 
+/* Reads in pieces between which others have kernel.mu; the file's own position stays. */
+k_ret k_file_read_pieces(k_process *p, k_file *f, void *buf, size_t len, int64_t pos) CHECKED;
+
 bool k_file_seekable(const k_file *f);
 k_ret k_file_may_read(const k_file *f) CHECKED; /* -K_EBADF, -K_EISDIR, -K_EINVAL */
 k_ret k_file_may_write(const k_file *f) CHECKED;

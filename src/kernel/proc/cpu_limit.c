@@ -45,7 +45,18 @@ static void on_alarm(void *ctx) {
   k_unlock(k);
 }
 
-void k_cpu_limit_init(k_process *p) { p->cpu.entry = (alarm_entry){ .fn = on_alarm, .ctx = p }; }
+static bool try_alarm(void *ctx) {
+  k_process *p = ctx;
+  k_kernel *k = p->kernel;
+  if (!k_try_lock(k)) return false;
+  if (p->cpu.running && !p->dying) look(p);
+  k_unlock(k);
+  return true;
+}
+
+void k_cpu_limit_init(k_process *p) {
+  p->cpu.entry = (alarm_entry){ .fn = on_alarm, .try_fn = try_alarm, .ctx = p };
+}
 
 void k_cpu_limit_changed(k_process *p) {
   if (p->cpu.running && !p->dying) arm(p, clock_of(p) - p->cpu.base_ns);

@@ -34,22 +34,34 @@ static void expire(k_itimer *t, int64_t now) {
   t->due_ns += ((now - t->due_ns) / t->interval_ns + 1) * t->interval_ns;
 }
 
+static void look(k_itimer *t) {
+  if (t->due_ns == 0 || t->process->dying) return;
+  int64_t now = now_of(t);
+  if (now >= t->due_ns) expire(t, now);
+  if (t->due_ns != 0) arm(t);
+}
+
 static void on_alarm(void *ctx) {
   k_itimer *t = ctx;
   k_kernel *k = t->process->kernel;
   k_lock(k);
-  if (t->due_ns != 0 && !t->process->dying) {
-    int64_t now = now_of(t);
-    if (now >= t->due_ns) expire(t, now);
-    if (t->due_ns != 0) arm(t);
-  }
+  look(t);
   k_unlock(k);
+}
+
+static bool try_alarm(void *ctx) {
+  k_itimer *t = ctx;
+  k_kernel *k = t->process->kernel;
+  if (!k_try_lock(k)) return false;
+  look(t);
+  k_unlock(k);
+  return true;
 }
 
 void k_itimers_init(k_process *p) {
   for (int which = 0; which < K_ITIMER_COUNT; which++) {
     p->timers[which] = (k_itimer){ .process = p, .which = which };
-    p->timers[which].entry = (alarm_entry){ .fn = on_alarm, .ctx = &p->timers[which] };
+    p->timers[which].entry = (alarm_entry){ .fn = on_alarm, .try_fn = try_alarm, .ctx = &p->timers[which] };
   }
 }
 

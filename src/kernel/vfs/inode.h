@@ -58,6 +58,8 @@ typedef struct k_statfs k_statfs; /* vfs.h */
 typedef struct k_inode_ops {
   k_ret (*stat)(k_inode *inode, k_stat *out);           /* [host] required */
   k_ret (*setattr)(k_inode *inode, const k_attr *attr); /* [host] [EPERM]  */
+  k_ret (*punch)(k_inode *inode, uint64_t from,
+                 uint64_t to); /* [host] [EOPNOTSUPP] [from, to) becomes a hole, the size stays */
   k_ret (*open)(k_inode *inode, uint32_t flags,
                 k_file **out); /* [host] [ENXIO] O_TRUNC was done by setattr */
   k_ret (*open_by)(k_inode *inode, k_process *p, uint32_t flags,
@@ -95,6 +97,7 @@ struct k_inode {
   void *fs;         /* the file system: two inodes are on one when these are equal */
   uint32_t refs;
   uint32_t mode;                  /* the type bits are fixed; permission bits are a hint, stat tells */
+  bool writing;                   /* a call that changes the contents has let go of kernel.mu */
   struct vfs_mount *mounted_here; /* a mount covers this directory */
   struct k_fifo *fifo;            /* what a FIFO holds while it is open (pipe.h) */
   struct k_socket *socket;        /* who is bound to this name, borrowed; NULL: nobody (socket.h) */
@@ -107,6 +110,11 @@ static inline k_inode *k_inode_ref(k_inode *i) {
   return i;
 }
 void k_inode_unref(k_inode *i); /* NULL is fine */
+
+/* Around a change of the contents that may let go of kernel.mu between its pieces: another one waits for its
+ * end, which no signal interrupts since it is near. begin may release and retake kernel.mu. */
+void k_inode_write_begin(k_inode *i);
+void k_inode_write_end(k_inode *i);
 OWNED_DEFINE(k_inode, k_inode_unref)
 
 static inline bool k_is_dir(const k_inode *i) { return (i->mode & K_S_IFMT) == K_S_IFDIR; }

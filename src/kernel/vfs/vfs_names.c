@@ -2,6 +2,8 @@
  * like. */
 #include "kernel/vfs/vfs_internal.h"
 
+#include "kernel/file/transfer.h"
+
 #include <string.h>
 
 /* ---- making ---- */
@@ -233,5 +235,5 @@ k_ret vfs_access(const vfs_view *v, k_inode *at, const char *path, uint32_t how,
 
 k_ret vfs_pread(k_file *f, void *buf, size_t len, int64_t pos) {
   if (f->ops->read == NULL || f->ops->size == NULL) return -K_EINVAL;
-  return f->ops->read(f, buf, len, pos);
+  return k_file_read_pieces(NULL, f, buf, len, pos);
 }

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { STEP = 64 /* one name, in units of k_work */ };
+
 typedef struct walk {
   const vfs_view *view;
   k_inode *dir; /* a reference */
@@ -130,6 +132,7 @@ static k_ret walk_to_last(walk *w, k_name *name, bool *slash) {
     bool last;
     K_TRY(next(w, name, &last, slash));
     if (last) return 0;
+    (void)k_work(w->view->kernel, NULL, STEP);
     K_TRY(vfs_may(w->view, w->dir, 1));
     if (is_dot(*name)) continue;
     if (is_dotdot(*name)) {

@@ -63,6 +63,15 @@ static void on_stop_alarm(void *ctx) {
   k_unlock(k);
 }
 
+static bool try_stop_alarm(void *ctx) {
+  cay_session *s = ctx;
+  k_kernel *k = s->box->kernel;
+  if (!k_try_lock(k)) return false;
+  if (s->job != NULL && s->why != K_JOB_RUNNING) urge(s);
+  k_unlock(k);
+  return true;
+}
+
 /* k_job_stop_fn */
 static void on_stop(void *ctx, enum k_job_stop why) {
   cay_session *s = ctx;
@@ -528,7 +537,7 @@ cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options,
   *s = (cay_session){ .box = box,
                       .no_undo = o.no_undo,
                       .replay = SB_REPLAY_INIT,
-                      .stop_alarm = { .fn = on_stop_alarm, .ctx = s } };
+                      .stop_alarm = { .fn = on_stop_alarm, .try_fn = try_stop_alarm, .ctx = s } };
   pthread_mutex_init(&s->mu, NULL);
   clock_cond_init(&s->changed);
   list_init(&s->in_box);

@@ -123,3 +123,55 @@ TEST(an_alarm_that_cannot_be_armed_is_not_armed) {
     alarm_set_free(set);
   }
 }
+
+/* ---- callbacks that have to wait ---- */
+
+typedef struct waiting {
+  alarm_entry alarm;
+  atomic_int tried, released, ended;
+} waiting;
+
+static bool never_at_once(void *ctx) {
+  waiting *w = ctx;
+  atomic_fetch_add(&w->tried, 1);
+  return false;
+}
+
+static void until_released(void *ctx) {
+  waiting *w = ctx;
+  while (atomic_load(&w->released) == 0) sched_yield();
+  atomic_fetch_add(&w->ended, 1);
+}
+
+TEST(an_alarm_that_waits_does_not_hold_up_the_others) {
+  alarm_set *set = fresh();
+  waiting two[2] = { 0 };
+  bell b = { 0 };
+  b.alarm = (alarm_entry){ .fn = ring, .ctx = &b };
+  int64_t now = clock_mono_ns();
+  for (int i = 0; i < 2; i++) {
+    two[i].alarm = (alarm_entry){ .fn = until_released, .try_fn = never_at_once, .ctx = &two[i] };
+    EXPECT_EQ(alarm_arm(set, &two[i].alarm, now + i, NULL), CAY_OK);
+  }
+  EXPECT_EQ(alarm_arm(set, &b.alarm, now + 2, NULL), CAY_OK);
+  await(&b, 1); /* both wait until this has rung */
+  EXPECT_EQ(atomic_load(&two[0].tried) + atomic_load(&two[1].tried), 2);
+  EXPECT_EQ(atomic_load(&two[0].ended), 0);
+  for (int i = 0; i < 2; i++) atomic_store(&two[i].released, 1);
+  for (int i = 0; i < 2; i++) alarm_disarm(set, &two[i].alarm);
+  EXPECT(atomic_load(&two[0].ended) <= 1 && atomic_load(&two[1].ended) <= 1);
+  alarm_set_free(set);
+}
+
+TEST(disarming_waits_for_a_callback_on_a_helper) {
+  alarm_set *set = fresh();
+  for (int i = 0; i < 50; i++) {
+    waiting w = { .released = 1 };
+    w.alarm = (alarm_entry){ .fn = until_released, .try_fn = never_at_once, .ctx = &w };
+    EXPECT_EQ(alarm_arm(set, &w.alarm, clock_mono_ns(), NULL), CAY_OK);
+    while (i % 2 == 0 && atomic_load(&w.tried) == 0) sched_yield();
+    alarm_disarm(set, &w.alarm); /* `w` is gone afterwards */
+    EXPECT(atomic_load(&w.ended) <= atomic_load(&w.tried));
+  }
+  alarm_set_free(set);
+}

@@ -63,6 +63,7 @@ static void file_release(k_file *f) {
 }
 
 static const k_file_ops file_ops = {
+  .lets_go = true,
   .read = file_read,
   .write = file_write,
   .size = file_size,

@@ -130,11 +130,26 @@ mem_block *mem_map_next(const mem_map *m, uint64_t *index) {
   return next_below(m->top, m->height, index);
 }
 
-/* Frees what is in this subtree, which begins at block `first`, from `index` on; true: nothing is left. */
-static bool cut_below(mem_map *m, void *at, uint32_t level, uint64_t first, uint64_t index) {
+typedef struct cutting {
+  mem_map *map;
+  uint64_t index, end;
+  mem_cut *cut;
+} cutting;
+
+static void cut_block(const cutting *c, mem_block *b) {
+  c->cut->budget--;
+  c->cut->bytes += b->cap;
+  if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
+  mem_freed *freed = (mem_freed *)(void *)b;
+  freed->next = c->cut->freed;
+  c->cut->freed = freed;
+}
+
+/* Frees what is in this subtree, which begins at block `first`; true: nothing is left of it. */
+static bool cut_below(const cutting *c, void *at, uint32_t level, uint64_t first) {
   if (level == 0) {
-    if (first < index) return false;
-    mem_block_unref(at);
+    if (first < c->index || first >= c->end || c->cut->budget == 0) return false;
+    cut_block(c, at);
     return true;
   }
   mem_knot *k = at;
@@ -143,15 +158,25 @@ static bool cut_below(mem_map *m, void *at, uint32_t level, uint64_t first, uint
   for (size_t i = 0; i < MEM_FAN; i++) {
     uint64_t start = first + i * span;
     if (k->slots[i] == NULL) continue;
-    if (start + span > index && cut_below(m, k->slots[i], level - 1, start, index)) k->slots[i] = NULL;
+    bool inside = start + span > c->index && start < c->end;
+    if (inside && cut_below(c, k->slots[i], level - 1, start)) k->slots[i] = NULL;
     empty = empty && k->slots[i] == NULL;
   }
   if (!empty) return false;
   mem_free(k);
-  m->knots--;
+  c->map->knots--;
   return true;
 }
 
+bool mem_map_cut_some(mem_map *m, uint64_t index, uint64_t end, mem_cut *cut) {
+  cutting c = { .map = m, .index = index, .end = end, .cut = cut };
+  if (m->top != NULL && cut_below(&c, m->top, m->height, 0)) *m = (mem_map){ 0 };
+  return mem_map_next(m, &index) == NULL || index >= end;
+}
+
 void mem_map_cut(mem_map *m, uint64_t index) {
-  if (m->top != NULL && cut_below(m, m->top, m->height, 0, index)) *m = (mem_map){ 0 };
+  mem_cut cut = { 0 };
+  do cut.budget = UINT32_MAX;
+  while (!mem_map_cut_some(m, index, MEM_BLOCKS_MAX, &cut));
+  mem_freed_free(cut.freed);
 }

@@ -7,7 +7,7 @@
  * Invariant   without blocks there are no knots, and no knot is empty. */
 #pragma once
 
-#include "base/defs.h"
+#include "base/alloc.h"
 
 enum { MEM_BLOCK = 65536, MEM_FAN_BITS = 6, MEM_FAN = 1 << MEM_FAN_BITS, MEM_MAP_HEIGHT = 5 };
 #define MEM_BLOCKS_MAX (UINT64_C(1) << (MEM_FAN_BITS * MEM_MAP_HEIGHT)) /* numbers stay below */
@@ -44,6 +44,15 @@ bool mem_map_put(mem_map *m, uint64_t index, mem_block *b) CHECKED;
 
 /* The first block at or after `index`, whose number goes to *index; NULL when there is none. Borrowed. */
 mem_block *mem_map_next(const mem_map *m, uint64_t *index);
+
+/* Gives up blocks of [index, end), at most `budget` of them. */
+typedef struct mem_cut {
+  uint32_t budget;  /* what is left of it */
+  uint64_t bytes;   /* of the blocks that were given up, added */
+  mem_freed *freed; /* those that were the map's alone, in front of the list: the caller frees them */
+} mem_cut;
+/* True: there is no block left in the range. */
+bool mem_map_cut_some(mem_map *m, uint64_t index, uint64_t end, mem_cut *cut);
 
 /* Gives up every block from `index` on. */
 void mem_map_cut(mem_map *m, uint64_t index);

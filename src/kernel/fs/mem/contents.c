@@ -170,10 +170,9 @@ static k_ret clear_tail(mem_contents *c, k_kernel *k, uint64_t size) {
   return 0;
 }
 
-/* What is held at or after block `index`. */
-static uint64_t held_from(const mem_contents *c, uint64_t index) {
+/* What of the base shows at or after block `index`. */
+static uint64_t held_below(const mem_contents *c, uint64_t index) {
   uint64_t held = 0;
-  for (uint64_t i = index; mem_map_next(&c->own, &i) != NULL; i++) held += mem_map_get(&c->own, i)->cap;
   if (c->base == NULL) return held;
   for (uint64_t i = index; mem_map_next(&c->base->own, &i) != NULL; i++)
     if (mem_map_get(&c->own, i) == NULL) held += view_below(c, i).len;
@@ -183,16 +182,32 @@ static uint64_t held_from(const mem_contents *c, uint64_t index) {
   return held;
 }
 
+enum { SOME = 64 /* blocks that are freed in one piece */ };
+
+/* Frees some of the own blocks of [index, end); true: there is none left. */
+static bool drop_some(mem_contents *c, k_kernel *k, uint64_t index, uint64_t end) {
+  uint64_t knots = c->own.knots;
+  mem_cut cut = { .budget = SOME, .freed = k->freed };
+  bool all = mem_map_cut_some(&c->own, index, end, &cut);
+  k->freed = cut.freed;
+  c->held -= cut.bytes;
+  uncharge(c, k, cut.bytes + (knots - c->own.knots) * sizeof(mem_knot));
+  return all;
+}
+
+static void drop_blocks(mem_contents *c, k_kernel *k, uint64_t index, uint64_t end) {
+  while (!drop_some(c, k, index, end)) (void)k_work(k, NULL, K_WORK_MAX);
+}
+
+/* The size goes first: what is still there beyond it is not read any more. */
 static k_ret shrink(mem_contents *c, k_kernel *k, uint64_t size) {
   K_TRY(clear_tail(c, k, size));
-  uint64_t end = (size + MEM_BLOCK - 1) / MEM_BLOCK, first = size / MEM_BLOCK, knots = c->own.knots;
-  uint64_t held = held_from(c, first), own = 0;
-  for (uint64_t i = end; mem_map_next(&c->own, &i) != NULL; i++) own += mem_map_get(&c->own, i)->cap;
-  mem_map_cut(&c->own, end);
+  uint64_t end = (size + MEM_BLOCK - 1) / MEM_BLOCK, first = size / MEM_BLOCK;
+  c->held -= held_below(c, first);
   c->base_len = least(c->base_len, size);
-  uncharge(c, k, own + (knots - c->own.knots) * sizeof(mem_knot));
-  c->held -= held;
-  c->held += held_from(c, first);
+  c->held += held_below(c, first);
+  c->size = size;
+  drop_blocks(c, k, end, MEM_BLOCKS_MAX);
   return 0;
 }
 
@@ -226,6 +241,45 @@ k_ret mem_contents_seek(const mem_contents *c, uint64_t pos, bool hole) {
   if (index == pos / MEM_BLOCK) return (k_ret)pos;
   if (index * MEM_BLOCK < c->size) return (k_ret)(index * MEM_BLOCK);
   return hole ? (k_ret)c->size : -K_ENXIO;
+}
+
+/* Makes a block read as zeros over a base that would show through without it. */
+static k_ret hide_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t shown) {
+  const mem_block *old = mem_map_get(&c->own, index);
+  uint32_t cap = rounded(1);
+  uint64_t need = cap + mem_map_need(&c->own, index) * sizeof(mem_knot);
+  if (room(k) + (old != NULL ? old->cap : 0) < need) return -K_ENOSPC;
+  mem_block *b = mem_block_new(cap);
+  if (b == NULL) return -K_ENOMEM;
+  memset(b->data, 0, cap);
+  return replace(c, k, index, b, shown);
+}
+
+static k_ret clear_part(mem_contents *c, k_kernel *k, uint64_t index, uint32_t from, uint32_t to) {
+  k_ret end = own_block(c, k, index, from, to);
+  if (end < 0) return end;
+  memset(mem_map_get(&c->own, index)->data + from, 0, (size_t)end - from);
+  return end < to ? -K_ENOSPC : 0;
+}
+
+static k_ret punch_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t from, uint32_t to) {
+  uint32_t shown = view_of(c, index).len;
+  if (shown <= from) return 0;
+  if (from > 0 || to < shown) return clear_part(c, k, index, from, to < shown ? to : shown);
+  if (view_below(c, index).len != 0) return hide_block(c, k, index, shown);
+  drop_blocks(c, k, index, index + 1);
+  return 0;
+}
+
+k_ret mem_contents_punch(mem_contents *c, k_kernel *k, uint64_t from, uint64_t to) {
+  to = least(to, c->size);
+  if (from >= to) return 0;
+  for (uint64_t i = next_held(c, from / MEM_BLOCK); i * MEM_BLOCK < to; i = next_held(c, i + 1)) {
+    uint64_t start = i * MEM_BLOCK;
+    K_TRY(punch_block(c, k, i, from > start ? (uint32_t)(from - start) : 0, part(to, i)));
+    (void)k_work(k, NULL, K_WORK_MAX / SOME);
+  }
+  return 0;
 }
 
 /* ---- frozen and live ---- */
@@ -285,6 +339,12 @@ k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) {
   c.held = live->held;
   *out = c;
   return 0;
+}
+
+bool mem_contents_free_some(mem_contents *c, k_kernel *k) {
+  if (!drop_some(c, k, 0, MEM_BLOCKS_MAX)) return false;
+  mem_contents_free(c, k);
+  return true;
 }
 
 void mem_contents_free(mem_contents *c, k_kernel *k) {

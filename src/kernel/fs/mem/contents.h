@@ -33,7 +33,7 @@ size_t mem_contents_read(const mem_contents *c, void *buf, size_t len, uint64_t 
 k_ret mem_contents_write(mem_contents *c, k_kernel *k, const void *buf, size_t len, uint64_t pos) CHECKED;
 
 /* Shorter frees blocks, longer is a hole. -K_ENOMEM (the block at the new end is shared and cannot be
- * copied), -K_EFBIG. */
+ * copied), -K_EFBIG. May release and retake kernel.mu: the caller keeps other writers away. */
 k_ret mem_contents_resize(mem_contents *c, k_kernel *k, uint64_t size) CHECKED;
 
 /* Where the next data or hole begins at or after `pos` (lseek(2)); -K_ENXIO: beyond the end, or no more data.
@@ -50,4 +50,9 @@ mem_contents mem_contents_over(const mem_contents *base);
  * that alive. -K_ENOMEM. */
 k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) CHECKED;
 
+/* Makes [from, to) a hole, within the size. -K_ENOSPC, -K_ENOMEM. As mem_contents_resize. */
+k_ret mem_contents_punch(mem_contents *c, k_kernel *k, uint64_t from, uint64_t to) CHECKED;
+
+/* Frees some blocks: true when that were the last ones, and then the rest as mem_contents_free. */
+bool mem_contents_free_some(mem_contents *c, k_kernel *k);
 void mem_contents_free(mem_contents *c, k_kernel *k); /* k NULL: a frozen file's */

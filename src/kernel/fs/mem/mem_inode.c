@@ -187,7 +187,6 @@ static void free_one(mem_inode *i, k_kernel *k) {
   bool removed = k_is_dir(&i->base) && i->nlink == 0 && parent != NULL && parent != i;
   mem_dir_free(i);
   if (removed) k_inode_unref(&parent->base);
-  alias_forget(i);
   give_back_quota(i, k);
   mem_free(i->was);
   mem_free(i->target);
@@ -201,22 +200,41 @@ static void fs_free(memfs *fs) {
   mem_free(fs);
 }
 
-/* The outermost release works off what the inner ones leave: a tree of any depth needs no stack. */
+/* Frees some of the doomed, or some blocks of the first. True: there are no more. */
+static bool free_some(k_chore *chore) {
+  enum { INODES = 64 };
+  memfs *fs = CONTAINER_OF(chore, memfs, freeing);
+  for (int n = 0; n < INODES && fs->doomed != NULL; n++) {
+    mem_inode *i = fs->doomed;
+    k_kernel *k = mem_kernel(i);
+    bool large = k != NULL && i->contents.own.height > 0;
+    if (large && !mem_contents_free_some(&i->contents, k)) return false;
+    fs->doomed = i->next_doomed;
+    free_one(i, k);
+    if (large) break;
+  }
+  if (fs->doomed != NULL) return false;
+  fs->is_freeing = false;
+  if (fs->inode_count == 0) fs_free(fs);
+  return true;
+}
+
+/* What is released while others are freed joins them: a tree of any depth needs no stack. The first piece is
+ * done at once and the rest is a chore of the kernel, since a file may have a hundred thousand blocks, and a
+ * removed directory holds its parent. */
 static void release(k_inode *inode) {
   mem_inode *i = mem_of(inode);
   memfs *fs = i->fs;
+  alias_forget(i);
+  if (i == fs->root) fs->root = NULL;
   i->next_doomed = fs->doomed;
   fs->doomed = i;
-  if (fs->releasing) return;
-  fs->releasing = true;
+  if (fs->is_freeing) return;
+  fs->is_freeing = true;
   k_kernel *k = inode->kernel;
-  while ((i = fs->doomed) != NULL) {
-    fs->doomed = i->next_doomed;
-    if (i == fs->root) fs->root = NULL;
-    free_one(i, k);
-  }
-  fs->releasing = false;
-  if (fs->inode_count == 0) fs_free(fs);
+  bool done = free_some(&fs->freeing);
+  while (!done && k == NULL) done = free_some(&fs->freeing);
+  if (!done) k_chore_add(k, &fs->freeing);
 }
 
 /* ---- attributes ---- */
@@ -250,14 +268,21 @@ static k_ret get_stat(k_inode *inode, k_stat *out) {
   return 0;
 }
 
-static k_ret setattr(k_inode *inode, const k_attr *attr) {
-  mem_inode *i = mem_of(inode);
-  K_TRY(mem_touch(i));
-  if (attr->which & K_ATTR_SIZE) {
-    K_TRY(mem_contents_resize(&i->contents, mem_kernel(i), attr->size));
+static k_ret resize(mem_inode *i, uint64_t size) {
+  k_inode_write_begin(&i->base);
+  k_ret r = mem_contents_resize(&i->contents, mem_kernel(i), size);
+  if (r >= 0) {
     mem_contents_changed(i);
     mem_stamp(i, true);
   }
+  k_inode_write_end(&i->base);
+  return r;
+}
+
+static k_ret setattr(k_inode *inode, const k_attr *attr) {
+  mem_inode *i = mem_of(inode);
+  K_TRY(mem_touch(i));
+  if (attr->which & K_ATTR_SIZE) K_TRY(resize(i, attr->size));
   if (attr->which & K_ATTR_MODE) inode->mode = (inode->mode & K_S_IFMT) | (attr->mode & 07777);
   if (attr->which & K_ATTR_UID) i->uid = attr->uid;
   if (attr->which & K_ATTR_GID) i->gid = attr->gid;
@@ -265,6 +290,18 @@ static k_ret setattr(k_inode *inode, const k_attr *attr) {
   if (attr->which & K_ATTR_ATIME) i->atime_ns = attr->atime_ns;
   if (attr->which & K_ATTR_MTIME) i->mtime_ns = attr->mtime_ns;
   return 0;
+}
+
+static k_ret punch(k_inode *inode, uint64_t from, uint64_t to) {
+  mem_inode *i = mem_of(inode);
+  if (!k_is_reg(inode)) return -K_EOPNOTSUPP;
+  K_TRY(mem_touch(i));
+  k_inode_write_begin(inode);
+  k_ret r = mem_contents_punch(&i->contents, mem_kernel(i), from, to);
+  mem_contents_changed(i);
+  mem_stamp(i, true);
+  k_inode_write_end(inode);
+  return r;
 }
 
 static k_ret readlink_text(k_inode *inode, char *buf, size_t cap) {
@@ -278,6 +315,7 @@ static k_ret readlink_text(k_inode *inode, char *buf, size_t cap) {
 const k_inode_ops mem_inode_ops = {
   .stat = get_stat,
   .setattr = setattr,
+  .punch = punch,
   .open = mem_open,
   .readlink = readlink_text,
   .lookup = mem_lookup,
@@ -313,6 +351,7 @@ static k_ret make_root(memfs *fs, mem_tree *tree) {
 k_ret memfs_new(mem_tree *tree, k_inode **out) {
   memfs *fs = mem_zalloc(sizeof *fs);
   if (fs == NULL) return -K_ENOMEM;
+  fs->freeing.some = free_some;
   fs->next_ino = tree != NULL ? tree->next_ino : 1;
   k_ret r = make_root(fs, tree);
   if (r < 0) {

@@ -61,8 +61,9 @@ struct memfs {
   uint64_t next_ino;
   mem_inode **aliases; /* inherited files with several names: one live inode for each node, by node */
   size_t alias_count, alias_buckets;
-  mem_inode *doomed; /* waiting to be freed by the outermost release */
-  bool releasing;
+  mem_inode *doomed; /* released, and waiting to be freed by `freeing` */
+  k_chore freeing;
+  bool is_freeing;
   uint64_t inode_count; /* live ones: the last one frees the memfs */
 };
 

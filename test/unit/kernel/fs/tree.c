@@ -2,7 +2,7 @@
 
 static uint64_t or_else(uint64_t value, uint64_t otherwise) { return value != 0 ? value : otherwise; }
 
-tree *tree_beside(const k_limits *limits, mem_tree *base) {
+tree *tree_new(const k_limits *limits, mem_tree *base) {
   static const k_limits none = { 0 };
   if (limits == NULL) limits = &none;
   tree *t = mem_zalloc(sizeof *t);
@@ -23,6 +23,7 @@ tree *tree_beside(const k_limits *limits, mem_tree *base) {
                 },
                 &t->k),
             0);
+  k_lock(t->k);
   EXPECT_EQ(vfs_view_init(&t->v, t->k), 0);
   t->v.privileged = true;
   EXPECT_EQ(vfs_chown(&t->v, root, K_UID, K_GID), 0);
@@ -30,16 +31,9 @@ tree *tree_beside(const k_limits *limits, mem_tree *base) {
   return t;
 }
 
-tree *tree_new(const k_limits *limits, mem_tree *base) {
-  tree *t = tree_beside(limits, base);
-  k_lock(t->k);
-  t->locked = true;
-  return t;
-}
-
 void tree_free(tree *t) {
   vfs_view_clear(&t->v);
-  if (t->locked) k_unlock(t->k);
+  k_unlock(t->k);
   k_kernel_free(t->k);
   mem_free(t);
 }

@@ -19,12 +19,10 @@
 typedef struct tree {
   k_kernel *k;
   vfs_view v;
-  bool locked;
 } tree;
 
 /* Generous limits where a field is 0. `base` NULL: an empty tree. kernel.mu is held afterwards. */
 tree *tree_new(const k_limits *limits, mem_tree *base);
-tree *tree_beside(const k_limits *limits, mem_tree *base); /* a second one, without its mutex: one thread */
 void tree_free(tree *t);
 
 #define TREE(name)                                                                                           \

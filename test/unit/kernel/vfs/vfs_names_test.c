@@ -164,7 +164,7 @@ TREE(links_beyond_the_first_count_against_the_quota) {
 }
 
 TREE(a_file_may_have_so_many_names_and_no_more) {
-  tree *big = tree_beside(&(k_limits){ .inodes = K_LINK_MAX + 100 }, NULL);
+  tree *big = tree_new(&(k_limits){ .inodes = K_LINK_MAX + 100 }, NULL);
   char path[32];
   put(big, "/f", "x");
   for (int i = 1; i < K_LINK_MAX; i++) {

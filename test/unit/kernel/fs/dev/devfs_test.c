@@ -49,7 +49,7 @@ DEV(randomness_repeats_with_the_seed_and_never_within) {
   EXPECT_EQ(read_from(t, "/dev/urandom", one, 16), 16);
   EXPECT_EQ(read_from(t, "/dev/random", two, 16), 16);
   EXPECT(memcmp(one, two, 16) != 0);
-  tree *other = tree_beside(NULL, NULL); /* the same seed */
+  tree *other = tree_new(NULL, NULL); /* the same seed */
   rng_bytes(&other->k->random, again, 16);
   EXPECT_EQ(memcmp(one, again, 16), 0);
   tree_free(other);

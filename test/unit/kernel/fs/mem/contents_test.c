@@ -8,6 +8,9 @@ static k_kernel *kernel_with(uint64_t disk) {
   k_kernel *k = mem_zalloc(sizeof *k);
   EXPECT(k != NULL);
   k->limits.disk = disk;
+  k_mutex_init(&k->mu);
+  list_init(&k->chores);
+  k_lock(k);
   return k;
 }
 
@@ -19,6 +22,8 @@ static k_kernel *kernel_with(uint64_t disk) {
 static void end(k_kernel *k, mem_contents *c) {
   mem_contents_free(c, k);
   EXPECT_EQ(k->used.disk, 0);
+  k_unlock(k);
+  k_mutex_destroy(&k->mu);
   mem_free(k);
 }
 

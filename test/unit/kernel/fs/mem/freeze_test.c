@@ -15,7 +15,7 @@ TREE(a_fork_begins_with_everything_and_owes_nothing) {
   make_link(t, "f", "/d/link");
   EXPECT_EQ(vfs_mknod(&t->v, NULL, "/fifo", K_S_IFIFO | 0640, 0), 0);
   mem_tree *base = frozen(t);
-  tree *fork = tree_beside(NULL, base);
+  tree *fork = tree_new(NULL, base);
   mem_tree_unref(base);
   EXPECT_TEXT(get(fork, "/d/link"), "text");
   EXPECT_TEXT(names(fork, "/"), "d fifo");
@@ -31,7 +31,7 @@ TREE(both_sides_go_their_own_way) {
   put(t, "/f", "before");
   put(t, "/gone", "x");
   mem_tree *base = frozen(t);
-  tree *fork = tree_beside(NULL, base);
+  tree *fork = tree_new(NULL, base);
   put(t, "/f", "parent");
   EXPECT_EQ(vfs_unlink(&t->v, NULL, "/gone"), 0);
   put(fork, "/f", "child");
@@ -40,7 +40,7 @@ TREE(both_sides_go_their_own_way) {
   EXPECT_TEXT(names(t, "/"), "f");
   EXPECT_TEXT(get(fork, "/f"), "child");
   EXPECT_TEXT(names(fork, "/"), "f gone new");
-  tree *later = tree_beside(NULL, base);
+  tree *later = tree_new(NULL, base);
   EXPECT_TEXT(get(later, "/f"), "before");
   EXPECT_TEXT(names(later, "/"), "f gone");
   tree_free(later);
@@ -51,7 +51,7 @@ TREE(both_sides_go_their_own_way) {
 TREE(new_files_of_both_sides_get_new_numbers) {
   put(t, "/f", "x");
   mem_tree *base = frozen(t);
-  tree *fork = tree_beside(NULL, base);
+  tree *fork = tree_new(NULL, base);
   mem_tree_unref(base);
   put(fork, "/new", "x");
   EXPECT(stat_of(fork, "/new").ino != stat_of(fork, "/f").ino);
@@ -63,13 +63,13 @@ TREE(unchanged_tree_freezes_to_itself) {
   make_dir(t, "/d");
   put(t, "/d/f", "x");
   mem_tree *one = frozen(t);
-  tree *fork = tree_beside(NULL, one);
+  tree *fork = tree_new(NULL, one);
   EXPECT_TEXT(get(fork, "/d/f"), "x");
   mem_tree *two = NULL;
   EXPECT_EQ(memfs_freeze(vfs_mounts_root(fork->k), &two), 0);
   mem_tree_unref(one);
   tree_free(fork);
-  tree *again = tree_beside(NULL, two);
+  tree *again = tree_new(NULL, two);
   mem_tree_unref(two);
   EXPECT_TEXT(get(again, "/d/f"), "x");
   tree_free(again);
@@ -80,7 +80,7 @@ TREE(hard_links_stay_one_file_across_a_freeze) {
   put(t, "/a", "one");
   EXPECT_EQ(vfs_link(&t->v, NULL, "/a", 0, NULL, "/d/b"), 0);
   mem_tree *base = frozen(t);
-  tree *fork = tree_beside(NULL, base);
+  tree *fork = tree_new(NULL, base);
   mem_tree_unref(base);
   put(fork, "/a", "two");
   EXPECT_TEXT(get(fork, "/d/b"), "two");
@@ -96,11 +96,11 @@ TREE(a_change_through_one_name_is_frozen_for_all) {
   put(t, "/a", "one");
   EXPECT_EQ(vfs_link(&t->v, NULL, "/a", 0, NULL, "/far/away/b"), 0);
   mem_tree *one = frozen(t);
-  tree *fork = tree_beside(NULL, one);
+  tree *fork = tree_new(NULL, one);
   mem_tree_unref(one);
   put(fork, "/a", "two"); /* nobody has looked at /far */
   mem_tree *two = frozen(fork);
-  tree *again = tree_beside(NULL, two);
+  tree *again = tree_new(NULL, two);
   mem_tree_unref(two);
   EXPECT_TEXT(get(again, "/far/away/b"), "two");
   EXPECT_EQ(stat_of(again, "/a").ino, stat_of(again, "/far/away/b").ino);
@@ -114,7 +114,7 @@ TREE(a_file_that_is_open_but_has_no_name_is_not_frozen) {
   EXPECT_EQ(vfs_unlink(&t->v, NULL, "/f"), 0);
   mem_tree *base = frozen(t);
   k_file_unref(f);
-  tree *fork = tree_beside(NULL, base);
+  tree *fork = tree_new(NULL, base);
   mem_tree_unref(base);
   EXPECT_TEXT(names(fork, "/"), "");
   tree_free(fork);
