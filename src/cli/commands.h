@@ -17,7 +17,8 @@ int command_tool(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
 
-/* The help of one command, or of all for "cay", to standard output. False: there is no such command. */
+/* The help of one command, or of all for "cay", to standard output. False: there is no such command. What could not be
+ * written, main says. */
 bool help_show(const char *command);
 
 /* For commands that only know --help and --json. False: *code is the exit code, and all is said. */

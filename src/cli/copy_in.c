@@ -19,12 +19,12 @@ typedef struct import {
 } import;
 
 static bool host_failed(const char *path) {
-  say("--in: %s: %s", path, strerror(errno));
+  say("--in: on this machine: %s: %s", path, strerror(errno));
   return false;
 }
 
 static bool guest_failed(const cay_error *err) {
-  say("--in: %s", err->message);
+  say("--in: in the sandbox: %s", err->message);
   if (err->status == CAY_LIMIT || err->os_errno == ENOSPC) say_hint("--disk 1G gives it more room");
   return false;
 }

@@ -39,6 +39,11 @@ static void miss(export *out, const char *path, const char *why) {
   out->complete = false;
 }
 
+static void miss_inside(export *out, const char *path, const cay_error *err) {
+  say("--out: left out %s: in the sandbox: %s", path, err->message);
+  out->complete = false;
+}
+
 /* ---- a file ---- */
 
 static bool all_zero(const char *bytes, size_t len) {
@@ -107,7 +112,10 @@ static void export_file(export *out, const place *at, uint32_t mode) {
   if (close(fd) != 0 && why == NULL) why = strerror(errno);
   if (why == NULL && renameat(at->dir, temporary, at->dir, at->name) != 0) why = strerror(errno);
   if (why == NULL) return;
-  miss(out, at->shown, why);
+  if (why == err.message)
+    miss_inside(out, at->shown, &err);
+  else
+    miss(out, at->shown, why);
   (void)unlinkat(at->dir, temporary, 0);
 }
 
@@ -117,7 +125,7 @@ static void export_link(export *out, const place *at) {
   cay_error err = { 0 };
   cay_buf target = { 0 };
   if (cay_file_readlink(out->box, at->guest, &target, &err) != CAY_OK) {
-    miss(out, at->shown, err.message);
+    miss_inside(out, at->shown, &err);
     return;
   }
   char *text = strndup(target.data != NULL ? target.data : "", target.len);
@@ -175,7 +183,7 @@ static void export_children(export *out, const place *at, int dir) {
   names all = { 0 };
   cay_error err = { 0 };
   if (cay_file_list(out->box, at->guest, collect, &all, &err) != CAY_OK)
-    miss(out, at->shown, err.message);
+    miss_inside(out, at->shown, &err);
   else if (all.broken)
     miss(out, at->shown, "out of memory");
   for (size_t i = 0; i < all.count; i++) {
@@ -215,7 +223,7 @@ static void export_entry(export *out, const place *at) {
     return;
   }
   if (cay_file_lstat(out->box, at->guest, &st, &err) != CAY_OK)
-    miss(out, at->shown, err.message);
+    miss_inside(out, at->shown, &err);
   else if (st.kind == CAY_FILE)
     export_file(out, at, st.mode);
   else if (st.kind == CAY_DIR)
@@ -278,7 +286,7 @@ bool copy_out(cay_sandbox *box, const request_pair *pair, const char *cwd, uint6
   if (guest == NULL || out.chunk == NULL) {
     miss(&out, pair->from, "out of memory");
   } else if (cay_file_stat(box, guest, &st, &err) != CAY_OK) {
-    say("--out: %s", err.message);
+    say("--out: in the sandbox: %s", err.message);
     out.complete = false;
   } else if ((host = target_of(pair, guest, st.kind)) == NULL) {
     miss(&out, guest, "out of memory");

@@ -64,9 +64,10 @@ static const char python_help[] =
     "usage: cay python [OPTION]... [-c CODE | -m MODULE | FILE | -] [ARGUMENT]...\n"
     "\n"
     "Runs Python in a new sandbox, which is gone afterwards. FILE is a script of this machine, of which the sandbox\n"
-    "gets a copy in the folder it starts in. Everything else is as python3(1) has it: arguments, standard input,\n"
-    "exit code. On a terminal, without anything to run, it is the interpreter to talk to. The options\n"
-    "before it are those of `cay run`: --in, --out, --mount, --env, --timeout, --memory, ...\n"
+    "gets a copy in the folder it starts in, with the modules and packages beside it that it names. Everything\n"
+    "else is as python3(1) has it: arguments, standard input, exit code. On a terminal, without anything to run,\n"
+    "it is the interpreter to talk to. The options before it are those of `cay run`: --in, --out, --mount, --env,\n"
+    "--timeout, --memory, ...\n"
     "\n"
     "Examples\n"
     "  cay python -c 'print(6 * 7)'\n"
@@ -193,7 +194,7 @@ bool help_show(const char *command) {
   } else {
     return false;
   }
-  return fflush(stdout) == 0;
+  return true;
 }
 
 int command_help(int argc, char **argv) {

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/say.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,14 @@ static bool open_standard_descriptors(void) {
   return true;
 }
 
+/* What stdio could not write is a failure, of help and lists too. */
+static int finish(const char *command, int code) {
+  if (fflush(stdout) == 0 && ferror(stdout) == 0) return code;
+  say("cannot write to standard output%s%s", errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
+  if (code != 0) return code;
+  return strcmp(command, "run") == 0 || strcmp(command, "python") == 0 ? EXIT_CAY : EXIT_WRONG;
+}
+
 int main(int argc, char **argv) {
   if (!open_standard_descriptors()) return EXIT_CAY;
   if (argc < 2) {
@@ -46,6 +55,6 @@ int main(int argc, char **argv) {
     return EXIT_USAGE;
   }
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-    if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    if (strcmp(argv[1], commands[i].name) == 0) return finish(argv[1], commands[i].run(argc - 1, argv + 1));
   return unknown(argv[1]);
 }

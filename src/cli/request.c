@@ -184,6 +184,15 @@ static cay_status apply(request *r, int id, const char *value, cay_error *why) {
   }
 }
 
+/* The candidate that `name` is the beginning of, or that begins `name`; at least three letters. */
+static const char *begins_like(const char *name, const char *const *candidates) {
+  for (; *candidates != NULL; candidates++) {
+    size_t a = strlen(name), b = strlen(*candidates), common = a < b ? a : b;
+    if (common >= 3 && strncmp(name, *candidates, common) == 0) return *candidates;
+  }
+  return NULL;
+}
+
 static cay_status unknown(const char *word, cay_error *why) {
   const char *names[sizeof long_options / sizeof *long_options] = { NULL };
   for (size_t i = 0; long_options[i].name != NULL; i++) names[i] = long_options[i].name;
@@ -191,9 +200,54 @@ static cay_status unknown(const char *word, cay_error *why) {
   if (strncmp(word, "--", 2) == 0)
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
   const char *near = say_nearest(name, names);
+  if (near == NULL) near = begins_like(name, names);
   if (near != NULL && strcmp(near, name) == 0) return fail(why, CAY_INVALID, "--%s takes no value", name);
   if (near != NULL) return fail(why, CAY_INVALID, "there is no option %.60s; did you mean --%s?", word, near);
   return fail(why, CAY_INVALID, "there is no option %.60s", word);
+}
+
+/* Words of docker(1) and others, and what they are here. */
+static const struct {
+  const char *word, *here;
+} other_words[] = {
+  { "-v", "--mount HOST:GUEST[:rw] lets the sandbox see a directory" },
+  { "--volume", "--mount HOST:GUEST[:rw] lets the sandbox see a directory" },
+  { "--bind", "--mount HOST:GUEST[:rw] lets the sandbox see a directory" },
+  { "-it", "--tty gives the command a terminal; standard input always passes through" },
+  { "-ti", "--tty gives the command a terminal; standard input always passes through" },
+  { "-i", "standard input always passes through; --tty gives the command a terminal" },
+  { "--interactive", "standard input always passes through; --tty gives the command a terminal" },
+  { "--rm", "leave it out: the sandbox is always gone afterwards" },
+  { "--network", "leave it out: a sandbox has no network but a loopback of its own" },
+  { "--net", "leave it out: a sandbox has no network but a loopback of its own" },
+  { "-p", "a sandbox has no network but a loopback of its own: nothing can be published" },
+  { "--publish", "a sandbox has no network but a loopback of its own: nothing can be published" },
+  { "-w", "--cwd DIR says where the command starts" },
+  { "--workdir", "--cwd DIR says where the command starts" },
+  { "--chdir", "--cwd DIR says where the command starts" },
+  { "-m", "--memory SIZE limits the memory of all processes" },
+  { "--cpus", "--timeout TIME and --fuel NUMBER limit what is computed" },
+  { "--pids-limit", "--procs NUMBER limits the processes" },
+  { "-u", "leave it out: a sandbox has one user, agent" },
+  { "--user", "leave it out: a sandbox has one user, agent" },
+  { "-d", "leave it out: the sandbox ends with this command" },
+  { "--detach", "leave it out: the sandbox ends with this command" },
+  { "--name", "leave it out: a sandbox is gone afterwards and needs no name" },
+  { "--read-only", "leave it out: what is mounted is read-only, unless :rw is given" },
+  { "--privileged", "leave it out: there is nothing that it could open" },
+  { "--input", "--in HOST[:GUEST] copies a file or directory into the sandbox" },
+  { "--output", "--out GUEST[:HOST] copies a file or directory out of it" },
+  { "--environment", "--env NAME[=VALUE] sets a variable" },
+  { "--verbose", "--stats reports at the end, --strace each system call" },
+  { "--package", "--wheel PACKAGE lets Python import a package" },
+};
+
+cay_status request_unknown(const char *word, cay_error *why) {
+  size_t len = strcspn(word, "=");
+  for (size_t i = 0; i < sizeof other_words / sizeof *other_words; i++)
+    if (strlen(other_words[i].word) == len && strncmp(other_words[i].word, word, len) == 0)
+      return fail(why, CAY_INVALID, "there is no option %s: %s", other_words[i].word, other_words[i].here);
+  return unknown(word, why);
 }
 
 static cay_status parse_options(request *r, int argc, char **argv, cay_error *why) {
@@ -203,7 +257,7 @@ static cay_status parse_options(request *r, int argc, char **argv, cay_error *wh
   for (int answer; (answer = getopt_long(argc, argv, short_options, long_options, NULL)) != -1;) {
     const char *word = argv[last];
     if (answer == ':') return fail(why, CAY_INVALID, "%.60s needs a value", word);
-    if (answer == '?') return unknown(word, why);
+    if (answer == '?') return request_unknown(word, why);
     cay_status s = apply(r, long_id(answer), optarg, why);
     if (s != CAY_OK) return s;
     last = optind;

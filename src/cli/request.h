@@ -32,6 +32,9 @@ typedef struct request {
 CAY_CHECK cay_status request_parse(request *r, int argc, char **argv, cay_error *why);
 void request_free(request *r);
 
+/* CAY_INVALID: there is no such option; *why says what may have been meant. */
+CAY_CHECK cay_status request_unknown(const char *word, cay_error *why);
+
 /* How many of the words are options of `run` with their values, from the first on: for commands that put
  * other words behind them. A `-c`, `-m` or `-` is none. */
 int request_option_words(int argc, char *const *argv);

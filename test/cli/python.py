@@ -126,3 +126,23 @@ def test_an_image_has_packages_imported(t):
     assert r.code == 0 and "MiB" in r.text, r
     r = t.cay("image", "build", "-c", "import thing", "other.image")
     assert r.code != 0 and "thing" in r.errors, r
+
+
+def test_a_script_finds_the_modules_beside_it(t):
+    t.path("dir/a.py", "import helper\nfrom pack.inner import value\nprint(helper.double(value), __file__)\n")
+    t.path("dir/helper.py", "from second import twice\ndef double(x): return twice * x\n")
+    t.path("dir/second.py", "twice = 2\n")
+    t.path("dir/secret.py", "password = 'x'\n")
+    t.path("dir/notes.txt", "helper\n")
+    t.path("dir/pack/__init__.py", "")
+    t.path("dir/pack/inner.py", "import third\nvalue = 21 * third.one\n")
+    t.path("dir/third.py", "one = 1\n")
+    r = t.cay("python", str(t.dir / "dir" / "a.py"))
+    assert (r.code, r.text) == (0, "42 /home/agent/a.py\n"), r
+    t.path("dir/b.py", "import os; print(sorted(os.listdir('.')))  # helper\n")
+    r = t.cay("python", str(t.dir / "dir" / "b.py"))
+    assert r.text == "['b.py', 'helper.py', 'second.py']\n", r
+    t.path("a.py", "import helper; print(helper.double(21), __file__)")
+    t.path("helper.py", "def double(x): return 2 * x\n")
+    r = t.cay("python", "a.py")
+    assert r.text == "42 /home/agent/a.py\n", r

@@ -126,3 +126,40 @@ def test_the_doctor_finds_nothing_wrong_here(t):
     checks = json.loads(t.cay("doctor", "--json").text)
     assert {c["level"] for c in checks} <= {"ok", "note"}, checks
     assert "a run" in [c["name"] for c in checks], checks
+
+
+def test_words_of_other_programs_are_translated(t):
+    for words, hint in ((["-v", "/a:/b", "ls"], "--mount HOST:GUEST"), (["--volume=/a:/b", "ls"], "--mount HOST:GUEST"),
+                        (["-it", "bash"], "--tty"), (["--rm", "ls"], "always gone afterwards"),
+                        (["--network", "none", "ls"], "no network but a loopback"), (["-w", "/tmp", "ls"], "--cwd DIR"),
+                        (["--enviroment", "A=b", "env"], "--env"), (["--timeouts", "5", "ls"], "--timeout"),
+                        (["--directory", "x", "ls"], "there is no option --directory")):
+        r = t.run(*words)
+        assert r.code == 125 and hint in r.errors and not r.text, (words, r)
+    r = t.cay("python", "--rm", "x.py")
+    assert r.code == 125 and "always gone afterwards" in r.errors, r
+
+
+def test_what_cannot_be_written_is_a_failure(t):
+    for words, code in ((["--help"], 1), (["help", "run"], 1), (["run", "--help"], 125), (["python", "--help"], 125),
+                        (["--version"], 1), (["serve", "--help"], 1), (["tool", "--help"], 1), (["image", "--help"], 1),
+                        (["guests"], 1), (["doctor"], 1)):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([harness.CAY, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == code and "cannot write to standard output" in done.stderr, (words, done)
+
+
+def test_messages_say_which_side_a_path_is_on(t):
+    r = t.run("--in", "nothing", "true")
+    assert "--in: on this machine: nothing: No such file or directory" in r.errors, r
+    r = t.run("--in", "/etc/passwd:/etc/passwd/x", "true")
+    assert "--in: in the sandbox: ENOTDIR: /etc/passwd/x" in r.errors, r
+    r = t.run("--out", "nothing", "true")
+    assert "--out: in the sandbox: ENOENT: /home/agent/nothing" in r.errors, r
+
+
+def test_the_completion_knows_every_command(t):
+    assert completions("cay python --m") == ["--mount", "--memory"]
+    assert completions("cay image b") == ["build"]
+    assert completions("cay image build --w") == ["--wheel"]
+    assert completions("cay help im") == ["image"]

@@ -44,6 +44,25 @@ _cay() {
   fi
   case ${words[1]} in
   run) _cay_run "$word" "$before" ;;
+  python)
+    case $before in
+    -c | -m) ;;
+    *) _cay_run "$word" "$before" ;;
+    esac
+    ;;
+  image)
+    case $before in
+    image) COMPREPLY=($(compgen -W 'build info --help' -- "$word")) ;;
+    -c) ;;
+    *)
+      if [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W '-c --wheel --install --help' -- "$word"))
+      else
+        _cay_paths "$word"
+      fi
+      ;;
+    esac
+    ;;
   guests | doctor) COMPREPLY=($(compgen -W '--json --help' -- "$word")) ;;
   tool)
     case $before in
@@ -72,7 +91,7 @@ _cay() {
       --keep --keep-for --cache-max --drain --idle --ping' -- "$word")) ;;
     esac
     ;;
-  help) COMPREPLY=($(compgen -W 'run guests doctor serve tool' -- "$word")) ;;
+  help) COMPREPLY=($(compgen -W 'run python guests doctor serve image tool' -- "$word")) ;;
   esac
 }
 

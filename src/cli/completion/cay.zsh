@@ -30,16 +30,17 @@ _cay_run() {
     '--stats[show times and amounts at the end]' \
     '(-q --quiet)'{-q,--quiet}'[do not explain how the run ended]' \
     '(-h --help)'{-h,--help}'[show the options]' \
-    '1:command or WebAssembly file:_files' \
-    '*::argument:_files'
+    "$@"
 }
 
 _cay() {
   local -a commands=(
     'run:run a command in a new sandbox'
+    'python:run Python in a new sandbox'
     'guests:list the programs that a sandbox has'
     'doctor:say what works on this machine'
     'serve:answer programs over JSON-RPC'
+    'image:make an image of an interpreter'
     'tool:check and call WebAssembly tools'
     'help:explain a command'
   )
@@ -52,7 +53,12 @@ _cay() {
   shift words
   ((CURRENT--))
   case $command in
-  run) _cay_run ;;
+  run) _cay_run '1:command or WebAssembly file:_files' '*::argument:_files' ;;
+  python) _cay_run '-c[code to run]:code:' '-m[module to run]:module:' '1:script:_files -g "*.py"' '*::argument:_files' ;;
+  image)
+    _arguments '-c[code that it has run]:code:' '*--wheel=[a package that the code may import]:package:_files' \
+      '--install[as it stands beside the guests]' '--help[explain the command]' '1:what:(build info)' '2:file:_files'
+    ;;
   guests | doctor) _arguments '--json[as JSON]' '--help[explain the command]' ;;
   serve)
     _arguments '--stdio[on standard input and output]' '--grpc=[calls of gRPC on this address]:address:' \
