@@ -108,6 +108,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     wheel.add(f"{info}/METADATA", metadata(licences).encode())
     for name in licences:
         wheel.add(f"{info}/licenses/{name}", (native / name).read_bytes())
+    wheel.add(f"{info}/entry_points.txt", b"[console_scripts]\ncay = cay.__main__:main\n")
     pure = "true" if native is None else "false"
     wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: cay\nRoot-Is-Purelib: {pure}\nTag: {tag(native)}\n".encode())
     wheel.close(info)

@@ -5,10 +5,16 @@ from typing import List, Optional
 from ._errors import BinaryNotFound
 
 
+def _is_script(path: str) -> bool:
+    """The command that this package installed, or another one: it would only look for the program again."""
+    with open(path, "rb") as file:
+        return file.read(2) == b"#!"
+
+
 def _on_path() -> Optional[str]:
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         path = os.path.join(folder, "cay")
-        if folder and os.path.isfile(path) and os.access(path, os.X_OK):
+        if folder and os.path.isfile(path) and os.access(path, os.X_OK) and not _is_script(path):
             return path
     return None
 
