@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 import sqlite3
+import struct
 import tarfile
 import tempfile
 import time
@@ -90,6 +91,14 @@ def test_zones():
     assert time.localtime(0).tm_hour == 9
     del os.environ["TZ"]
     time.tzset()
+
+
+def test_first_block_of_zones_has_transitions():
+    """python-dateutil and other readers of version 1 use no other."""
+    for zone in ("Europe/Berlin", "America/New_York", "Asia/Kolkata"):
+        with open(f"/usr/share/zoneinfo/{zone}", "rb") as file:
+            magic, transitions, types = struct.unpack(">4s28x2L4x", file.read(44))
+        assert magic == b"TZif" and transitions > 4 and types > 1, (zone, transitions, types)
 
 
 def test_sqlite():
