@@ -45,6 +45,7 @@ static int open_session(const PyConfig *config) {
 
 int boot_interpreter(void) {
   PyConfig config;
+  if (cay_hash_note() < 0) return fail(PyStatus_NoMemory());
   PyStatus status = preinitialize();
   if (PyStatus_Exception(status)) return fail(status);
   if (module_register() < 0) return -1;
@@ -101,6 +102,7 @@ int EXPORT(cay_boot)(void) {
     PyErr_Print();
     return -1;
   }
+  if (cay_hash_settle() < 0) return fail(PyStatus_NoMemory());
   streams_flush();
   start_clear_unmapped();
   start_clear_stack();

@@ -41,7 +41,14 @@ int boot_interpreter(void); /* without the libc's own start; 0, or -1 after a me
 /* greet.c: what a copy of an image must learn. */
 int greet_prepare(void); /* before the image is made */
 int greet(fields *request);
-int greet_reseed(const char *seed, size_t len); /* without a seed, from the system's randomness */
+int greet_reseed(const char *seed, size_t len);        /* without a seed, from the system's randomness */
+int greet_reseed_hashes(const char *seed, size_t len); /* likewise; before a copy hashes anything, and once */
+
+/* In the library (guest/recipes/python.d/hash.c). Between the first two, texts that are hashed are noted: they have
+ * the same hash in all copies of the image. All others have a new one after the third, of 16 bytes. */
+int cay_hash_note(void);
+int cay_hash_settle(void);
+void cay_hash_reseed(const void *seed);
 
 /* module.c: the module `cay`, and the Python modules that are linked into this program. */
 int module_register(void);          /* before the interpreter starts */

@@ -8,6 +8,8 @@
 #include "driver.h"
 #include "environment.h"
 
+#include "internal/pycore_pyhash.h"
+
 enum { VARIABLES_MAX = 1024, SEED_MAX = 32 };
 
 static struct {
@@ -28,6 +30,16 @@ int greet_prepare(void) {
   Py_XDECREF(random);
   bool found = known.generator && known.seed && known.gauss_next && known.tempfile && known.name_sequence;
   return found && stop_prepare() == 0 ? environment_read() : -1;
+}
+
+int greet_reseed_hashes(const char *seed, size_t len) {
+  uint64_t own[2];
+  if (!len && getrandom(own, sizeof own, 0) != (ssize_t)sizeof own)
+    return PyErr_SetFromErrno(PyExc_OSError), -1;
+  for (uint64_t i = 0; len && i < sizeof own / sizeof *own; i++)
+    own[i] = _Py_KeyedHash(i, seed, (Py_ssize_t)len);
+  cay_hash_reseed(own);
+  return 0;
 }
 
 static PyObject *number_of(const char *seed, size_t len) {
@@ -75,6 +87,7 @@ int greet(fields *request) {
     else if (f.tag == TALK_ENV && count < VARIABLES_MAX)
       variables[count++] = (variable){ f.data, f.len };
   }
+  if (greet_reseed_hashes(seed.data, seed.len) < 0) return -1;
   if (count && (environment_replace(variables, count) < 0 || set_time_zone() < 0)) return -1;
   return greet_reseed(seed.data, seed.len);
 }

@@ -9,6 +9,7 @@
 #include "driver.h"
 #include "environment.h"
 
+#include "internal/pycore_gc.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_moduleobject.h"
 #include "internal/pycore_pylifecycle.h"
@@ -43,7 +44,7 @@ static int same(const wchar_t *a, const wchar_t *b) { return a == b || (a && b &
 
 /* What is read once, before the interpreter and even its allocator begin, and so was read at boot. */
 static bool asks_for_another_beginning(const PyConfig *asked) {
-  static const char *const names[] = { "PYTHONDEVMODE", "PYTHONMALLOC", "PYTHONUTF8" };
+  static const char *const names[] = { "PYTHONDEVMODE", "PYTHONHASHSEED", "PYTHONMALLOC", "PYTHONUTF8" };
   for (size_t i = 0; asked->use_environment && i < sizeof names / sizeof *names; i++) {
     const char *value = getenv(names[i]);
     if (value && *value) return true;
@@ -153,6 +154,7 @@ int EXPORT(cay_main)(void) {
   const PyConfig *booted = _PyInterpreterState_GetConfig(interpreter);
   char **argv = start_process();
   int argc = 0;
+  if (greet_reseed_hashes("", 0) < 0) PyErr_Clear(); /* the image's seed alone, then */
   while (argv[argc]) argc++;
   PyConfig asked;
   PyStatus status = read_options(&asked, booted, argc, argv);
@@ -188,13 +190,13 @@ static void clear_modules(void) {
   PyObject *all = PyDict_Items(PyImport_GetModuleDict());
   PyObject *program = PyImport_AddModule("__main__");
   if (program) _PyModule_Clear(program);
-  PyGC_Collect();
+  _PyGC_CollectNoFail(_PyThreadState_GET()); /* without gc.callbacks: what they use may be gone */
   for (Py_ssize_t i = all ? PyList_GET_SIZE(all) : 0; i-- > 0;) {
     PyObject *item = PyList_GET_ITEM(all, i);
     clear_module(PyTuple_GET_ITEM(item, 0), PyTuple_GET_ITEM(item, 1));
   }
   Py_XDECREF(all);
-  PyGC_Collect();
+  _PyGC_CollectNoFail(_PyThreadState_GET());
 }
 
 static int flush(const char *name) {

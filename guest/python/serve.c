@@ -23,7 +23,7 @@ uint8_t *EXPORT(cay_room)(uint32_t len) {
 static int begin(uint32_t op) {
   if (begun) return 0;
   stop_install();
-  if (op != TALK_GREET && greet_reseed("", 0) < 0) return -1;
+  if (op != TALK_GREET && (greet_reseed_hashes("", 0) < 0 || greet_reseed("", 0) < 0)) return -1;
   begun = true;
   return 0;
 }

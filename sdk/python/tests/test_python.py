@@ -21,6 +21,15 @@ def test_value_and_output(sandbox):
     assert result.ok and result.error is None and result.execution_time_ms > 0
 
 
+def test_text_has_other_hashes_in_another_session(sandbox):
+    code = "[hash(x) for x in ('from outside, number 1', b'from outside, number 2')]"
+    own = sandbox.python.run(code).value
+    assert sandbox.python.run(code).value == own
+    assert all(a != b for a, b in zip(own, sandbox.python.session("other").run(code).value))
+    sandbox.python.run("kept = {'from outside, number 1': 1}")
+    assert sandbox.python.fork("copy").run("kept['from outside' + ', number 1']").value == 1
+
+
 def test_variables_stay_and_sessions_share_nothing(sandbox):
     sandbox.python.run("x = 1")
     assert sandbox.python.run("x += 1; x").value == 2

@@ -6,7 +6,7 @@ import each
 
 # doc/reference/python.md says why.
 ABSENT = {
-    "_ctypes", "ctypes", "_dbm", "_gdbm", "_tkinter", "_uuid", "ensurepip", "idlelib", "tkinter", "turtle", "turtledemo",
+    "_dbm", "_gdbm", "_tkinter", "_uuid", "ensurepip", "idlelib", "tkinter", "turtle", "turtledemo",
 }
 OF_OTHER_SYSTEMS = {
     "_aix_support", "_android_support", "_apple_support", "_ios_support", "_osx_support", "_overlapped", "_scproxy", "_winapi",
