@@ -34,6 +34,7 @@ class AsyncTerminal:
         return self._number
 
     async def start(self) -> "AsyncTerminal":
+        """Starts the command, if it was not started: `async with` and `await` do this."""
         if self._number is None:
             self._items = asyncio.Queue()
             self._number = await self._calls.start("run", self._params, self._items)

@@ -29,6 +29,7 @@ class AsyncTools:
         self._link: Optional[Link] = None
 
     async def start(self) -> "AsyncTools":
+        """Starts the process, if it was not started: `async with` and `await` do this."""
         if self._link is not None:
             return self
         link = await _in_thread(Link, self._command)
@@ -65,6 +66,7 @@ class AsyncTools:
         return call_result(name, value)
 
     async def list(self) -> "List[Tool]":
+        """As Tools.list."""
         return list_result(await self._calls().call("tools.list", {}))
 
     async def check(self, module: bytes, entrypoint: Optional[str] = None) -> Optional[str]:

@@ -118,10 +118,12 @@ class Sandbox:
         self._link.kill()
 
     def callback(self, function: Any = None, *, name: Optional[str] = None, description: Optional[str] = None) -> Any:
-        """A decorator: code in the sandbox may call this function.
+        """A decorator: code in the sandbox may call this function, by its own name or by `name`.
 
             @sandbox.callback
             def price(fruit: str) -> float: ...
+
+        The schema of the arguments and the description are read from it, unless a `description` is given.
         """
         return self.callbacks.register(function, name=name, description=description)
 

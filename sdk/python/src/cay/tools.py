@@ -34,6 +34,8 @@ class ToolFailed(SandboxError):
 
 @dataclass
 class Tool:
+    """A tool, and whether it may be called."""
+
     name: str
     module: str  # the file
     entrypoint: str
@@ -154,6 +156,7 @@ class Tools:
         return call_result(name, value)
 
     def list(self) -> "List[Tool]":
+        """The tools, whether their modules are fit, and what they may use."""
         return list_result(self._link.call("tools.list", {}))
 
     def check(self, module: bytes, entrypoint: Optional[str] = None) -> Optional[str]:
