@@ -1,20 +1,12 @@
 #include "base/error.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { MESSAGE_LEN = sizeof(((cay_error *)0)->message) };
-
-/* A cut must not leave half a character behind: drops a trailing incomplete UTF-8 sequence. */
-static void end_on_a_character(char *text, size_t len) {
-  size_t back = 0;
-  while (back < 3 && back < len && ((uint8_t)text[len - 1 - back] & 0xC0) == 0x80) back++;
-  if (back == len) return;
-  uint8_t lead = (uint8_t)text[len - 1 - back];
-  size_t wants = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
-  if (wants > back) text[len - 1 - back] = '\0';
-}
 
 /* Names in a message come from guests: a message stays one line and cannot drive a terminal. */
 static void make_one_line(char *text) {
@@ -24,7 +16,7 @@ static void make_one_line(char *text) {
 
 static void store(cay_error *err, const char *text, int wanted) {
   memcpy(err->message, text, strlen(text) + 1);
-  if (wanted >= MESSAGE_LEN) end_on_a_character(err->message, MESSAGE_LEN - 1);
+  if (wanted >= MESSAGE_LEN) err->message[utf8_whole_len(err->message, MESSAGE_LEN - 1)] = '\0';
   make_one_line(err->message);
 }
 

@@ -3,8 +3,18 @@
 
 #include "base/defs.h"
 
+enum utf8_part {
+  UTF8_CHARACTER,
+  UTF8_ILL_FORMED, /* a maximal ill-formed part (Unicode 15, section 3.9) */
+  UTF8_CUT,        /* the beginning of a character, at the end of the bytes */
+};
+
+/* Length and kind of the part that the bytes at `data` begin with. `left`, at least 1, is their number. */
+size_t utf8_scan(const void *data, size_t left, enum utf8_part *part);
+
 /* How many of the first `len` bytes are whole, valid characters. */
 size_t utf8_valid_len(const void *data, size_t len);
+bool utf8_is_valid(const void *data, size_t len); /* all of them */
 
 /* How many of the first `len` bytes to hand on now so that no character is cut: all of them but, at most, the
  * last three, when those begin a character whose rest may still come. */

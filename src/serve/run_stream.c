@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "serve/run.h"
 #include "serve/text.h"
 
@@ -61,7 +62,7 @@ static void deliver(run *r, int which, cay_slice bytes) {
 static void write_text(run *r, int which, cay_slice bytes) {
   buf *held = &r->held[which];
   if (buf_append(held, bytes.data, bytes.len) != CAY_OK) return;
-  size_t whole = text_whole(held->data, held->len);
+  size_t whole = utf8_whole_len(held->data, held->len);
   deliver(r, which, (cay_slice){ held->data, whole });
   memmove(held->data, held->data + whole, held->len - whole);
   held->len -= whole;

@@ -7,9 +7,6 @@
  * of memory. */
 bool text_put_utf8(buf *out, const void *data, size_t len);
 
-/* How many of `len` bytes do not belong to a character that is cut off by their end. */
-size_t text_whole(const void *data, size_t len);
-
 bool text_put_base64(buf *out, const void *data, size_t len);
 
 /* Decodes into memory that is the caller's (mem_free). CAY_INVALID: not base64; CAY_NO_MEMORY. */

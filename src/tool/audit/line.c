@@ -1,5 +1,7 @@
 #include "tool/audit/line.h"
 
+#include "base/utf8.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +21,7 @@ const char *tool_decision_name(enum tool_decision decision) {
 /* ---- writing ---- */
 
 /* The text is UTF-8, since it was JSON, and stays so when it is cut. */
-static size_t line_cut(const char *text) {
-  size_t len = strnlen(text, TOOL_AUDIT_NAME_MAX);
-  if (len < TOOL_AUDIT_NAME_MAX) return len;
-  while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80) len--;
-  return len;
-}
+static size_t line_cut(const char *text) { return utf8_whole_len(text, strnlen(text, TOOL_AUDIT_NAME_MAX)); }
 
 /* As the inside of a JSON string, cut at TOOL_AUDIT_NAME_MAX bytes. */
 static void quote(const char *text, char out[static 6 * TOOL_AUDIT_NAME_MAX + 1]) {

@@ -1,6 +1,7 @@
 #include "tool/capability/capability.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -110,7 +111,7 @@ void secrets_get(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc,
   cay_status status = tool_secret_get(&secrets, name, &value, &err);
   if (status != CAY_OK && status != CAY_NOT_FOUND)
     tool_end_set(end, TOOL_INTERNAL, "secret %.60s: %.120s", name, err.message);
-  else if (status == CAY_OK && value.len != 0 && !tool_is_utf8(value.data, value.len))
+  else if (status == CAY_OK && value.len != 0 && !utf8_is_valid(value.data, value.len))
     tool_end_set(end, TOOL_INTERNAL, "secret %.60s: not UTF-8", name);
   else
     check_memory(add_secret(doc, result, name, status == CAY_OK ? &value : NULL), end);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -80,7 +81,7 @@ cay_status tool_answer_error(const tool_end *end, buf *out, cay_error *err) {
   OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
   if (doc == NULL) return err_no_memory(err);
   size_t len = strlen(end->why); /* cut, perhaps inside a character */
-  while (len > 0 && !tool_is_utf8(end->why, len)) len--;
+  len = utf8_valid_len(end->why, len);
   yyjson_mut_val *root = yyjson_mut_obj(doc);
   bool fine = yyjson_mut_obj_add_str(doc, root, "status", "error") &&
               yyjson_mut_obj_add_str(doc, root, "code", tool_code_name(end->code)) &&

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -24,43 +25,10 @@ static void json_release(void *ctx, void *old) {
 
 const yyjson_alc TOOL_JSON_ALLOC = { json_alloc, json_grow, json_release, NULL };
 
-/* ---- UTF-8 ---- */
-
-static size_t json_length_of(uint8_t lead) {
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return 2;
-  if (lead >= 0xe0 && lead <= 0xef) return 3;
-  return lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
-}
-
-/* Most text is ASCII, which eight bytes at once can say. */
-static const uint8_t *skip_ascii(const uint8_t *p, const uint8_t *end) {
-  for (uint64_t eight; end - p >= 8; p += 8) {
-    memcpy(&eight, p, 8);
-    if ((eight & UINT64_C(0x8080808080808080)) != 0) break;
-  }
-  while (p < end && *p < 0x80) p++;
-  return p;
-}
-
-bool tool_is_utf8(const void *data, size_t len) {
-  const uint8_t *p = data, *end = p + len;
-  while ((p = skip_ascii(p, end)) < end) {
-    size_t want = json_length_of(*p);
-    if (want == 0 || want > (size_t)(end - p)) return false;
-    uint8_t low = *p == 0xe0 ? 0xa0 : *p == 0xf0 ? 0x90 : 0x80;
-    uint8_t high = *p == 0xed ? 0x9f : *p == 0xf4 ? 0x8f : 0xbf;
-    for (size_t i = 1; i < want; i++, low = 0x80, high = 0xbf)
-      if (p[i] < low || p[i] > high) return false;
-    p += want;
-  }
-  return true;
-}
-
 /* ---- reading and writing ---- */
 
 cay_status tool_json_read(const void *data, size_t len, yyjson_doc **out, tool_end *end, cay_error *err) {
-  if (len != 0 && !tool_is_utf8(data, len)) {
+  if (len != 0 && !utf8_is_valid(data, len)) {
     tool_end_set(end, TOOL_NOT_UTF8, "not UTF-8");
     return CAY_OK;
   }

@@ -8,9 +8,6 @@
 
 extern const yyjson_alc TOOL_JSON_ALLOC;
 
-/* RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF. */
-bool tool_is_utf8(const void *data, size_t len);
-
 /* TOOL_NOT_UTF8 or TOOL_NOT_JSON in *end with the place, or the document (yyjson_doc_free). Out of memory is
  * CAY_NO_MEMORY; then *end is untouched. */
 cay_status tool_json_read(const void *data, size_t len, yyjson_doc **out, tool_end *end,

@@ -50,3 +50,21 @@ TEST(a_clean_copy_is_as_long_and_valid) {
   utf8_copy_clean(clean, dirty, sizeof dirty - 1);
   EXPECT(strcmp(clean, "a?\xc3\xa9??") == 0);
 }
+
+TEST(scan_tells_characters_ill_formed_parts_and_cuts) {
+  static const struct {
+    const char *text;
+    size_t len;
+    enum utf8_part part;
+  } rows[] = {
+    { "a", 1, UTF8_CHARACTER },      { "\xe2\x82\xac", 3, UTF8_CHARACTER },
+    { "\xe2\x82", 2, UTF8_CUT },     { "\xe2\x82 ", 2, UTF8_ILL_FORMED },
+    { "\xf0\x9f\x98", 3, UTF8_CUT }, { "\xed\xa0\x80", 1, UTF8_ILL_FORMED },
+    { "\x80", 1, UTF8_ILL_FORMED },  { "\xf4\x90", 1, UTF8_ILL_FORMED },
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    enum utf8_part part;
+    EXPECT_EQ(utf8_scan(rows[i].text, strlen(rows[i].text), &part), rows[i].len);
+    EXPECT_EQ(part, rows[i].part);
+  }
+}

@@ -1,5 +1,7 @@
 /* text_test.c - bytes of guests as JSON can carry them, as src/serve/text.h promises. */
 #include "serve/text.h"
+
+#include "base/utf8.h"
 #include "test.h"
 
 static const char *shown(const char *bytes, size_t len) {
@@ -27,19 +29,19 @@ TEST(each_ill_formed_part_becomes_one_replacement) {
 }
 
 TEST(a_character_that_is_cut_by_the_end_is_seen) {
-  EXPECT_EQ(text_whole("abc", 3), 3);
-  EXPECT_EQ(text_whole("", 0), 0);
-  EXPECT_EQ(text_whole("ab\xc3", 3), 2);
-  EXPECT_EQ(text_whole("a\xe2\x82", 3), 1);
-  EXPECT_EQ(text_whole("\xf0\x9f\x98", 3), 0);
-  EXPECT_EQ(text_whole("😀", 4), 4);
+  EXPECT_EQ(utf8_whole_len("abc", 3), 3);
+  EXPECT_EQ(utf8_whole_len("", 0), 0);
+  EXPECT_EQ(utf8_whole_len("ab\xc3", 3), 2);
+  EXPECT_EQ(utf8_whole_len("a\xe2\x82", 3), 1);
+  EXPECT_EQ(utf8_whole_len("\xf0\x9f\x98", 3), 0);
+  EXPECT_EQ(utf8_whole_len("😀", 4), 4);
 }
 
 TEST(ill_formed_tail_is_not_held_back) {
-  EXPECT_EQ(text_whole("a\xff", 2), 2);
-  EXPECT_EQ(text_whole("\xe2\xff", 2), 2);
-  EXPECT_EQ(text_whole("\x80\x80\x80\x80", 4), 4);
-  EXPECT_EQ(text_whole("\xed\xa0", 2), 2);
+  EXPECT_EQ(utf8_whole_len("a\xff", 2), 2);
+  EXPECT_EQ(utf8_whole_len("\xe2\xff", 2), 2);
+  EXPECT_EQ(utf8_whole_len("\x80\x80\x80\x80", 4), 4);
+  EXPECT_EQ(utf8_whole_len("\xed\xa0", 2), 2);
 }
 
 TEST(base64_goes_there_and_back) {

@@ -1,5 +1,7 @@
 #include "tool/capability/kv/kv.h"
 
+#include "base/utf8.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -192,7 +194,7 @@ static bool kv_add_text(kv_call *call, yyjson_mut_val *key, yyjson_mut_val *row,
   size_t len = (size_t)sqlite3_column_bytes(statement, at);
   if (text == NULL) return false;
   if (kind == KV_JSON) return add_json(call, key, row, text, len);
-  if (!tool_is_utf8(text, len)) { /* somebody else wrote to the file */
+  if (!utf8_is_valid(text, len)) { /* somebody else wrote to the file */
     tool_end_set(call->end, TOOL_INTERNAL, "the store is damaged: a text is not UTF-8");
     return true;
   }

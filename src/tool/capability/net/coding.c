@@ -1,5 +1,6 @@
 /* coding.generate: text from a model behind an OpenAI-compatible endpoint, whole or streamed. */
 #include "base/error.h"
+#include "base/utf8.h"
 #include "tool/capability/net/handler.h"
 #include "tool/capability/net/sse.h"
 
@@ -106,7 +107,7 @@ static void keep_error(generating *g, yyjson_val *root) {
   if (error == NULL || yyjson_is_null(error)) return;
   const char *message = yyjson_get_str(yyjson_is_str(error) ? error : yyjson_obj_get(error, "message"));
   size_t len = message != NULL ? strnlen(message, sizeof g->why - 1) : 0;
-  while (len > 0 && !tool_is_utf8(message, len)) len--;
+  len = utf8_valid_len(message, len);
   if (len > 0) memcpy(g->why, message, len);
   g->why[len] = '\0';
   g->failed = true;

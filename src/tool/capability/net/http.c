@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <nettle/base64.h>
 #include <stdio.h>
@@ -129,7 +130,7 @@ static void read_body(yyjson_val *args, sending *s, tool_end *end) {
 /* Repeated fields are one, as RFC 9110, 5.2 has it; those of set-cookie cannot be, and have a line each. */
 static bool add_header(yyjson_mut_doc *doc, yyjson_mut_val *headers, const char *name, const char *value) {
   size_t len = strlen(value);
-  while (len > 0 && !tool_is_utf8(value, len)) len--;
+  len = utf8_valid_len(value, len);
   yyjson_mut_val *old = yyjson_mut_obj_get(headers, name);
   if (old == NULL) {
     yyjson_mut_val *key = yyjson_mut_strcpy(doc, name), *text = yyjson_mut_strncpy(doc, value, len);
@@ -170,14 +171,14 @@ static bool add_base64(yyjson_mut_doc *doc, yyjson_mut_val *result, const buf *b
 /* A text that was cut may end inside a character: that one is left out. */
 static size_t text_len(const net_http_response *r) {
   size_t len = r->body.len;
-  for (int i = 0; i < 3 && r->truncated && len > 0 && !tool_is_utf8(r->body.data, len); i++) len--;
+  for (int i = 0; i < 3 && r->truncated && len > 0 && !utf8_is_valid(r->body.data, len); i++) len--;
   return len;
 }
 
 static bool add_body(const net_http_response *r, bool as_base64, yyjson_mut_doc *doc,
                      yyjson_mut_val *result) {
   size_t len = text_len(r);
-  bool text = len == 0 || (memchr(r->body.data, '\0', len) == NULL && tool_is_utf8(r->body.data, len));
+  bool text = len == 0 || (memchr(r->body.data, '\0', len) == NULL && utf8_is_valid(r->body.data, len));
   if (as_base64 || !text) return add_base64(doc, result, &r->body);
   return yyjson_mut_obj_add_str(doc, result, "encoding", "text") &&
          yyjson_mut_obj_add_strncpy(doc, result, "body", buf_text(&r->body), len);

@@ -1,6 +1,7 @@
 /* mcp.list_tools, mcp.call, github.list_tools, github.call_tool. */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "tool/capability/net/mcp.h"
 
 #include <string.h>
@@ -95,7 +96,7 @@ static void mcp_handlers_list_all(listing *l, yyjson_mut_val *result, tool_end *
     }
     yyjson_mut_val *one = yyjson_mut_obj(l->doc);
     size_t len = strlen(l->err.message);
-    while (len > 0 && !tool_is_utf8(l->err.message, len)) len--;
+    len = utf8_valid_len(l->err.message, len);
     fine = one != NULL && yyjson_mut_obj_add_strcpy(l->doc, one, "server", reach->servers[i]->name) &&
            yyjson_mut_obj_add_strncpy(l->doc, one, "error", l->err.message, len) &&
            yyjson_mut_arr_append(errors, one);

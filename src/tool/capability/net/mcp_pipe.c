@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,7 +157,7 @@ static void log_line(mcp_server *s) {
   for (size_t i = 0; i < s->log.len; i++)
     if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) text[i] = ' ';
   size_t len = s->log.len < 900 ? s->log.len : 900;
-  while (len > 0 && !tool_is_utf8(text, len)) len--;
+  len = utf8_valid_len(text, len);
   (void)snprintf(line, sizeof line, "mcp server %.60s: %.*s", s->name, (int)len, text);
   if (s->reach->log != NULL && len > 0) s->reach->log(s->reach->log_ctx, TOOL_LOG_INFO, "mcp", line);
   buf_clear(&s->log);

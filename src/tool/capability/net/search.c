@@ -1,6 +1,7 @@
 /* search.internet: one question to the search service that the configuration names. */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "tool/capability/net/handler.h"
 
 #include <stdio.h>
@@ -86,7 +87,7 @@ static bool add_field(yyjson_mut_doc *doc, yyjson_mut_val *out, const char *name
   size_t len = yyjson_is_str(from) ? yyjson_get_len(from) : 0;
   const char *text = len != 0 ? yyjson_get_str(from) : "";
   if (len > FIELD_MAX) len = FIELD_MAX;
-  while (len > 0 && !tool_is_utf8(text, len)) len--;
+  len = utf8_valid_len(text, len);
   return yyjson_mut_obj_add_strncpy(doc, out, name, text, len);
 }
 

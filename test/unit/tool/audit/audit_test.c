@@ -1,5 +1,7 @@
 /* audit_test.c - the audit log: its lines, and that every change of it shows. */
 #include "tool/audit/audit.h"
+
+#include "base/utf8.h"
 #include "tool/run/json.h"
 
 #include "test.h"
@@ -120,7 +122,7 @@ TEST(a_name_that_is_too_long_is_cut_between_two_characters) {
     EXPECT_EQ(append_one(audit, name, NULL), CAY_OK);
     tool_audit_free(audit);
     take_text(&p);
-    EXPECT(p.len != 0 && tool_is_utf8(p.text, p.len));
+    EXPECT(p.len != 0 && utf8_is_valid(p.text, p.len));
     EXPECT_EQ(verify(&p).problems, 0);
   }
 }

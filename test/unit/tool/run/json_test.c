@@ -1,6 +1,8 @@
 /* json_test.c - which bytes are UTF-8, wherever they stand. */
 #include "tool/run/json.h"
 
+#include "base/utf8.h"
+
 #include "test.h"
 
 static const struct {
@@ -42,13 +44,13 @@ TEST(utf8_is_recognized_at_every_offset) {
         size_t len = strlen(cases[i].bytes);
         memset(text, 'x', sizeof text);
         memcpy(text + before, cases[i].bytes, len);
-        EXPECT_EQ(tool_is_utf8(text, before + len + after), cases[i].fine);
+        EXPECT_EQ(utf8_is_valid(text, before + len + after), cases[i].fine);
       }
 }
 
 TEST(nothing_and_zeros_are_utf8) {
-  EXPECT(tool_is_utf8("", 0));
-  EXPECT(tool_is_utf8("\0\0\0\0\0\0\0\0\0", 9));
+  EXPECT(utf8_is_valid("", 0));
+  EXPECT(utf8_is_valid("\0\0\0\0\0\0\0\0\0", 9));
 }
 
 static enum tool_code read(const char *text, size_t len) {
