@@ -12,7 +12,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CAY = os.environ.get("CAY", str(ROOT / "cay"))
-PATIENCE = 60
+PATIENCE = 600  # seconds; a machine may be busy
 
 
 class Server:
