@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 #include <stdarg.h>
@@ -8,16 +9,10 @@
 
 enum { MESSAGE_LEN = sizeof(((cay_error *)0)->message) };
 
-/* Names in a message come from guests: a message stays one line and cannot drive a terminal. */
-static void make_one_line(char *text) {
-  for (; *text != '\0'; text++)
-    if ((uint8_t)*text < 0x20 || *text == 0x7F) *text = '?';
-}
-
 static void store(cay_error *err, const char *text, int wanted) {
   memcpy(err->message, text, strlen(text) + 1);
   if (wanted >= MESSAGE_LEN) err->message[utf8_whole_len(err->message, MESSAGE_LEN - 1)] = '\0';
-  make_one_line(err->message);
+  text_clean(err->message, false); /* names in it come from guests */
 }
 
 /* Formats `context` and appends `tail`. The arguments may point into err->message. */

@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Shows the text that was not understood, shortened. */
@@ -98,4 +100,92 @@ cay_status text_size(const char *text, uint64_t *out, cay_error *err) {
     return err_set(err, CAY_INVALID, "'" SHOWN "' is not a size such as 65536, 64K, 64M or 1G", text);
   *out = value;
   return CAY_OK;
+}
+
+/* ---- names in messages ---- */
+
+/* Controls, marks that are not seen, and those that change the direction of writing. */
+static bool is_hidden(uint32_t c) {
+  static const uint32_t ranges[][2] = {
+    { 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },       { 0x61c, 0x61c },
+    { 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e },   { 0x2060, 0x206f },
+    { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+  };
+  for (size_t i = 0; i < COUNT_OF(ranges); i++)
+    if (c >= ranges[i][0] && c <= ranges[i][1]) return true;
+  return false;
+}
+
+/* May stand in a word without quotes. */
+static bool is_plain(uint32_t c) {
+  bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return letter || (c > 0xa0 && !is_hidden(c)) ||
+         (c > 0 && c < 0x80 && strchr("_./+-@%,:=$<>~", (int)c) != NULL);
+}
+
+static bool is_word(const uint8_t *name, size_t len) {
+  for (size_t done = 0; done < len;) {
+    uint32_t c = 0;
+    size_t n = utf8_next(name + done, len - done, &c);
+    if (n == 0 || !is_plain(c)) return false;
+    done += n;
+  }
+  return len > 0;
+}
+
+/* The next character in quotes, in `out`; how much of the name it was. */
+static size_t quote_next(const uint8_t *at, size_t left, char out[static 16]) {
+  static const char *const named[0x20] = { ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t" };
+  uint32_t c = 0;
+  size_t n = utf8_next(at, left, &c);
+  if (n == 1 && (c == '\'' || c == '\\'))
+    (void)snprintf(out, 16, "\\%c", (int)c);
+  else if (n == 1 && c < 0x20 && named[c] != NULL)
+    (void)snprintf(out, 16, "%s", named[c]);
+  else if (n == 0 || (n == 1 && is_hidden(c)))
+    (void)snprintf(out, 16, "\\x%02x", at[0]);
+  else if (is_hidden(c))
+    (void)snprintf(out, 16, "\\u{%x}", c);
+  else
+    (void)snprintf(out, 16, "%.*s", (int)n, (const char *)at);
+  return n > 0 ? n : 1;
+}
+
+const char *text_name(char *out, size_t cap, const void *name, size_t len) {
+  enum { TAIL = sizeof "'..." };
+  const uint8_t *at = name;
+  assert(cap >= 16);
+  if (len < cap && is_word(at, len)) {
+    memcpy(out, at, len);
+    out[len] = '\0';
+    return out;
+  }
+  size_t used = 0, done = 0;
+  out[used++] = '\'';
+  for (char next[16]; done < len;) {
+    size_t n = quote_next(at + done, len - done, next), more = strlen(next);
+    if (used + more + TAIL > cap) break;
+    memcpy(out + used, next, more);
+    used += more;
+    done += n;
+  }
+  (void)snprintf(out + used, cap - used, done < len ? "'..." : "'");
+  return out;
+}
+
+void text_clean(char *text, bool lines) {
+  size_t used = 0, left = strlen(text);
+  for (const char *at = text; left > 0;) {
+    uint32_t c = 0;
+    size_t n = utf8_next(at, left, &c), step = n > 0 ? n : 1;
+    bool keep = n > 0 && (!is_hidden(c) || (lines && c == '\n'));
+    if (keep)
+      memmove(text + used, at, n);
+    else
+      text[used] = '?';
+    used += keep ? n : 1;
+    at += step;
+    left -= step;
+  }
+  text[used] = '\0';
 }

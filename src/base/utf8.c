@@ -36,6 +36,18 @@ static size_t utf8_ascii_len(const uint8_t *at, size_t len) {
   return done;
 }
 
+size_t utf8_next(const void *data, size_t len, uint32_t *out) {
+  static const uint8_t leads[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+  const uint8_t *at = data;
+  enum utf8_part part;
+  size_t n = utf8_scan(at, len, &part);
+  if (part != UTF8_CHARACTER) return 0;
+  uint32_t code = at[0] & leads[n];
+  for (size_t i = 1; i < n; i++) code = code << 6 | (at[i] & 0x3f);
+  *out = code;
+  return n;
+}
+
 size_t utf8_valid_len(const void *data, size_t len) {
   const uint8_t *at = data;
   size_t done = 0;

@@ -12,6 +12,9 @@ enum utf8_part {
 /* Length and kind of the part that the bytes at `data` begin with. `left`, at least 1, is their number. */
 size_t utf8_scan(const void *data, size_t left, enum utf8_part *part);
 
+/* The first character of `len` bytes, at least one: its length, 1 to 4, or 0 when no character begins there. */
+size_t utf8_next(const void *data, size_t len, uint32_t *out);
+
 /* How many of the first `len` bytes are whole, valid characters. */
 size_t utf8_valid_len(const void *data, size_t len);
 bool utf8_is_valid(const void *data, size_t len); /* all of them */

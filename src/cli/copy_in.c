@@ -1,5 +1,6 @@
 #include "cli/copy.h"
 
+#include "base/text.h"
 #include "cli/path.h"
 #include "cli/say.h"
 
@@ -89,7 +90,7 @@ static bool import_entry(import *in, int dir, const char *name, const char *host
   if (S_ISREG(st.st_mode)) return import_file(in, dir, name, host, guest);
   if (S_ISLNK(st.st_mode)) return import_link(in, dir, name, host, guest);
   if (!S_ISDIR(st.st_mode)) {
-    say("--in: left out %s: neither a file, a directory nor a link", host);
+    say("--in: left out %s: neither a file, a directory nor a link", TEXT_NAME(host));
     return true;
   }
   int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,5 +1,6 @@
 #include "cli/copy.h"
 
+#include "base/text.h"
 #include "cli/path.h"
 #include "cli/say.h"
 
@@ -35,7 +36,7 @@ typedef struct place {
 
 /* Copying goes on with the next entry. */
 static void miss(export *out, const char *path, const char *why) {
-  say("--out: left out %s: %s", path, why);
+  say("--out: left out %s: %s", TEXT_NAME(path), why);
   out->complete = false;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/say.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -29,6 +31,7 @@ bool say_write(int fd, const void *text, size_t len) {
 static void line(const char *prefix, const char *format, va_list arguments) {
   char *text = NULL, *whole = NULL;
   if (vasprintf(&text, format, arguments) < 0) return;
+  text_clean(text, true); /* what a guest named must not drive the terminal */
   int len = asprintf(&whole, "%s%s\n", prefix, text);
   free(text);
   if (len < 0) return;

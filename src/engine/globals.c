@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/text.h"
 #include "engine/image_inner.h"
 
 #include <string.h>
@@ -109,7 +110,7 @@ cay_status eng_globals_decode(const eng_module *m, const struct global_record *r
     describe(e, &want);
     if (records == end || records->kind != want.kind || records->name_len != want.name_len ||
         memcmp(records->name, want.name, sizeof want.name) != 0)
-      return err_set(err, CAY_CORRUPT, "the image has no global %s of the module's type", e->name);
+      return err_set(err, CAY_CORRUPT, "the image has no global %s of the module's type", TEXT_NAME(e->name));
     memset(values, 0, sizeof *values);
     values->kind = (wasmtime_valkind_t)want.kind;
     memcpy(&values->of, records->value, size_of(values->kind));

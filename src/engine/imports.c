@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/text.h"
 #include "engine/internal.h"
 
 #include <string.h>
@@ -19,10 +20,12 @@ static const eng_import *lookup(const eng_imports *imports, const wasm_importtyp
 static cay_status missing(const wasm_importtype_t *wanted, cay_error *err) {
   const wasm_name_t *module = wasm_importtype_module(wanted), *name = wasm_importtype_name(wanted);
   static const char *const kinds[] = { "function", "global", "table", "memory", "tag" };
+  char in[80], of[80];
   wasm_externkind_t kind = wasm_externtype_kind(wasm_importtype_type(wanted));
-  return err_set(err, CAY_INVALID, "the module wants the %s %.*s.%.*s, which is not offered",
-                 kind < COUNT_OF(kinds) ? kinds[kind] : "item", (int)(module->size < 64 ? module->size : 64),
-                 module->data, (int)(name->size < 64 ? name->size : 64), name->data);
+  return err_set(err, CAY_INVALID, "the module wants the %s %s.%s, which is not offered",
+                 kind < COUNT_OF(kinds) ? kinds[kind] : "item",
+                 text_name(in, sizeof in, module->data, module->size),
+                 text_name(of, sizeof of, name->data, name->size));
 }
 
 cay_status eng_imports_check(const wasmtime_module_t *module, const eng_imports *imports, cay_error *err) {

@@ -1,11 +1,12 @@
 /* What a trap was, and where, in words. */
+#include "base/text.h"
 #include "engine/internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FRAMES_MAX = 16, NAME_MAX_LEN = 100 };
+enum { FRAMES_MAX = 16, NAME_CAP = 128 };
 
 enum eng_trap eng_kind_of(const wasm_trap_t *trap) {
   wasmtime_trap_code_t code;
@@ -74,17 +75,19 @@ static bool put_demangled(struct out *o, const wasm_byte_vec_t *message, size_t 
   size_t left = message->size - (size_t)(line - message->data);
   const char *end = memchr(line, '\n', left), *name = memchr(line, '!', left);
   if (end == NULL || name == NULL || name > end) return false;
-  put(o, "%.*s", (int)(end - name - 1 < NAME_MAX_LEN ? end - name - 1 : NAME_MAX_LEN), name + 1);
+  char shown[NAME_CAP];
+  put(o, "%s", text_name(shown, sizeof shown, name + 1, (size_t)(end - name - 1)));
   return true;
 }
 
 static void put_frame(struct out *o, const wasm_frame_t *frame, const wasm_byte_vec_t *message,
                       size_t number) {
   const wasm_name_t *name = wasmtime_frame_func_name(frame);
+  char shown[NAME_CAP];
   put(o, "\n  at ");
   if (name != NULL && is_mangled(name) && put_demangled(o, message, number)) {
   } else if (name != NULL) {
-    put(o, "%.*s", (int)(name->size < NAME_MAX_LEN ? name->size : NAME_MAX_LEN), name->data);
+    put(o, "%s", text_name(shown, sizeof shown, name->data, name->size));
   } else {
     put(o, "function %u", wasm_frame_func_index(frame));
   }

@@ -2,6 +2,7 @@
  * thread. */
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "engine/pool.h"
 #include "sandbox/guests.h"
 #include "sandbox/sandbox.h"
@@ -27,6 +28,7 @@ void sb_log(const cay_engine *engine, cay_log_level level, const char *area, con
   va_start(args, format);
   vsnprintf(line, sizeof line, format, args);
   va_end(args);
+  text_clean(line, false);
   engine->log(engine->log_ctx, level, area, line);
 }
 

@@ -1,5 +1,7 @@
 #include "sandbox/tar.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -92,8 +94,8 @@ cay_status sb_tar_next(cay_slice archive, size_t *at, sb_tar_entry *out, cay_err
     S_TRY(read_header(header, archive.len - *at - BLOCK, out, &stored, err));
     *at += BLOCK + stored;
     if (out->type == '1')
-      return err_set(err, CAY_CORRUPT, "archive: %.100s is a hard link; archive with its contents",
-                     out->name);
+      return err_set(err, CAY_CORRUPT, "archive: %s is a hard link; archive with its contents",
+                     TEXT_NAME(out->name));
     if (out->type == '0' || out->type == '2' ||
         (out->type == '5' && out->name[0] != '\0' && strcmp(out->name, ".") != 0))
       return CAY_OK;

@@ -171,3 +171,11 @@ for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
         else:
             raise AssertionError("a sandbox has reached a socket of this machine")
     assert sorted(os.listdir(t.dir / "rw")) == ["f", "host"]
+
+
+def test_names_that_would_forge_a_message_are_quoted(t):
+    r = t.run("--out", "d:d", "mkdir d && cd d && mkfifo $'x: ok\\ncay: all is well \\e[2J' $'\\xff\\u202e'")
+    lines = r.errors.splitlines()
+    assert "cay: --out: left out 'd/x: ok\\ncay: all is well \\x1b[2J': neither a file, a directory nor a link" in lines, r
+    assert "cay: --out: left out 'd/\\xff\\u{202e}': neither a file, a directory nor a link" in lines, r
+    assert "\x1b" not in r.errors, r

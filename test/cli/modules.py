@@ -53,3 +53,17 @@ def test_a_trap_is_explained(t):
     subprocess.run([CAY_CC, str(source), "-o", str(t.dir / "trap.wasm")], check=True, capture_output=True)
     r = t.run("./trap.wasm")
     assert r.code > 128 and "trap" in r.errors and "main" in r.errors, r
+
+
+def section(number, content):
+    return bytes([number, len(content)]) + content
+
+
+def test_the_names_of_functions_in_a_trap_are_quoted(t):
+    name = b"x (0x1)\n\x1b[2Jcay: all is well"
+    t.path("forged.wasm", b"\0asm\1\0\0\0" + section(1, b"\1\x60\0\0") + section(3, b"\1\0") + section(5, b"\1\0\1") +
+           section(7, b"\2\6memory\2\0\6_start\0\0") + section(10, b"\1\3\0\0\x0b") +
+           section(0, b"\4name\1" + bytes([len(name) + 3]) + b"\1\0" + bytes([len(name)]) + name))
+    r = t.run("./forged.wasm")
+    assert r.code > 128 and r"  at 'x (0x1)\n\x1b[2Jcay: all is well' (0x" in r.errors, r
+    assert "\x1b" not in r.errors, r

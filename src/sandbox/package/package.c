@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "sandbox/mapped.h"
 
 #include <errno.h>
@@ -23,8 +24,8 @@ cay_status sb_package_check_name(const sb_package *p, const char *inside, cay_er
   for (size_t i = 0; i < COUNT_OF(native); i++) machine = machine || ends_with(name, native[i]);
   if (!machine) return CAY_OK;
   return err_set(err, CAY_UNSUPPORTED,
-                 "%.80s has machine code (%.80s): only packages of pure Python can be installed", p->name,
-                 inside);
+                 "%.80s has machine code (%s): only packages of pure Python can be installed", p->name,
+                 TEXT_NAME(inside));
 }
 
 cay_status sb_package_add(sb_package *p, const char *inside, const char *to, cay_slice bytes, uint32_t mode,
@@ -32,7 +33,8 @@ cay_status sb_package_add(sb_package *p, const char *inside, const char *to, cay
   S_TRY(sb_package_check_name(p, inside, err));
   p->bytes += bytes.len;
   if (bytes.len > PACKAGE_FILE_MAX)
-    return err_set(err, CAY_LIMIT, "%.80s: %.80s is larger than %d bytes", p->name, inside, PACKAGE_FILE_MAX);
+    return err_set(err, CAY_LIMIT, "%.80s: %s is larger than %d bytes", p->name, TEXT_NAME(inside),
+                   PACKAGE_FILE_MAX);
   if (++p->files > PACKAGE_FILES_MAX || p->bytes > PACKAGE_MAX)
     return err_set(err, CAY_LIMIT, "%.150s has more than %d files or %d bytes", p->name, PACKAGE_FILES_MAX,
                    PACKAGE_MAX);

@@ -2,6 +2,7 @@
  * format). */
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "sandbox/package/package.h"
 
 #include <ctype.h>
@@ -102,7 +103,7 @@ static cay_status add_command(sb_package *p, char *line, cay_error *err) {
   char *name = trimmed(line), *module = trimmed(equals + 1), *function = trimmed(colon + 1);
   function[strcspn(function, " \t[")] = '\0';
   if (!is_made_of(name, "._-+") || name[0] == '.' || !is_made_of(module, "._") || !is_made_of(function, "._"))
-    return err_set(err, CAY_CORRUPT, "%.80s: a command that cannot be: %.60s", p->name, name);
+    return err_set(err, CAY_CORRUPT, "%.80s: a command that cannot be: %s", p->name, TEXT_NAME(name));
   char to[512], text[1024];
   (void)snprintf(to, sizeof to, PACKAGE_SCRIPTS "/%.200s", name);
   int first = (int)strcspn(function, ".");
@@ -158,7 +159,8 @@ static cay_status wheel_read_file(const sb_package *p, unzFile zip, const char *
     if (status == CAY_OK) continue;
     (void)unzCloseCurrentFile(zip);
     if (status == CAY_NO_MEMORY) return err_no_memory(err);
-    return err_set(err, CAY_LIMIT, "%.80s: %.80s is larger than %d bytes", p->name, name, PACKAGE_FILE_MAX);
+    return err_set(err, CAY_LIMIT, "%.80s: %s is larger than %d bytes", p->name, TEXT_NAME(name),
+                   PACKAGE_FILE_MAX);
   }
   if (unzCloseCurrentFile(zip) != UNZ_OK || got < 0) return damaged(p, err, "a file is damaged");
   return CAY_OK;
@@ -175,7 +177,7 @@ static cay_status wheel_add_file(sb_package *p, unzFile zip, bool *has_metadata,
   size_t len = strlen(name);
   if (len > 0 && name[len - 1] == '/') return CAY_OK;
   if (leads_out(name))
-    return err_set(err, CAY_INVALID, "%.80s: %.100s leads out of the package", p->name, name);
+    return err_set(err, CAY_INVALID, "%.80s: %s leads out of the package", p->name, TEXT_NAME(name));
   S_TRY(sb_package_check_name(p, name, err));
   wheel_place(to, sizeof to, name, &mode);
   if (to[0] == '\0') return CAY_OK;

@@ -2,6 +2,7 @@
 #include "sandbox/session/schema_inner.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "tool/run/json.h"
 
 #include <stdio.h>
@@ -119,7 +120,7 @@ typedef struct reader {
 static cay_status read_schema(reader *r, yyjson_val *value);
 
 static cay_status wrong(const reader *r, const char *what) {
-  return err_set(r->err, CAY_INVALID, "%.100s: %s", r->at.len != 0 ? r->at.text : "/", what);
+  return err_set(r->err, CAY_INVALID, "%s: %s", TEXT_NAME(r->at.len != 0 ? r->at.text : "/"), what);
 }
 
 static bool is_type_name(yyjson_val *v) {

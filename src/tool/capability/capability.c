@@ -1,6 +1,7 @@
 #include "tool/capability/capability.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -60,8 +61,9 @@ static bool level_from(yyjson_val *value, enum tool_level *out) {
 
 /* A log is read line by line and on terminals: control characters do not get through. */
 static void make_plain(char *line) {
-  for (; *line != '\0'; line++)
-    if ((unsigned char)*line < 0x20 || *line == 0x7f) *line = ' ';
+  for (char *at = line; *at != '\0'; at++)
+    if ((unsigned char)*at < 0x20 || *at == 0x7f) *at = ' ';
+  text_clean(line, false);
 }
 
 void log_emit(const tool_world *world, yyjson_val *args, yyjson_mut_doc *doc, yyjson_mut_val *result,

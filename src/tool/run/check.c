@@ -1,5 +1,6 @@
 #include "tool/run/check.h"
 
+#include "base/text.h"
 #include "engine/wasm_scan.h"
 #include "tool/run/placeholder.h"
 
@@ -13,14 +14,13 @@ struct exports {
 
 /* ---- what the bytes say ---- */
 
-static int check_cut(size_t len) { return len > 60 ? 60 : (int)len; }
-
 static bool on_import(void *ctx, const eng_scan_import *item) {
   struct exports *e = ctx;
+  char module[80], name[80];
   if (e->end->code == TOOL_OK)
-    tool_end_set(e->end, TOOL_HAS_IMPORT, "imports %.*s.%.*s; a tool has no imports",
-                 check_cut(item->module.len), (const char *)item->module.data, check_cut(item->name.len),
-                 (const char *)item->name.data);
+    tool_end_set(e->end, TOOL_HAS_IMPORT, "imports %s.%s; a tool has no imports",
+                 text_name(module, sizeof module, item->module.data, item->module.len),
+                 text_name(name, sizeof name, item->name.data, item->name.len));
   return false;
 }
 

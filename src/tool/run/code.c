@@ -1,5 +1,7 @@
 #include "tool/run/code.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -19,4 +21,5 @@ void tool_end_set(tool_end *end, enum tool_code code, const char *format, ...) {
   va_start(args, format);
   (void)vsnprintf(end->why, sizeof end->why, format, args);
   va_end(args);
+  text_clean(end->why, false); /* names in it come from the tool */
 }

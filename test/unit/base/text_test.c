@@ -66,3 +66,64 @@ TEST(a_number_ends_at_its_maximum) {
   EXPECT_EQ(text_number("0x10", 65535, &n, NULL), CAY_INVALID);
   EXPECT_EQ(n, 65535);
 }
+
+/* ---- names in messages ---- */
+
+static void expect_name(const char *bytes, size_t len, const char *want) {
+  char name[64];
+  EXPECT_TEXT(text_name(name, sizeof name, bytes, len), want);
+}
+#define EXPECT_NAME(bytes, want) expect_name(bytes, sizeof(bytes) - 1, want)
+
+TEST(a_plain_word_is_itself) {
+  EXPECT_NAME("main", "main");
+  EXPECT_NAME("/usr/lib/libc++.so.1", "/usr/lib/libc++.so.1");
+  EXPECT_NAME("std::vec::Vec<u8>", "std::vec::Vec<u8>");
+  EXPECT_NAME("\xc3\xa4\xe6\x97\xa5\xf0\x9f\x99\x82", "\xc3\xa4\xe6\x97\xa5\xf0\x9f\x99\x82");
+}
+
+TEST(a_name_that_is_no_plain_word_is_quoted) {
+  EXPECT_NAME("", "''");
+  EXPECT_NAME("two words", "'two words'");
+  EXPECT_NAME("it's \\n", "'it\\'s \\\\n'");
+  EXPECT_NAME("'quoted'", "'\\'quoted\\''");
+  EXPECT_NAME("a\nb\tc\rd", "'a\\nb\\tc\\rd'");
+  EXPECT_NAME("\x1b[2J\x7f\0", "'\\x1b[2J\\x7f\\x00'");
+  EXPECT_NAME("\xff\xc3", "'\\xff\\xc3'");
+  EXPECT_NAME("\xc2\x9b"
+              "2J",
+              "'\\u{9b}2J'");
+  EXPECT_NAME("a\xe2\x80\xae"
+              "b\xe2\x80\xa8\xef\xbb\xbf",
+              "'a\\u{202e}b\\u{2028}\\u{feff}'");
+  EXPECT_NAME("a\xc2\xa0"
+              "b",
+              "'a\xc2\xa0"
+              "b'");
+}
+
+TEST(a_long_name_is_cut_between_characters) {
+  char name[32], bytes[100];
+  memset(bytes, 'a', sizeof bytes);
+  EXPECT_TEXT(text_name(name, sizeof name, bytes, 31), "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+  EXPECT_TEXT(text_name(name, sizeof name, bytes, 32), "'aaaaaaaaaaaaaaaaaaaaaaaaaa'...");
+  memset(bytes, '\n', sizeof bytes);
+  EXPECT_TEXT(text_name(name, 16, bytes, 100), "'\\n\\n\\n\\n\\n'...");
+  for (size_t cap = 16; cap < sizeof name; cap++)
+    for (size_t len = 0; len < sizeof bytes; len++) EXPECT(strlen(text_name(name, cap, bytes, len)) < cap);
+}
+
+static const char *cleaned(const char *text, bool lines) {
+  static char copy[64];
+  (void)snprintf(copy, sizeof copy, "%s", text);
+  text_clean(copy, lines);
+  return copy;
+}
+
+TEST(a_clean_message_cannot_drive_a_terminal) {
+  EXPECT_TEXT(cleaned("plain, \xc3\xa4", false), "plain, \xc3\xa4");
+  EXPECT_TEXT(cleaned("a\x1b[2J\nb\x7f", false), "a?[2J?b?");
+  EXPECT_TEXT(cleaned("a\x1b[2J\nb\r", true), "a?[2J\nb?");
+  EXPECT_TEXT(cleaned("\xff\xc2\x9b\xe2\x80\xae.\xc3", false), "???.?");
+  EXPECT_TEXT(cleaned("", false), "");
+}

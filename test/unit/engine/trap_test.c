@@ -67,6 +67,24 @@ TEST(the_stack_is_told_by_names_innermost_first) {
   world_free(&w);
 }
 
+TEST(names_that_would_forge_a_message_are_quoted) {
+  static const char forged[] =
+      "(module (memory (export \"memory\") 1)"
+      " (func $a (@name \"x (0x1)\\0a\\1b[2Jcay: all is well\\u{202e}\\u{9b}\") (unreachable))"
+      " (func $b (@name \"_ZN2ok\\0a  at main (0x1)17h0123456789abcdefE\") (call $a))"
+      " (func $c (@name \"it's plain\") (export \"main\") (call $b)))";
+  world w = world_of(forged, ENG_STOP_EPOCH, &no_imports, (eng_instance_options){ 0 });
+  eng_val values[1];
+  EXPECT_EQ(call(w.instance, "main", ":", values), ENG_TRAPPED);
+  char text[1024];
+  (void)eng_trap_text(w.instance, text, sizeof text);
+  EXPECT(strstr(text, "\n  at 'x (0x1)\\n\\x1b[2Jcay: all is well\\u{202e}\\u{9b}' (0x") != NULL);
+  EXPECT(strstr(text, "\n  at 'it\\'s plain' (0x") != NULL);
+  EXPECT(strstr(text, "\n  at main") == NULL);
+  EXPECT(strpbrk(text, "\x1b\x9b\r") == NULL);
+  world_free(&w);
+}
+
 TEST(a_deep_stack_is_cut_and_a_small_buffer_is_enough) {
   world w = world_of(named, ENG_STOP_EPOCH, &no_imports, (eng_instance_options){ 0 });
   eng_val values[1] = { { .i32 = 1000 } };
