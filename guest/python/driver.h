@@ -97,4 +97,5 @@ const uintptr_t *cay_stop_words(void);
 int stop_ready(PyObject *module); /* adds cay._stops(): how often Stopped was raised */
 int stop_prepare(void);           /* before the image is made */
 void stop_install(void);          /* once in each process */
-void stop_forget(void);           /* what came too late to stop anything */
+int stop_settle(void);            /* runs the handlers that are due; -1 with what one of them raised */
+void stop_forget(void);           /* signals that came too late for this request */

@@ -232,6 +232,7 @@ void execute(fields *request, reply *r) {
   order o = read_order(request);
   cell c = { 0 };
   PyObject *value = prepare(&c, &o) < 0 ? NULL : run_traced(&c, &o);
+  if (value && stop_settle() < 0) Py_CLEAR(value); /* its handlers are part of the cell */
   if (!value || report_value(value, o.flags, r) < 0) {
     r->len = 0;
     report_exception(r, c.name);

@@ -55,32 +55,49 @@ static PyMethodDef functions[] = { { "_stops", count_stops, METH_NOARGS, NULL },
 
 int stop_ready(PyObject *module) { return PyModule_AddFunctions(module, functions); }
 
-static int set_handler(void) {
-  PyObject *signals = PyImport_ImportModule("_signal");
-  PyObject *raise = signals ? PyCFunction_New(&raise_method, NULL) : NULL;
-  PyObject *old = raise ? PyObject_CallMethod(signals, "signal", "iO", STOP_SIGNAL, raise) : NULL;
+static int set_handler(PyObject *signals, int signal, PyObject *function) {
+  PyObject *old = function ? PyObject_CallMethod(signals, "signal", "iO", signal, function) : NULL;
+  Py_XDECREF(function);
   Py_XDECREF(old);
-  Py_XDECREF(raise);
-  Py_XDECREF(signals);
   return old ? 0 : -1;
 }
 
+/* SIGINT raises KeyboardInterrupt, as in a program. */
+static int set_handlers(void) {
+  PyObject *signals = PyImport_ImportModule("_signal");
+  int set = signals ? set_handler(signals, STOP_SIGNAL, PyCFunction_New(&raise_method, NULL)) : -1;
+  if (set == 0) set = set_handler(signals, SIGINT, PyObject_GetAttrString(signals, "default_int_handler"));
+  Py_XDECREF(signals);
+  return set;
+}
+
 int stop_prepare(void) {
-  if (set_handler() < 0) return -1;
+  if (set_handlers() < 0) return -1;
   handler = PyOS_getsig(STOP_SIGNAL);
   return 0;
 }
 
 void stop_install(void) {
   PyOS_setsig(STOP_SIGNAL, handler);
+  PyOS_setsig(SIGINT, handler);
   PyOS_setsig(SIGPIPE, SIG_IGN);
   PyOS_setsig(SIGXFSZ, SIG_IGN);
 }
 
+/* A handler may itself be what sends the next signal, so there is an end to it. */
+int stop_settle(void) {
+  enum { ROUNDS = 16 };
+  for (int round = 0; round < ROUNDS && _PyRuntime.signals.is_tripped; round++)
+    if (PyErr_CheckSignals() < 0) return -1;
+  return 0;
+}
+
+/* Handlers for the ends of children run later, too: nobody would look after those children otherwise. */
 void stop_forget(void) {
-  if (!reason && !_PyRuntime.signals.handlers[STOP_SIGNAL].tripped) return;
-  _PyRuntime.signals.handlers[STOP_SIGNAL].tripped = 0;
   reason = 0;
+  if (!_PyRuntime.signals.is_tripped) return;
+  for (int signal = 1; signal < Py_NSIG; signal++)
+    if (signal != SIGCHLD) _PyRuntime.signals.handlers[signal].tripped = 0;
 }
 
 const uintptr_t *EXPORT(cay_stop_words)(void) {

@@ -15,15 +15,16 @@ struct before {
   k_sigset mask;
   k_inode *cwd; /* a reference */
   uint32_t umask;
+  k_rlimit rlimits[K_RLIMIT_COUNT];
   k_kept open;
 };
 
 struct abi_resident {
   abi_machine *m;
   eng_func boot, room, serve, stop_words;
-  struct abi_stop_words words;
-  bool has_words;
-  bool calling; /* kernel.mu: inside eng_call, the words may be written */
+  bool
+      knows_words; /* m->words are those of the instance; m->has_words: it is being called, and they may be written */
+  bool calling; /* kernel.mu: inside eng_call */
   bool poked;   /* kernel.mu: the reason was set in this call */
   bool alone;   /* the last call */
   struct before before;
@@ -98,6 +99,8 @@ static void enter(abi_resident *r) {
   k_kernel_hold(m->kernel);
   r->calling = true;
   r->poked = false;
+  m->has_words = r->knows_words;
+  if (k_cpu_limit_is_set(m->p)) k_cpu_limit_begin(m->p);
   m->next = ABI_NEXT_NONE;
   m->status = 0;
   m->why[0] = '\0';
@@ -122,18 +125,28 @@ static void end_children(abi_machine *m, int32_t status) {
   }
 }
 
+/* With kernel.mu. A call leaves no signals to the next one: its timers are off, and what came at the very end is
+ * forgotten. Signals that the program has blocked stay pending, and so does the end of a child. */
+static void settle_signals(k_process *p) {
+  k_itimers_off(p);
+  k_sigset late = p->signals.pending & ~p->signals.mask & ~k_sigbit(K_SIGCHLD);
+  if (late != 0) k_signals_forget(p, late);
+}
+
 static void leave(abi_resident *r, bool returned) {
   abi_machine *m = r->m;
   if (m->fuel != NULL) abi_fuel_settle(m);
   k_lock(m->kernel);
-  r->calling = false;
+  r->calling = m->has_words = false;
   r->alone = returned && !r->poked && !m->attended && m->calls == 0;
   end_children(m, K_SIGKILL);
+  settle_signals(m->p);
   abi_charge_time(m);
   m->kernel->used.syscalls += m->calls;
   m->calls = 0;
   m->fuel = NULL;
   if (returned && m->p->dying) m->status = m->p->exit_status;
+  k_cpu_limit_pause(m->p);
   k_kernel_drop(m->kernel);
   k_unlock(m->kernel);
   eng_kick_clear(m->instance);
@@ -178,17 +191,20 @@ static void nonsense(abi_resident *r, const char *what) {
 static bool read_words(abi_resident *r) {
   eng_val values[2] = { 0 };
   if (!call(r, &r->stop_words, values)) return false;
-  r->has_words = abi_stop_words_read(r->m->instance, values[0].u32, &r->words);
+  k_lock(r->m->kernel);
+  r->knows_words = r->m->has_words = abi_stop_words_read(r->m->instance, values[0].u32, &r->m->words);
+  k_unlock(r->m->kernel);
   return true;
 }
 
-/* A stop that came too late for the call before means nothing to this one. */
+/* A stop that came too late for the call before means nothing to this one, nor does a SIGINT that found nothing to
+ * interrupt. */
 static void clear_words(abi_resident *r) {
   const uint32_t zero = 0;
-  if (!r->has_words) return;
-  (void)abi_put(r->m->instance, r->words.reason, &zero);
+  if (!r->knows_words) return;
+  (void)abi_put(r->m->instance, r->m->words.reason, &zero);
   k_lock(r->m->kernel);
-  k_signals_forget(r->m->p, k_sigbit((int)r->words.signal));
+  k_signals_forget(r->m->p, k_sigbit((int)r->m->words.signal) | k_sigbit(K_SIGINT));
   k_unlock(r->m->kernel);
 }
 
@@ -197,7 +213,7 @@ static bool serve(abi_resident *r, uint32_t op, cay_slice request, cay_slice *re
   eng_val values[2] = { { .u32 = (uint32_t)request.len } };
   uint32_t answer[2];
   void *bytes;
-  if (!r->has_words && !read_words(r)) return false;
+  if (!r->knows_words && !read_words(r)) return false;
   clear_words(r);
   if (!call(r, &r->room, values)) return false;
   *no_room = values[0].u32 == 0 && request.len != 0;
@@ -242,6 +258,7 @@ static k_ret remember(abi_resident *r) {
   memcpy(b->actions, p->signals.actions, sizeof b->actions);
   b->mask = p->signals.mask;
   b->umask = p->view.umask;
+  memcpy(b->rlimits, p->rlimits, sizeof b->rlimits);
   if (b->cwd != p->view.cwd) {
     k_inode *old = b->cwd;
     b->cwd = p->view.cwd != NULL ? k_inode_ref(p->view.cwd) : NULL;
@@ -282,6 +299,8 @@ static k_ret restore_process(abi_resident *r) {
   p->signals.mask = b->mask;
   p->signals.has_saved_mask = false;
   p->view.umask = b->umask;
+  memcpy(p->rlimits, b->rlimits, sizeof p->rlimits);
+  p->fds.limit = (uint32_t)b->rlimits[K_RLIMIT_NOFILE].soft;
   if (b->cwd != NULL && b->cwd != p->view.cwd) (void)!vfs_chdir(&p->view, b->cwd);
   return restore_files(p, &b->open);
 }
@@ -349,7 +368,7 @@ cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *er
   if (status == CAY_OK) status = find_functions(r, err);
   if (status == CAY_OK) {
     drop_later(m->runner, before.instance);
-    r->has_words = false;
+    r->knows_words = false;
     return CAY_OK;
   }
   k_lock(m->kernel);
@@ -369,13 +388,13 @@ cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *er
  * that was not kicked, which happens only to a process that is dying, under kernel.mu. */
 bool abi_resident_poke(abi_resident *r, uint32_t reason) {
   abi_machine *m = r->m;
-  if (!r->calling || !r->has_words || m->p == NULL || abi_root(m)->dying) return true;
+  if (!r->calling || !m->has_words || m->p == NULL || abi_root(m)->dying) return true;
   uint8_t *base = eng_memory(m->instance);
-  _Atomic uint32_t *word = (_Atomic uint32_t *)(void *)(base + r->words.reason);
+  _Atomic uint32_t *word = (_Atomic uint32_t *)(void *)(base + m->words.reason);
   if (r->poked && atomic_load(word) == 0) return true;
   r->poked = true;
   atomic_store(word, reason);
-  abi_stop_words_trip(m->instance, &r->words);
-  k_signal_send(abi_root(m), &(k_siginfo){ .signo = (int32_t)r->words.signal, .code = K_SI_KERNEL });
+  abi_stop_words_trip(m->instance, &m->words);
+  k_signal_send(abi_root(m), &(k_siginfo){ .signo = (int32_t)m->words.signal, .code = K_SI_KERNEL });
   return false;
 }

@@ -69,6 +69,10 @@ void k_cpu_limit_begin(k_process *p) {
   k_cpu_limit_changed(p);
 }
 
+void k_cpu_limit_pause(k_process *p) {
+  if (p->cpu.running) k_cpu_limit_stop(p);
+}
+
 void k_cpu_limit_stop(k_process *p) {
   p->cpu.running = false;
   if (!p->cpu.armed) return;

@@ -138,10 +138,15 @@ k_ret k_getsid(k_process *p, int32_t pid) CHECKED;
 k_ret k_setsid(k_process *p) CHECKED;
 k_ret k_prlimit(k_process *p, int32_t pid, uint32_t which, const k_rlimit *new_limit, k_rlimit *old) CHECKED;
 
-/* The calling thread runs `p` from here to its exit: RLIMIT_CPU is about the time that it computes. A process
- * for which this is not called (a child of vfork before it execs, one that rests between calls of the
- * embedder) has no such limit. */
+/* The calling thread runs `p` from here to its exit, or to k_cpu_limit_pause: RLIMIT_CPU is about the time that
+ * it computes. A process for which this is not called (a child of vfork before it execs) has no such limit; a
+ * resident one that sets a limit begins with that. k_cpu_limit_pause releases and retakes kernel.mu when there
+ * was a limit. */
 void k_cpu_limit_begin(k_process *p);
+void k_cpu_limit_pause(k_process *p);
+static inline bool k_cpu_limit_is_set(const k_process *p) {
+  return p->rlimits[K_RLIMIT_CPU].soft != K_RLIM_INFINITY;
+}
 
 /* nanosleep(2): to the deadline of k_mono_ns; -K_EINTR earlier. */
 k_ret k_nanosleep(k_process *p, int64_t deadline_ns) CHECKED;

@@ -24,6 +24,7 @@ k_ret k_prlimit(k_process *p, int32_t pid, uint32_t which, const k_rlimit *new_l
     if (new_limit->soft > new_limit->hard) return -K_EINVAL;
     if (new_limit->hard > limit->hard) return -K_EPERM;
     *limit = *new_limit;
+    if (which == K_RLIMIT_CPU && target == p && p->resident && !p->cpu.running) k_cpu_limit_begin(p);
     if (which == K_RLIMIT_CPU) k_cpu_limit_changed(target);
     if (which == K_RLIMIT_NOFILE) target->fds.limit = (uint32_t)new_limit->soft;
   }

@@ -80,6 +80,11 @@ void k_itimers_stop(k_process *p) {
   k_lock(p->kernel);
 }
 
+void k_itimers_off(k_process *p) {
+  for (int which = 0; which < K_ITIMER_COUNT; which++)
+    p->timers[which].due_ns = p->timers[which].interval_ns = 0;
+}
+
 void k_itimer_get(k_process *p, int which, int64_t *left_ns, int64_t *interval_ns) {
   const k_itimer *t = &p->timers[which];
   int64_t left = t->due_ns == 0 ? 0 : t->due_ns - now_of(t);

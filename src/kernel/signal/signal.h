@@ -161,4 +161,5 @@ typedef struct k_itimer {
 } k_itimer;
 k_ret k_itimer_set(k_process *p, int which, int64_t first_ns, int64_t interval_ns, int64_t *old_first_ns,
                    int64_t *old_interval_ns) CHECKED;
+void k_itimers_off(k_process *p);
 void k_itimer_get(k_process *p, int which, int64_t *left_ns, int64_t *interval_ns);
