@@ -124,8 +124,9 @@ def fetch_crate(name, entry):
             (scratch / "rustc").write_text(_RUSTC)
             (scratch / "rustc").chmod(0o755)
             environment = {**os.environ, "CARGO_HOME": str(scratch / "home"), "RUSTC": str(scratch / "rustc")}
-            cache.run([_cargo(scratch), "info", f"{name}@{entry['version']}"], cwd=scratch, env=environment)
-            (packed,) = scratch.glob(f"home/registry/cache/*/{name}-{entry['version']}.crate")
+            package = f"{entry.get('package', name)}@{entry['version']}"
+            cache.run([_cargo(scratch), "info", package], cwd=scratch, env=environment)
+            (packed,) = scratch.glob(f"home/registry/cache/*/{package.replace('@', '-')}.crate")
             cache.check_sha256(packed, entry["sha256"])
             cache.run(["tar", "-xzf", packed, "-C", aside, "--strip-components=1", "--no-same-owner"])
     return target

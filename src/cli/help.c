@@ -13,10 +13,12 @@ static const char cay_help[] =
     "\n"
     "usage: cay run [OPTION]... COMMAND...\n"
     "       cay python [OPTION]... [-c CODE | -m MODULE | FILE | -] [ARGUMENT]...\n"
+    "       cay js [OPTION]... [-e CODE | -p CODE | FILE | -] [ARGUMENT]...\n"
     "       cay guests | doctor | serve | image | tool | help [COMMAND] | --version\n"
     "\n"
     "  run       run a command in a new sandbox (`cay help run`)\n"
     "  python    run Python in a new sandbox (`cay help python`)\n"
+    "  js        run JavaScript in a new sandbox (`cay help js`)\n"
     "  guests    list the programs that a sandbox has\n"
     "  doctor    check this machine, and name a remedy for each check that fails\n"
     "  serve     answer programs: JSON-RPC over standard input and output\n"
@@ -75,15 +77,28 @@ static const char python_help[] =
     "  echo 'print(\"from a pipe\")' | cay python -\n"
     "  cay python --in data.csv -c 'import csv; print(sum(1 for _ in csv.reader(open(\"data.csv\"))))'\n";
 
+static const char js_help[] =
+    "usage: cay js [OPTION]... [-e CODE | -p CODE | FILE | -] [ARGUMENT]...\n"
+    "\n"
+    "Runs JavaScript in a new sandbox: QuickJS-ng with the library of Node.js. OPTION is one of `cay run`, but -e is\n"
+    "Node's own: a variable is --env NAME=VALUE. A file of this machine gets a copy in the folder it starts in.\n"
+    "Everything else is as node(1) has it: arguments, standard input, exit codes.\n"
+    "\n"
+    "Examples\n"
+    "  cay js -e 'console.log(6 * 7)'\n"
+    "  cay js --timeout 5s script.js one two\n"
+    "  echo 'console.log(\"from a pipe\")' | cay js -\n";
+
 static const char image_help[] =
-    "usage: cay image build [-c CODE] [--wheel PACKAGE] FILE\n"
-    "       cay image build --install FILE\n"
+    "usage: cay image build [-c CODE] [--language NAME] [--wheel PACKAGE] FILE\n"
+    "       cay image build [--language NAME] --install FILE\n"
     "       cay image info FILE\n"
     "\n"
     "build   starts an interpreter, runs CODE in it (imports, usually), and writes all of its memory to FILE. Sessions that\n"
     "        begin as this image have the imports done, and open what CODE left open: by path, in their own files. --wheel\n"
     "        lets CODE import a package of pure Python, and may be given again. --install writes it in the form in which\n"
     "        it stands beside the guests, as the build of cay needs it; then nothing may be open.\n"
+    "        The language is python or javascript; the default is python.\n"
     "info    says how large an image is, and whether it fits this cay.\n";
 
 static const char tool_help[] =
@@ -181,6 +196,8 @@ bool help_show(const char *command) {
     (void)fputs(run_help_end, stdout);
   } else if (strcmp(command, "python") == 0) {
     (void)fputs(python_help, stdout);
+  } else if (strcmp(command, "js") == 0) {
+    (void)fputs(js_help, stdout);
   } else if (strcmp(command, "image") == 0) {
     (void)fputs(image_help, stdout);
   } else if (strcmp(command, "tool") == 0) {

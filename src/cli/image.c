@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct wanted {
-  const char *code, *path;
+  const char *code, *path, *language;
   const char **packages; /* NULL ended; NULL: none */
   bool install;
 } wanted;
@@ -45,7 +45,9 @@ static cay_status build(cay_engine *engine, const wanted *w, cay_error *err) {
   cay_sandbox *box;
   cay_status status = box_of(engine, w, &box, err);
   if (status == CAY_OK)
-    status = cay_image_build(engine, &CAY_INIT(cay_image_options, .code = w->code, .box = box), &image, err);
+    status = cay_image_build(
+        engine, &CAY_INIT(cay_image_options, .language = w->language, .code = w->code, .box = box), &image,
+        err);
   cay_sandbox_free(box);
   if (status != CAY_OK) return status;
   status = w->install ? cay_image_install(image, w->path, err) : cay_image_save(image, w->path, err);
@@ -56,7 +58,7 @@ static cay_status build(cay_engine *engine, const wanted *w, cay_error *err) {
 
 static cay_status info(cay_engine *engine, const wanted *w, cay_error *err) {
   cay_image *image = NULL;
-  cay_status status = cay_image_load(engine, NULL, w->path, &image, err);
+  cay_status status = cay_image_load(engine, w->language, w->path, &image, err);
   if (status == CAY_OK) describe(w->path, image);
   cay_image_free(image);
   return status;
@@ -75,11 +77,11 @@ static int with_engine(cay_status (*act)(cay_engine *engine, const wanted *w, ca
 }
 
 static int parsed(int argc, char **argv, wanted *w) {
-  static const struct option known[] = { { "install", no_argument, NULL, 'i' },
-                                         { "python", no_argument, NULL, 'p' },
-                                         { "wheel", required_argument, NULL, 'w' },
-                                         { "help", no_argument, NULL, 'h' },
-                                         { NULL, 0, NULL, 0 } };
+  static const struct option known[] = {
+    { "install", no_argument, NULL, 'i' }, { "language", required_argument, NULL, 'l' },
+    { "python", no_argument, NULL, 'p' },  { "wheel", required_argument, NULL, 'w' },
+    { "help", no_argument, NULL, 'h' },    { NULL, 0, NULL, 0 }
+  };
   size_t count = 0;
   optind = 0;
   opterr = 0;
@@ -87,8 +89,10 @@ static int parsed(int argc, char **argv, wanted *w) {
     if (answer == 'h') return help_show("image") ? 0 : EXIT_WRONG;
     if (answer == 'c') w->code = optarg;
     if (answer == 'w') w->packages[count++] = optarg;
+    if (answer == 'l') w->language = optarg;
     if (answer == 'i') w->install = true;
-    if (answer == '?') return refuse("cay image knows -c CODE, --wheel PACKAGE, --install and --help");
+    if (answer == '?')
+      return refuse("cay image knows -c CODE, --language NAME, --wheel PACKAGE, --install and --help");
   }
   if (count == 0) w->packages = NULL;
   if (argc - optind != 2) return refuse("cay image wants build or info, and one file");

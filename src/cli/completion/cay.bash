@@ -39,7 +39,7 @@ _cay() {
   word=${words[-1]} before=${words[-2]}
   COMPREPLY=()
   if ((${#words[@]} <= 2)); then
-    COMPREPLY=($(compgen -W 'run python guests doctor serve image tool help --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'run python js guests doctor serve image tool help --help --version' -- "$word"))
     return
   fi
   case ${words[1]} in

@@ -10,6 +10,7 @@
 
 static const sb_language LANGUAGES[] = {
   { "python", "/usr/bin/python3" },
+  { "javascript", "/usr/bin/node" },
 };
 
 static const char *const HOME = "/home/agent";

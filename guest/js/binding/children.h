@@ -1,0 +1,6 @@
+/* children.h - see children.c. */
+#pragma once
+
+#include <stdbool.h>
+
+bool children_signal_waits(void); /* one that the program watches came, and was not taken yet */

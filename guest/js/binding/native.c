@@ -1,0 +1,111 @@
+#include "native.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+int64_t native_integer(JSContext *c, JSValueConst value) {
+  double number = 0;
+  if (JS_IsBigInt(value)) {
+    int64_t big = 0;
+    JS_ToBigInt64(c, &big, value);
+    return big;
+  }
+  if (!JS_IsNumber(value) && !JS_IsBool(value)) return 0;
+  JS_ToFloat64(c, &number, value);
+  return isfinite(number) && fabs(number) < 9007199254740992.0 ? (int64_t)number : 0;
+}
+
+JSValue native_result(JSContext *c, int64_t result) { return JS_NewInt64(c, result < 0 ? -errno : result); }
+
+static uint8_t *buffer_bytes(JSContext *c, JSValueConst buffer, size_t *len) {
+  uint8_t *data = JS_GetArrayBuffer(c, len, buffer);
+  if (data) return data;
+  JS_FreeValue(c, JS_GetException(c));
+  *len = 0;
+  return NULL;
+}
+
+static size_t view_number(JSContext *c, JSValueConst view, const char *name) {
+  JSValue value = JS_GetPropertyStr(c, view, name);
+  if (JS_IsException(value)) value = JS_GetException(c);
+  int64_t number = native_integer(c, value);
+  JS_FreeValue(c, value);
+  return number < 0 ? 0 : (size_t)number;
+}
+
+/* Of a typed array the engine says where it lies; a DataView has to be asked. */
+uint8_t *native_bytes(JSContext *c, JSValueConst value, size_t *len) {
+  size_t offset = 0, whole = 0, width;
+  *len = 0;
+  if (!JS_IsObject(value)) return NULL;
+  if (JS_IsArrayBuffer(value)) return buffer_bytes(c, value, len);
+  JSValue buffer;
+  if (JS_GetTypedArrayType(value) >= 0) {
+    buffer = JS_GetTypedArrayBuffer(c, value, &offset, len, &width);
+  } else {
+    buffer = JS_GetPropertyStr(c, value, "buffer");
+    if (JS_IsUndefined(buffer)) return buffer_bytes(c, value, len); /* a SharedArrayBuffer, or nothing */
+    offset = view_number(c, value, "byteOffset");
+    *len = view_number(c, value, "byteLength");
+  }
+  if (JS_IsException(buffer)) buffer = JS_GetException(c);
+  uint8_t *data = JS_IsObject(buffer) ? buffer_bytes(c, buffer, &whole) : NULL;
+  JS_FreeValue(c, buffer);
+  if (data && offset <= whole && *len <= whole - offset) return data + offset;
+  *len = 0;
+  return NULL;
+}
+
+char *native_path(JSContext *c, JSValueConst value) {
+  size_t len;
+  const char *text = NULL;
+  const uint8_t *bytes = JS_IsObject(value) ? native_bytes(c, value, &len) : NULL;
+  if (!bytes && !(text = JS_ToCStringLen(c, &len, value))) return NULL;
+  const void *from = bytes ? (const void *)bytes : text;
+  char *path = memchr(from, 0, len) ? NULL : js_malloc(c, len + 1);
+  if (path) {
+    memcpy(path, from, len);
+    path[len] = 0;
+  } else if (!JS_HasException(c)) {
+    JS_ThrowTypeError(c, "a path has a zero in it");
+  }
+  if (text) JS_FreeCString(c, text);
+  return path;
+}
+
+uint32_t native_length(JSContext *c, JSValueConst array) {
+  int64_t len = 0;
+  if (JS_GetLength(c, array, &len) < 0) JS_FreeValue(c, JS_GetException(c));
+  return len < 0 || len > INT32_MAX ? 0 : (uint32_t)len;
+}
+
+char **native_strings(JSContext *c, JSValueConst array) {
+  uint32_t count = native_length(c, array);
+  char **strings = js_mallocz(c, (count + 1) * sizeof *strings);
+  for (uint32_t i = 0; strings && i < count; i++) {
+    JSValue value = JS_GetPropertyUint32(c, array, i);
+    strings[i] = native_path(c, value);
+    JS_FreeValue(c, value);
+    if (strings[i]) continue;
+    native_free_strings(c, strings);
+    return NULL;
+  }
+  return strings;
+}
+
+void native_free_strings(JSContext *c, char **strings) {
+  for (char **s = strings; s && *s; s++) js_free(c, *s);
+  js_free(c, strings);
+}
+
+static void *resize_buffer(JSRuntime *rt, void *opaque, void *data, size_t len) {
+  (void)opaque;
+  if (len) return js_realloc_rt(rt, data, len);
+  js_free_rt(rt, data);
+  return NULL;
+}
+
+JSValue native_buffer(JSContext *c, uint8_t *data, size_t len) {
+  return JS_NewArrayBuffer(c, data, len, 0, resize_buffer, NULL, false);
+}

@@ -1,0 +1,53 @@
+/* driver.h - the parts of the program that makes QuickJS-ng and Node's library a guest that serves requests.
+ *
+ * It is at rest between two calls of its exports: nothing of it lives outside of linear memory, so the host may
+ * freeze, copy and put back the memory there. Exports, requests and fields: guest/driver/README.md. */
+#pragma once
+
+#include <quickjs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fields.h"
+
+#ifdef __wasm__
+#define EXPORT(name) __attribute__((export_name(#name))) name
+#else
+#define EXPORT(name) name
+#endif
+
+/* runtime.c: the engine, and the object `host` of lib/. */
+extern JSContext *js;          /* NULL before runtime_start */
+int runtime_start(bool image); /* to be frozen? -1 after a message on stderr */
+void runtime_enter(void);      /* at each entry: the stack may begin elsewhere */
+JSValue runtime_call(const char *function, int argc,
+                     JSValue *argv);     /* host.FUNCTION(…); takes the arguments */
+JSValue runtime_get(const char *name);   /* host.NAME */
+JSValue runtime_strings(char **strings); /* ended with NULL */
+void runtime_report(const char *doing);  /* the exception that is pending, on stderr */
+
+/* stop.c */
+typedef struct {
+  uintptr_t addr, len;
+} place;
+const uintptr_t *cay_stop_words(void);
+int stop_wanted(JSRuntime *rt, void *opaque); /* JSInterruptHandler */
+void stop_install(void);                      /* once in each process */
+void stop_forget(void);                       /* what came too late to stop anything */
+/* Why what ran was ended: NULL: nothing has; "": it asked for it, with this code. */
+const char *stop_ended(int32_t *code);
+JSValue stop_leave(int32_t code); /* ends what runs: an exception that cannot be caught */
+
+/* serve.c, execute.c */
+uint8_t *cay_room(uint32_t len);
+const place *cay_serve(uint32_t op, uint32_t len);
+void execute(uint32_t op, fields *request, reply *r); /* any request */
+
+/* greet.c */
+int greet(fields *request);
+void greet_reseed(const char *seed, size_t len); /* without a seed, from the system's randomness */
+
+/* boot.c, main.c: the life of the program. */
+int cay_boot(void);
+int cay_main(void);

@@ -1,0 +1,2 @@
+'use strict';
+return { getContinuationPreservedEmbedderData: native.getFrame, setContinuationPreservedEmbedderData: native.setFrame };

@@ -1,0 +1,18 @@
+'use strict';
+const config = {
+  target_defaults: { cflags: [], default_configuration: 'Release', defines: [], include_dirs: [], libraries: [] },
+  variables: { napi_build_version: '10', node_builtin_shareable_builtins: [], v8_enable_i18n_support: 0, node_use_amaro: false,
+    node_shared: false, node_use_quic: false },
+};
+return {
+  builtinIds: host.names,
+  compileFunction: (id) => native.packed(id),
+  setInternalLoaders(internalBinding, require) {
+    host.realmBinding = internalBinding;
+    host.require = require;
+  },
+  natives: Object.fromEntries(host.names.map((name) => [name, ''])),
+  builtinCategories: { cannotBeRequired: [], canBeRequired: host.names },
+  hasCachedBuiltins: () => true,
+  config: JSON.stringify(config),
+};

@@ -1,0 +1,32 @@
+'use strict';
+const { loop, systemError } = host;
+
+class DirHandle {
+  constructor(list) { this.list = list; }
+  read(encoding, size, request) {
+    const part = this.list.splice(0, 2 * size);
+    const result = part.length === 0 ? null : part.map((item, i) => (i % 2 ? item : nameIn(item, encoding)));
+    if (request === undefined) return result;
+    loop.later(() => request.oncomplete(null, result));
+    return undefined;
+  }
+  close(request) {
+    if (request !== undefined) loop.later(() => request.oncomplete(null));
+  }
+  getAsyncId() { return 0; }
+}
+
+const nameIn = (bytes, encoding) => (encoding === 'buffer' ? host.toBuffer(bytes) : native.decode(host.encodingNumber(encoding), bytes));
+
+function opendir(path, encoding, request) {
+  const list = native.readdir(path);
+  const error = typeof list === 'number' ? systemError(list, 'opendir', typeof path === 'string' ? path : native.decode(1, path)) : undefined;
+  if (request === undefined) {
+    if (error) throw error;
+    return new DirHandle(list);
+  }
+  loop.later(() => (error ? request.oncomplete(error) : request.oncomplete(null, new DirHandle(list))));
+  return undefined;
+}
+
+return { opendir, opendirSync: (path) => opendir(path, 'utf8', undefined), DirHandle };

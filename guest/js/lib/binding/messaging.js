@@ -1,0 +1,113 @@
+'use strict';
+// Ports of one thread: a message is cloned when it is posted and delivered by the loop.
+const { loop, noop, perIsolateSymbols } = host;
+const { oninit, no_message_symbol: NO_MESSAGE, handle_onclose: onClose } = perIsolateSymbols;
+
+class MessagePort {
+  constructor() { throw host.nodeError('ERR_CONSTRUCT_CALL_INVALID'); }
+  postMessage(message, options) {
+    const transfer = Array.isArray(options) ? options : options?.transfer ?? [];
+    const state = states.get(this);
+    const other = states.get(state.other);
+    if (!other || other.closed) return;
+    other.queue.push(host.clone(message, transfer));
+    deliver(state.other);
+  }
+  start() {
+    states.get(this).started = true;
+    deliver(this);
+  }
+  close(callback) {
+    const state = states.get(this);
+    if (typeof callback === 'function') this.once?.('close', callback);
+    for (const port of [this, state.other]) shut(port);
+  }
+  drain() { drain(this); }
+  ref() { hold(this, true); }
+  unref() { hold(this, false); }
+  hasRef() { return states.get(this).hold !== undefined; }
+}
+
+const states = new WeakMap();
+
+function newPort() {
+  const port = Object.create(MessagePort.prototype);
+  states.set(port, { queue: [], started: false, closed: false, other: undefined, hold: undefined, waiting: false });
+  port[oninit]?.();
+  return port;
+}
+
+function drain(port) {
+  const state = states.get(port);
+  while (state.started && !state.closed && state.queue.length > 0) host.emitMessage.call(port, state.queue.shift(), [], 'message');
+}
+
+function deliver(port) {
+  const state = states.get(port);
+  if (!state.started || state.waiting || state.queue.length === 0) return;
+  state.waiting = true;
+  loop.later(() => {
+    state.waiting = false;
+    drain(port);
+  });
+}
+
+// A port that somebody listens at keeps the loop alive: a descriptor that is never ready stands for it.
+let holders = 0;
+function hold(port, wanted) {
+  const state = states.get(port);
+  if (wanted === (state.hold !== undefined) || (wanted && state.closed)) return;
+  if (wanted) state.hold = loop.watch(-2 - holders++, 0, noop);
+  else {
+    loop.forgetItem(state.hold);
+    state.hold = undefined;
+  }
+}
+
+function shut(port) {
+  const state = states.get(port);
+  if (!state || state.closed) return;
+  loop.later(() => {
+    drain(port);
+    state.closed = true;
+    hold(port, false);
+    port[onClose]?.();
+  });
+}
+
+class MessageChannel {
+  constructor() {
+    this.port1 = newPort();
+    this.port2 = newPort();
+    states.get(this.port1).other = this.port2;
+    states.get(this.port2).other = this.port1;
+  }
+}
+
+host.MessagePort = MessagePort;
+
+function exposeLazyDOMExceptionProperty(object) {
+  Object.defineProperty(object, 'DOMException',
+                        { __proto__: null, value: host.DOMException, writable: true, configurable: true, enumerable: false });
+}
+
+return {
+  MessageChannel,
+  MessagePort,
+  JSTransferable: class {},
+  exposeLazyDOMExceptionProperty,
+  setDeserializerCreateObjectFunction: noop,
+  stopMessagePort(port) { states.get(port).started = false; },
+  checkMessagePort: (port) => states.has(port),
+  drainMessagePort: drain,
+  receiveMessageOnPort(port) {
+    const state = states.get(port);
+    return state?.queue.length ? state.queue.shift() : NO_MESSAGE;
+  },
+  moveMessagePortToContext: (port) => port,
+  structuredClone(value, options) {
+    if (options !== undefined && options !== null && typeof options !== 'object') throw host.nodeError('ERR_INVALID_ARG_TYPE', 'options', 'Object', options);
+    return host.clone(value, options?.transfer ?? []);
+  },
+  get DOMException() { return host.DOMException; },
+};

@@ -1,0 +1,33 @@
+'use strict';
+const info = (index) => () => native.systemInfo()[index];
+return {
+  getHostname: () => native.uname()[4],
+  getOSInformation: () => native.uname().slice(0, 4),
+  getHomeDirectory: () => native.getenv('HOME') ?? native.user()?.[1] ?? '/',
+  getUptime: info(0),
+  getTotalMem: info(1),
+  getFreeMem: info(2),
+  getLoadAvg(into) { into.set(native.systemInfo().slice(3)); },
+  getCPUs: () => ['wasm32', 0, 0, 0, 0, 0, 0],
+  getInterfaceAddresses: () => ['lo', '127.0.0.1', '255.0.0.0', 'IPv4', '00:00:00:00:00:00', true, -1],
+  getPriority(pid, context) {
+    const [error, priority] = native.getpriority(pid);
+    if (error < 0) fill(context, error, 'uv_os_getpriority');
+    return error < 0 ? undefined : priority;
+  },
+  setPriority(pid, priority, context) {
+    const result = native.setpriority(pid, priority);
+    if (result < 0) fill(context, result, 'uv_os_setpriority');
+    return Math.min(0, result);
+  },
+  getUserInfo() {
+    const [username, homedir, shell, uid, gid] = native.user() ?? ['agent', native.getenv('HOME') ?? '/', null, native.getuid(), native.getgid()];
+    return { uid, gid, username, homedir, shell };
+  },
+  getAvailableParallelism: () => 1,
+  isBigEndian: false,
+};
+function fill(context, errno, syscall) {
+  const [code, message] = host.errorMap.get(errno) ?? ['UNKNOWN', 'unknown error'];
+  Object.assign(context, { errno, code, message, syscall });
+}

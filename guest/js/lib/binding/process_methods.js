@@ -1,0 +1,82 @@
+'use strict';
+const { loop, noop, systemError } = host;
+const hrtimeBuffer = new Uint32Array(new ArrayBuffer(12));
+const hrtimeBigInt = new BigInt64Array(hrtimeBuffer.buffer, 0, 1);
+
+function cwd() {
+  const path = native.getcwd();
+  if (typeof path === 'number') throw systemError(path, 'uv_cwd');
+  return path;
+}
+
+function chdir(path) {
+  const result = native.chdir(path);
+  if (result >= 0) return;
+  const error = systemError(result, 'chdir', cwd(), path);
+  throw error;
+}
+
+const times = (into) => { into.set(native.resourceUsage().slice(0, 2)); };
+
+return {
+  hrtimeBuffer: hrtimeBuffer.buffer,
+  hrtime() {
+    const ns = native.nanoseconds();
+    const seconds = ns / 1000000000n;
+    hrtimeBuffer[0] = Number(seconds >> 32n);
+    hrtimeBuffer[1] = Number(seconds & 0xffffffffn);
+    hrtimeBuffer[2] = Number(ns % 1000000000n);
+  },
+  hrtimeBigInt() { hrtimeBigInt[0] = native.nanoseconds(); },
+  setEmitWarningSync: noop,
+  reallyExit: (code) => (host.exit ?? native.exit)(code | 0),
+  abort: native.abort,
+  causeSegfault: native.abort,
+  _kill: (pid, signal) => Math.min(0, native.kill(pid, signal)),
+  _debugProcess: noop,
+  _debugEnd: noop,
+  cwd,
+  chdir,
+  umask(mask) {
+    if (mask !== undefined) return native.umask(mask);
+    const old = native.umask(0);
+    native.umask(old);
+    return old;
+  },
+  uptime: () => (native.now() - loop.origin) / 1e3,
+  _rawDebug: host.writeError,
+  memoryUsage(into) {
+    const used = native.memoryUsage(), all = native.residentMemory();
+    into.set([all, Math.max(all, used), used, 0, 0]);
+  },
+  rss: native.residentMemory,
+  cpuUsage: times,
+  threadCpuUsage: times,
+  resourceUsage(into) { into.set(native.resourceUsage()); },
+  constrainedMemory: () => 0,
+  availableMemory: () => native.systemInfo()[2],
+  _getActiveRequests: () => [],
+  _getActiveHandles: () => [],
+  getActiveResourcesInfo: () => [],
+  dlopen() { throw host.nodeError('ERR_DLOPEN_DISABLED', 'Cannot load native addon: a sandbox runs no machine code'); },
+  execve() { throw new Error('execve is not supported in a sandbox'); },
+  loadEnvFile(path) {
+    const fd = native.open(path, 0, 0);
+    if (fd < 0) throw systemError(fd, 'open', path);
+    const bytes = native.readAll(fd);
+    native.close(fd);
+    const found = host.realmBinding('util').parseEnv(native.decode(1, bytes));
+    for (const [name, value] of Object.entries(found)) if (native.getenv(name) === undefined) native.setenv(name, value);
+  },
+  resetStdioForTesting: noop,
+  patchProcessObject(process) {
+    process.title = 'node';
+    process.argv = ['node', ...host.argv];
+    process.execArgv = host.execArgv;
+    process.versions = Object.freeze({ ...process.versions });
+    process.pid = native.getpid();
+    process.ppid = native.getppid();
+    process.execPath = '/usr/bin/node';
+    process.debugPort = 9229;
+  },
+};

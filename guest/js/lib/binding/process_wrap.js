@@ -1,0 +1,51 @@
+'use strict';
+const { loop } = host;
+const names = new Map(Object.entries(native.SIGNALS).reverse().map(([name, number]) => [number, name]));
+host.signalName = (number) => (number ? names.get(number) ?? `SIG${number}` : '');
+
+// Descriptors of the child by stdio entries, and the ends that are closed here once it runs.
+host.openStdio = (stdio, ours) => {
+  const fds = [], closing = [];
+  for (const [index, entry] of stdio.entries()) {
+    if (entry.type === 'pipe' || entry.type === 'overlapped') {
+      const [reads, writes] = native.pipe();
+      const childReads = index === 0 || (entry.readable && !entry.writable);
+      fds.push(childReads ? reads : writes);
+      closing.push(childReads ? reads : writes);
+      ours(entry, index, childReads ? writes : reads, childReads);
+    } else if (entry.type === 'ignore') {
+      fds.push(-1);
+    } else {
+      fds.push(entry.fd ?? entry.handle?.fd ?? index);
+    }
+  }
+  return { fds, closing };
+};
+
+class Process {
+  spawn(options) {
+    const pipes = [];
+    const { fds, closing } = host.openStdio(options.stdio ?? [], (entry, index, fd) => pipes.push([entry, fd]));
+    const pid = native.spawn(options.file, options.args ?? [options.file], options.envPairs ?? null, options.cwd ?? null, fds, Boolean(options.detached));
+    for (const fd of closing) native.close(fd);
+    for (const [entry, fd] of pipes) {
+      if (pid < 0) native.close(fd);
+      else entry.handle.open(fd);
+    }
+    if (pid < 0) return pid;
+    this.pid = pid;
+    loop.child(pid, (code, signal) => {
+      this.pid = 0;
+      this.onexit(code, host.signalName(signal));
+    });
+    return 0;
+  }
+  kill(signal) { return this.pid ? Math.min(0, native.kill(this.pid, signal)) : -native.ERRORS.ESRCH; }
+  close(callback) { if (callback) loop.later(() => callback.call(this)); }
+  ref() {}
+  unref() { if (this.pid) loop.forgetChild(this.pid); }
+  hasRef() { return true; }
+  getAsyncId() { return 0; }
+}
+
+return { Process };

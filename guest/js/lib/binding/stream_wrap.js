@@ -1,0 +1,178 @@
+'use strict';
+const { loop } = host;
+const { kReadBytesOrError, kArrayBufferOffset, kBytesWritten, kLastWriteWasAsync } = { kReadBytesOrError: 0, kArrayBufferOffset: 1, kBytesWritten: 2, kLastWriteWasAsync: 3 };
+const streamBaseState = new Int32Array(5);
+const EOF = -4095;
+const POLL_IN = 1, POLL_OUT = 4;
+const CHUNK = 65536;
+const { EAGAIN, EBADF } = native.ERRORS;
+
+// A descriptor that is read when there is something and written as far as there is room: pipes, terminals, sockets.
+class LibuvStreamWrap {
+  constructor() {
+    this.fd = -1;
+    this.reading = false;
+    this.referenced = true;
+    this.bytesRead = 0;
+    this.bytesWritten = 0;
+    this.pending = []; // {request, bytes, at}
+  }
+
+  take(fd) {
+    this.fd = fd;
+    return 0;
+  }
+
+  // ---- reading ----
+
+  readStart() {
+    if (this.fd < 0) return -EBADF;
+    if (this.input) return 0;
+    this.reading = true;
+    this.input = true;
+    this.#watch();
+    return 0;
+  }
+
+  readStop() {
+    this.reading = false;
+    this.input = false;
+    this.#watch();
+    return 0;
+  }
+
+  #read() {
+    const buffer = new ArrayBuffer(CHUNK);
+    const count = native.read(this.fd, buffer, 0, CHUNK);
+    if (count === -EAGAIN) return;
+    if (count > 0) {
+      this.bytesRead += count;
+      streamBaseState[kReadBytesOrError] = count;
+      streamBaseState[kArrayBufferOffset] = 0;
+      this.onread(buffer.slice(0, count));
+      return;
+    }
+    this.readStop();
+    streamBaseState[kReadBytesOrError] = count === 0 ? EOF : count;
+    streamBaseState[kArrayBufferOffset] = 0;
+    this.onread(undefined);
+  }
+
+  // ---- writing ----
+
+  #write(request, bytes) {
+    streamBaseState[kBytesWritten] = bytes.byteLength;
+    streamBaseState[kLastWriteWasAsync] = 0;
+    this.bytesWritten += bytes.byteLength;
+    let at = 0;
+    if (this.pending.length === 0) {
+      const count = native.write(this.fd, bytes, 0, bytes.byteLength);
+      if (count < 0 && count !== -EAGAIN) return count;
+      at = Math.max(0, count);
+    }
+    if (at === bytes.byteLength) return 0;
+    streamBaseState[kLastWriteWasAsync] = 1;
+    this.pending.push({ request, bytes, at });
+    this.#watch();
+    return 0;
+  }
+
+  #writeMore() {
+    const [first] = this.pending;
+    const count = native.write(this.fd, first.bytes, first.at, first.bytes.byteLength - first.at);
+    if (count === -EAGAIN) return;
+    first.at += Math.max(0, count);
+    if (count >= 0 && first.at < first.bytes.byteLength) return;
+    this.pending.shift();
+    this.#watch();
+    first.request.oncomplete?.(Math.min(0, count), this, undefined);
+    if (this.pending.length === 0 && this.ending) this.#end();
+  }
+
+  writeBuffer(request, buffer) { return this.#write(request, buffer); }
+  writeUtf8String(request, text) { return this.#write(request, new Uint8Array(native.encode(1, text))); }
+  writeAsciiString(request, text) { return this.#write(request, new Uint8Array(native.encode(4, text))); }
+  writeLatin1String(request, text) { return this.#write(request, new Uint8Array(native.encode(4, text))); }
+  writeUcs2String(request, text) { return this.#write(request, new Uint8Array(native.encode(3, text))); }
+  writev(request, chunks, allBuffers) {
+    const parts = [];
+    if (allBuffers) parts.push(...chunks);
+    else for (let i = 0; i < chunks.length; i += 2) {
+      const chunk = chunks[i];
+      parts.push(typeof chunk === 'string' ? new Uint8Array(native.encode(host.encodingNumber(chunks[i + 1]), chunk)) : chunk);
+    }
+    const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, 0));
+    let at = 0;
+    for (const part of parts) {
+      native.copyBytes(part, whole, at, 0, part.byteLength);
+      at += part.byteLength;
+    }
+    return this.#write(request, whole);
+  }
+
+  shutdown(request) {
+    this.ending = request;
+    if (this.pending.length === 0) this.#end();
+    return 0;
+  }
+
+  #end() {
+    const request = this.ending;
+    this.ending = undefined;
+    const result = this.finish();
+    loop.later(() => request.oncomplete?.(Math.min(0, result)));
+  }
+
+  // No more will be written. A socket has a call for it.
+  finish() {
+    if (this.reading) return 0;
+    this.#release();
+    return 0;
+  }
+
+  // ---- the rest ----
+
+  #watch() {
+    if (this.watched) loop.forget(this.watchedFd, this.watched);
+    this.watched = undefined;
+    const events = (this.input ? POLL_IN : 0) | (this.pending.length > 0 ? POLL_OUT : 0);
+    if (!events || this.fd < 0) return;
+    this.watchedFd = this.fd;
+    this.watched = loop.watch(this.fd, events, (came) => {
+      if (this.pending.length > 0 && came & ~POLL_IN) this.#writeMore();
+      if (this.input && came & ~POLL_OUT) this.#read();
+    }, this.referenced);
+  }
+
+  #release() {
+    this.input = false;
+    this.pending = [];
+    this.#watch();
+    if (this.fd > 2) native.close(this.fd);
+    this.fd = -1;
+  }
+
+  close(callback) {
+    this.#release();
+    if (typeof callback === 'function') loop.later(() => callback.call(this));
+  }
+
+  ref() {
+    this.referenced = true;
+    if (this.watched) this.watched.ref = true;
+  }
+  unref() {
+    this.referenced = false;
+    if (this.watched) this.watched.ref = false;
+  }
+  hasRef() { return this.referenced; }
+  getAsyncId() { return 0; }
+  getProviderType() { return 0; }
+  useUserBuffer() { return 0; }
+  setBlocking(on) { return native.setBlocking(this.fd, on); }
+  get isStreamBase() { return true; }
+  get writeQueueSize() { return this.pending.reduce((sum, { bytes, at }) => sum + bytes.byteLength - at, 0); }
+}
+
+host.LibuvStreamWrap = LibuvStreamWrap;
+return { LibuvStreamWrap, ShutdownWrap: class {}, WriteWrap: class {}, streamBaseState, kReadBytesOrError, kArrayBufferOffset, kBytesWritten, kLastWriteWasAsync };

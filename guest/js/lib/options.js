@@ -1,0 +1,70 @@
+// options.js - the options of the command line: their values, and the parser of `node ARGS`.
+'use strict';
+
+const { values, absent, info, aliases, types } = host.tables.options;
+const kinds = new Map(info.map(([name, type]) => [name, type]));
+const aliasOf = new Map(aliases);
+
+const current = { __proto__: null };
+host.options = current;
+
+// What it is here, when that is not what it is elsewhere.
+const here = { '--strip-types': false, '--experimental-sqlite': false, '--experimental-websocket': false, '--node-snapshot': false,
+  '--async-context-frame': true, '--eval': undefined, '--print': false };
+
+host.resetOptions = () => {
+  for (const name of Object.keys(current)) delete current[name];
+  for (const [name, value] of values) current[name] = Array.isArray(value) ? [...value] : value ?? undefined;
+  for (const name of absent) current[name] = undefined;
+  Object.assign(current, here);
+};
+host.resetOptions();
+
+function fail(message) {
+  host.writeError(`node: ${message}`);
+  native.exit(9);
+}
+
+const isOption = (name) => kinds.has(name) || (name.startsWith('--no-') && kinds.has(`--${name.slice(5)}`));
+
+function assign(name, given, rest) {
+  if (name.startsWith('--no-') && !kinds.has(name)) {
+    current[`--${name.slice(5)}`] = false;
+    return;
+  }
+  const type = kinds.get(name);
+  if (type === types.kBoolean || type === types.kNoOp || type === types.kV8Option) {
+    current[name] = true;
+    return;
+  }
+  const value = given ?? (rest.length > 0 && (rest[0][0] !== '-' || rest[0] === '-') ? rest.shift() : undefined);
+  if (value === undefined) fail(`${name} requires an argument`);
+  if (type === types.kStringList) current[name].push(value);
+  else current[name] = type === types.kInteger || type === types.kUInteger ? Number(value) : value;
+}
+
+// Takes the options off: {script or undefined, the rest}.
+host.parseArguments = (args) => {
+  const rest = [...args];
+  const taken = [];
+  while (rest.length > 0 && rest[0].startsWith('-') && rest[0] !== '-') {
+    const before = rest.length;
+    const word = rest.shift();
+    if (word === '--') break;
+    if (word === '-h' || word === '--help') current['--help'] = true;
+    else if (word === '-v' || word === '--version') current['--version'] = true;
+    else if (word === '-p' || word === '--print' || word === '-pe') {
+      current['--print'] = true;
+      if (rest.length > 0) current['--eval'] = rest.shift();
+    } else {
+      const [, name, given] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [undefined, word];
+      for (const part of aliasOf.get(name) ?? [name]) {
+        if (!isOption(part)) fail(`bad option: ${word}`);
+        assign(part, given, rest);
+      }
+    }
+    taken.push(word, ...args.slice(args.length - before + 1, args.length - rest.length));
+  }
+  if (current['--expose-gc']) host.define(globalThis, 'gc', () => native.collect());
+  return { taken, rest };
+};

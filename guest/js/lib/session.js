@@ -1,0 +1,382 @@
+// session.js - cells of a session: their values and errors as text, what they await, callbacks, the user's variables.
+'use strict';
+
+const { process, loop, options } = host;
+const { ERRORS } = native;
+const text = (value) => new Uint8Array(native.encode(1, value));
+
+// ---- the life of a session ----
+
+host.prepareSession = () => {
+  host.session = true;
+  host.argv = [];
+  host.execArgv = [];
+  const { prepareMainThreadExecution, markBootstrapComplete } = host.require('internal/process/pre_execution');
+  prepareMainThreadExecution(false, true);
+  markBootstrapComplete();
+  host.exit = (code) => {
+    cellInfo[0] = 1;
+    native.leaveSession(code);
+  };
+  bindRequire();
+  for (const [name, value] of Object.entries({ invoke, listCallbacks })) host.define(globalThis, name, value);
+  host.define(globalThis, 'CallbackError', CallbackError);
+  baseline = new Set(Reflect.ownKeys(globalThis));
+};
+
+// Nothing is left of what ran, or was found where another sandbox may have something else.
+host.endBoot = () => {
+  process.chdir('.');
+  host.beginCell();
+  host.endBuilding();
+  baseline = new Set(Reflect.ownKeys(globalThis));
+};
+
+host.greet = () => {
+  loop.restart();
+  host.beginMilestones();
+  process.pid = native.getpid();
+  process.ppid = native.getppid();
+  process.env.TZ !== undefined && native.setTimeZone?.();
+};
+
+// A program begins in this process instead: see start.js.
+host.endSession = () => {
+  if (!host.session) return;
+  host.session = false;
+  host.exit = undefined;
+  for (const name of ['invoke', 'listCallbacks', 'CallbackError', 'require', 'module', 'exports']) delete globalThis[name];
+  host.undoBuilding();
+  prepareAgain();
+};
+
+// The loaders of modules are there already, and lib/ would not have them made twice.
+function prepareAgain() {
+  const execution = host.require('internal/process/pre_execution');
+  const prepare = execution.prepareMainThreadExecution;
+  execution.prepareMainThreadExecution = (expandArgv1, initializeModules) => {
+    const main = prepare(expandArgv1, false);
+    if (options['--require'].length > 0) host.require('internal/modules/cjs/loader').Module._preloadModules(options['--require']);
+    return main;
+  };
+}
+
+// ---- require and import ----
+
+function bindRequire() {
+  const { Module } = host.require('internal/modules/cjs/loader');
+  const { makeRequireFunction } = host.require('internal/modules/helpers');
+  const module = new Module('<cell>');
+  Object.defineProperty(module, 'paths', { __proto__: null, configurable: true, enumerable: true, get: () => Module._nodeModulePaths(process.cwd()) });
+  Object.defineProperty(module, 'filename', { __proto__: null, configurable: true, enumerable: true, get: () => `${process.cwd()}/<cell>` });
+  const require = makeRequireFunction(module);
+  host.define(globalThis, 'require', require);
+  host.define(globalThis, 'module', module);
+  host.define(globalThis, 'exports', module.exports);
+}
+
+// What relative specifiers of import() are relative to. Cells and -e have no file.
+host.referrerOf = (referrer) => {
+  if (referrer === undefined || referrer === null) return undefined;
+  if (/^(\/|file:|node:|data:|https?:)/.test(referrer)) return referrer;
+  return host.require('internal/url').pathToFileURL(`${process.cwd()}/`).href;
+};
+
+// import and export statements of a cell: import() does the same, and nothing is exported from one.
+host.rewriteCell = (error, code) => {
+  if (!/\b(?:import|export)\b/.test(code)) throw error;
+  const { Parser } = host.require('internal/deps/acorn/acorn/dist/acorn');
+  let tree;
+  try {
+    tree = Parser.parse(code, { ecmaVersion: 'latest', sourceType: 'module', allowAwaitOutsideFunction: true });
+  } catch {
+    throw error;
+  }
+  let result = '', at = 0;
+  for (const node of tree.body) {
+    const replacement = importOf(node, code);
+    if (replacement === undefined) continue;
+    const lines = '\n'.repeat(code.slice(node.start, node.end).split('\n').length - 1);
+    result += code.slice(at, node.start) + (replacement.whole ? replacement.whole + lines : '');
+    at = replacement.whole ? node.end : replacement.start;
+  }
+  if (at === 0) throw error;
+  return result + code.slice(at);
+};
+
+const nameOf = (node) => node.name ?? JSON.stringify(node.value);
+
+function importOf(node, code) {
+  if (node.type === 'ImportDeclaration') {
+    const from = `await import(${node.source.raw})`;
+    const named = [], others = [];
+    for (const s of node.specifiers) {
+      if (s.type === 'ImportNamespaceSpecifier') others.push(s.local.name);
+      else named.push(`${s.type === 'ImportDefaultSpecifier' ? 'default' : nameOf(s.imported)}: ${s.local.name}`);
+    }
+    const parts = [...others.map((name) => `const ${name} = ${from};`), ...(named.length > 0 ? [`const { ${named.join(', ')} } = ${from};`] : [])];
+    return { whole: parts.length > 0 ? parts.join(' ') : `${from};` };
+  }
+  if (node.type === 'ExportDefaultDeclaration') return { start: node.declaration.start };
+  if (node.type === 'ExportNamedDeclaration') return node.declaration ? { start: node.declaration.start } : { whole: ';' };
+  if (node.type === 'ExportAllDeclaration') return { whole: ';' };
+  return undefined;
+}
+
+// ---- running ----
+
+let pendingError; // {error} of something that a cell has left behind
+
+host.Uncaught = class Uncaught {
+  constructor(error) {
+    pendingError ??= { error };
+    cellInfo[0] = 1;
+  }
+};
+
+function throwPending() {
+  if (!pendingError) return;
+  const { error } = pendingError;
+  pendingError = undefined;
+  throw error;
+}
+
+// What C looks at before it calls beginCell: whether an earlier cell has left something to be put right.
+const cellInfo = new Uint8Array(1);
+host.cellInfo = cellInfo.buffer;
+host.tickInfo = loop.tickInfo.buffer;
+
+host.beginCell = () => {
+  cellInfo[0] = 0;
+  pendingError = undefined;
+  if (process._exiting) { // process.exit() has ended an earlier cell
+    process._exiting = false;
+    process.exitCode = undefined;
+  }
+  if (!inputUsed) return;
+  inputUsed = false;
+  resetInput();
+};
+
+host.endCell = () => {
+  settle();
+  throwPending();
+};
+
+function settle() {
+  try {
+    loop.leave();
+  } catch (error) {
+    if (!(error instanceof host.Uncaught)) host.fatalQuietly(error);
+  }
+}
+
+host.fatalQuietly = (error) => {
+  try {
+    host.fatal(error);
+  } catch (thrown) {
+    if (!(thrown instanceof host.Uncaught)) throw thrown;
+  }
+};
+
+const PENDING = 0, REJECTED = 2;
+
+host.settleCell = (promise) => {
+  quiet.add(promise);
+  for (;;) {
+    settle();
+    throwPending();
+    const [state, result] = native.promiseDetails(promise);
+    if (state === REJECTED) throw result;
+    if (state !== PENDING) return result;
+    if (!loop.isAlive()) throw new Error('the cell awaits something that nothing is going to settle');
+    try {
+      loop.round(() => pendingError !== undefined || native.promiseDetails(promise)[0] !== PENDING);
+    } catch (error) {
+      if (!(error instanceof host.Uncaught)) throw error;
+    }
+  }
+};
+
+// A cell's own promise is looked at here, and no rejection of it is unhandled.
+const quiet = new WeakSet();
+host.isQuiet = (promise) => host.session && quiet.has(promise);
+
+// ---- standard input: the host may put another there before each cell ----
+
+let inputUsed = false;
+host.noteInput = () => {
+  inputUsed = true;
+  cellInfo[0] = 1;
+};
+
+function resetInput() {
+  const { getStdin } = host;
+  getStdin?.();
+}
+
+// ---- values and errors ----
+
+const inspector = () => host.require('internal/util/inspect').inspect;
+
+host.describeValue = (value, wantJson) => {
+  const repr = inspector()(value);
+  let json;
+  if (wantJson) {
+    try {
+      json = JSON.stringify(value);
+    } catch {
+      // Circular, or something that has no JSON: there is none.
+    }
+  }
+  return { repr, json: typeof json === 'string' ? json : undefined };
+};
+
+const isError = (value) => native.classOf(value) === native.CLASS.ERROR || value instanceof Error;
+const ownFrame = /^\s+at (?:.*\()?node:/;
+
+host.describeError = (error, cell) => {
+  if (!isError(error)) {
+    const shown = typeof error === 'string' ? error : inspector()(error);
+    return { type: 'Uncaught', text: shown, stack: `Uncaught ${inspector()(error)}`, line: 0 };
+  }
+  const lines = String(error.stack ?? error).split('\n').filter((line) => !ownFrame.test(line));
+  const head = lines.findIndex((line) => /^\s+at /.test(line));
+  const frame = lines.slice(head < 0 ? lines.length : head).find((line) => line.includes(`${cell}:`));
+  const line = frame ? Number(frame.slice(frame.indexOf(`${cell}:`) + cell.length + 1).split(':')[0]) : 0;
+  let stack = lines.join('\n');
+  if (error.cause !== undefined) stack += ` {\n  [cause]: ${inspector()(error.cause).replaceAll('\n', '\n  ')}\n}`;
+  return { type: String(error.name ?? 'Error'), text: String(error.message ?? ''), stack, line: line || 0 };
+};
+
+// ---- callbacks ----
+
+class CallbackError extends Error {
+  get name() { return 'CallbackError'; }
+}
+
+function finish(status, answer, decode) {
+  if (status !== 0) throw new CallbackError(answer);
+  return decode ? JSON.parse(answer) : answer;
+}
+
+function readAnswer(fd) {
+  const bytes = native.readAll(fd);
+  native.close(fd);
+  if (typeof bytes === 'number' || bytes.byteLength === 0) throw new CallbackError('the host has gone away');
+  return [new Uint8Array(bytes)[0], native.decode(1, bytes, 1)];
+}
+
+function ask(name, json, decode) {
+  const asked = native.ask(name, json);
+  if (asked === -ERRORS.ENOENT) throw new CallbackError(`there is no callback named '${name}'`);
+  if (typeof asked === 'number') throw host.systemError(asked, 'ask');
+  const [status, answer, fd] = asked;
+  if (fd === undefined) return finish(status, answer, decode);
+  return new Promise((resolve, reject) => {
+    const item = loop.watch(fd, 1, () => {
+      loop.forget(fd, item);
+      try {
+        const [refused, given] = readAnswer(fd);
+        resolve(finish(refused, given, decode));
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+}
+
+// JSON for JSON, or with anything else both are converted.
+async function invoke(name, args = {}) {
+  if (typeof name !== 'string') throw new TypeError('invoke(name, arguments) expects a name');
+  if (typeof args === 'string') return ask(name, args, false);
+  return ask(name, JSON.stringify(args), true);
+}
+
+function listCallbacks() { return JSON.parse(native.callbacks()); }
+
+const isPlain = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+// One object is the arguments by name; else they are in the order of the schema.
+function callbackOf({ name, parameters }) {
+  const names = Object.keys(parameters?.properties ?? {});
+  const short = name.slice(name.lastIndexOf('.') + 1);
+  const f = {
+    async [short](...args) {
+      if (args.length === 1 && isPlain(args[0])) return invoke(name, args[0]);
+      if (args.length > names.length) throw new TypeError(`${name}() takes at most ${names.length} positional arguments, and was given ${args.length}`);
+      return invoke(name, Object.fromEntries(args.map((value, i) => [names[i], value])));
+    },
+  };
+  return f[short];
+}
+
+let bound = new Set();
+
+host.bindCallbacks = () => {
+  for (const name of bound) delete globalThis[name];
+  bound = new Set();
+  for (const callback of listCallbacks()) {
+    const parts = callback.name.split('.');
+    const [first] = parts;
+    if (!bound.has(first) && (first in globalThis)) continue; // it would hide something: invoke() finds it
+    let holder = globalThis;
+    bound.add(first);
+    for (const part of parts.slice(0, -1)) {
+      if (!Object.hasOwn(holder, part)) host.define(holder, part, {});
+      holder = holder[part];
+    }
+    host.define(holder, parts.at(-1), callbackOf(callback));
+    if (!baseline.has(first)) baseline.add(first);
+  }
+};
+
+// ---- the user's variables ----
+
+let baseline = new Set();
+
+function userNames() {
+  const own = Reflect.ownKeys(globalThis).filter((name) => typeof name === 'string' && !baseline.has(name));
+  return [...native.lexicalNames(), ...own];
+}
+
+const valueOf = (name) => (native.lexicalNames().includes(name) ? native.lexicalValue(name) : globalThis[name]);
+
+host.describeNames = () => JSON.stringify(userNames().map((name) => {
+  const value = valueOf(name);
+  const type = value === null ? 'null' : typeof value === 'object' ? value.constructor?.name ?? 'Object' : typeof value;
+  return { name, type };
+}));
+
+function checkStorable(name, value, seen = new Set()) {
+  if (typeof value === 'function' || typeof value === 'symbol') throw new TypeError(`'${name}' cannot be stored: it is or holds a ${typeof value}`);
+  if (typeof value !== 'object' || value === null || seen.has(value)) return;
+  seen.add(value);
+  const prototype = Object.getPrototypeOf(value);
+  const known = [Object.prototype, Array.prototype, Date.prototype, Map.prototype, Set.prototype, RegExp.prototype, null];
+  if (!known.includes(prototype) && !ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer))
+    throw new TypeError(`'${name}' cannot be stored: it holds an object of ${prototype.constructor?.name ?? 'another class'}`);
+  if (value instanceof Map) for (const [key, item] of value) { checkStorable(name, key, seen); checkStorable(name, item, seen); }
+  else if (value instanceof Set) for (const item of value) checkStorable(name, item, seen);
+  else if (!ArrayBuffer.isView(value)) for (const item of Object.values(value)) checkStorable(name, item, seen);
+}
+
+host.collectState = () => {
+  const all = {};
+  for (const name of userNames()) {
+    const value = valueOf(name);
+    checkStorable(name, value);
+    all[name] = value;
+  }
+  return all;
+};
+
+host.restoreState = (all) => {
+  if (all === null || typeof all !== 'object') throw new TypeError('these bytes hold no variables');
+  for (const [name, value] of Object.entries(all)) globalThis[name] = value;
+};
+
+host.clearState = () => {
+  for (const name of userNames()) delete globalThis[name];
+  pendingError = undefined;
+};

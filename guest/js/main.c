@@ -1,0 +1,26 @@
+/* node in the shell: _start begins from nothing, cay_main in an interpreter that came out of an image. */
+#include <stdlib.h>
+
+#include "driver.h"
+#include "start.h"
+
+static _Noreturn void run(char **argv) {
+  JSValue arguments[] = { runtime_strings(argv[0] ? argv + 1 : argv) };
+  JSValue done = runtime_call("main", 1, arguments);
+  if (JS_IsException(done)) runtime_report("running");
+  exit(JS_IsException(done) ? 7 : 0);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  if (runtime_start(false) < 0) return 10;
+  run(argv);
+}
+
+int EXPORT(cay_main)(void) {
+  char **argv = start_process();
+  runtime_enter();
+  stop_install();
+  greet_reseed("", 0);
+  run(argv);
+}

@@ -1,0 +1,79 @@
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "binding/native.h"
+#include "binding/pack.h"
+#include "driver.h"
+
+/* The program's own stack is larger by what a system call or a part of the library may need below the last call of
+ * JavaScript; see build. */
+enum { STACK_MAX = 2 << 20 };
+
+JSContext *js;
+static JSValue host;
+
+static void (*const parts[])(JSContext *, JSValueConst) = {
+  native_add_values,   native_add_code,      native_add_modules, native_add_tasks,
+  native_add_bytes,    native_add_files,     native_add_stat,    native_add_process,
+  native_add_children, native_add_constants, native_add_host,    native_add_session,
+};
+
+static JSValue make_native(void) {
+  JSValue native = JS_NewObject(js);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) parts[i](js, native);
+  return native;
+}
+
+static int fail(const char *doing) {
+  runtime_report(doing);
+  return -1;
+}
+
+int runtime_start(bool image) {
+  JSRuntime *rt = JS_NewRuntime();
+  if (rt) JS_SetMaxStackSize(rt, STACK_MAX);
+  if (rt) js = JS_NewContext(rt);
+  if (!js) return fprintf(stderr, "node: no memory for the engine\n"), -1;
+  signal(SIGPIPE, SIG_IGN);
+  JS_SetInterruptHandler(rt, stop_wanted, NULL);
+  host = JS_NewObject(js);
+  JS_SetPropertyStr(js, host, "isImage", JS_NewBool(js, image));
+  JSValue native = make_native(), boot = pack_function(js, "cay/boot");
+  if (JS_IsException(boot)) return fail("the library");
+  JSValueConst arguments[] = { host, native };
+  JSValue made = JS_Call(js, boot, JS_UNDEFINED, 2, arguments);
+  JS_FreeValue(js, boot);
+  JS_FreeValue(js, native);
+  if (JS_IsException(made)) return fail("starting");
+  JS_FreeValue(js, made);
+  return 0;
+}
+
+void runtime_enter(void) { JS_UpdateStackTop(JS_GetRuntime(js)); }
+
+JSValue runtime_call(const char *function, int argc, JSValue *argv) {
+  JSValue f = JS_GetPropertyStr(js, host, function);
+  JSValue result = JS_Call(js, f, host, argc, (JSValueConst *)argv);
+  JS_FreeValue(js, f);
+  for (int i = 0; i < argc; i++) JS_FreeValue(js, argv[i]);
+  return result;
+}
+
+JSValue runtime_get(const char *name) { return JS_GetPropertyStr(js, host, name); }
+
+JSValue runtime_strings(char **strings) {
+  JSValue list = JS_NewArray(js);
+  for (uint32_t i = 0; strings[i]; i++) JS_SetPropertyUint32(js, list, i, JS_NewString(js, strings[i]));
+  return list;
+}
+
+void runtime_report(const char *doing) {
+  JSValue error = js ? JS_GetException(js) : JS_UNDEFINED, stack = JS_GetPropertyStr(js, error, "stack");
+  const char *text = JS_ToCString(js, error), *where = JS_IsString(stack) ? JS_ToCString(js, stack) : NULL;
+  fprintf(stderr, "node: %s: %s\n%s\n", doing, text ? text : "an error without a text", where ? where : "");
+  JS_FreeCString(js, text);
+  JS_FreeCString(js, where);
+  JS_FreeValue(js, stack);
+  JS_FreeValue(js, error);
+}

@@ -1,0 +1,22 @@
+/* What lib/session.js needs of this program. */
+#include "binding/native.h"
+#include "driver.h"
+#include "engine.h"
+
+NATIVE(leaveSession) { return stop_leave(native_int(c, argv[0])); }
+NATIVE(lexicalNames) { return engine_lexical_names(c); }
+
+NATIVE(lexicalValue) {
+  const char *name = JS_ToCString(c, argv[0]);
+  JSValue value = name ? engine_lexical(c, name) : JS_EXCEPTION;
+  JS_FreeCString(c, name);
+  return value;
+}
+
+static const JSCFunctionListEntry functions[] = {
+  FUNCTION(leaveSession, 1),
+  FUNCTION(lexicalNames, 0),
+  FUNCTION(lexicalValue, 1),
+};
+
+void native_add_session(JSContext *c, JSValueConst into) { ADD(into, functions); }

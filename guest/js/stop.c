@@ -1,0 +1,75 @@
+/* How the host stops what runs: it sets the reason and makes the engine look up, both from another thread; see
+ * abi/linux/stop_words.h. The signal is sent too, which ends a system call that sleeps. What is raised cannot be
+ * caught: no code of the user's runs any more. */
+#include <signal.h>
+
+#include "driver.h"
+#include "engine.h"
+
+enum { STOP_SIGNAL = 64 };
+
+static volatile uint32_t reason;
+static uint32_t raised;              /* the reason of the last stop */
+static uint32_t tripped, is_tripped; /* the host sets them; the engine has one counter for all */
+
+static void on_signal(int number) { (void)number; }
+
+int stop_wanted(JSRuntime *rt, void *opaque) {
+  (void)rt, (void)opaque;
+  if (!reason) return 0;
+  raised = reason;
+  reason = 0;
+  return 1;
+}
+
+/* process.exit() of a session: what runs ends in the same way. */
+static bool leaving;
+static int32_t exit_code;
+
+JSValue stop_leave(int32_t code) {
+  leaving = true;
+  exit_code = code;
+  JS_ThrowInternalError(js, "exit");
+  JSValue error = JS_GetException(js);
+  JS_SetUncatchableError(js, error);
+  return JS_Throw(js, error);
+}
+
+const char *stop_ended(int32_t *code) {
+  uint32_t why = raised;
+  bool left = leaving;
+  raised = 0;
+  leaving = false;
+  *code = exit_code;
+  if (left) return "";
+  switch (why) {
+  case 0: return NULL;
+#define TALK_REASON(name, number, message)                                                                   \
+  case number: return message;
+#include "talk.def"
+  default: return "stopped";
+  }
+}
+
+void stop_install(void) {
+  struct sigaction action = { .sa_handler = on_signal };
+  sigaction(STOP_SIGNAL, &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+void stop_forget(void) {
+  reason = raised = 0;
+  leaving = false;
+}
+
+/* A counter that is negative makes the engine call stop_wanted. */
+const uintptr_t *EXPORT(cay_stop_words)(void) {
+  static uintptr_t words[6];
+  words[0] = (uintptr_t)&reason;
+  words[1] = (uintptr_t)&tripped;
+  words[2] = (uintptr_t)&is_tripped;
+  words[3] = (uintptr_t)engine_breaker(js);
+  words[4] = (uintptr_t)1 << 31;
+  words[5] = STOP_SIGNAL;
+  return words;
+}
