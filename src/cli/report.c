@@ -36,6 +36,7 @@ static void put_usage(json *j, const cay_usage *u) {
   json_uint(j, "execs", u->execs);
   json_uint(j, "syscalls", u->syscalls);
   json_uint(j, "unknown_syscalls", u->unknown_syscalls);
+  json_uint(j, "code", u->code);
   json_close(j);
 }
 
@@ -109,6 +110,7 @@ void report_stats(const cay_result *result) {
            u->execs);
   say_hint("calls      %" PRIu64 " system calls, %" PRIu64 " of them unknown", u->syscalls,
            u->unknown_syscalls);
+  if (u->code > 0) say_hint("code       %s compiled of modules of its own", size_text(u->code, now));
   if (result->fuel > 0) say_hint("fuel       %" PRIu64 " operations", result->fuel);
 }
 
@@ -124,7 +126,7 @@ static void say_signal(int number) {
 static void say_limits(const request *r, const cay_result *result) {
   const cay_usage *u = &result->usage;
   const cay_limits *l = &r->limits;
-  char now[16], more[16];
+  char now[16], most[16], more[16];
   if (u->memory_peak >= l->memory - l->memory / 16) {
     say("it used all the memory it may have (%s)", size_text(l->memory, now));
     say_hint("--memory %s allows more", size_text(l->memory * 4, more));
@@ -136,6 +138,11 @@ static void say_limits(const request *r, const cay_result *result) {
   if (u->processes_peak >= l->processes) {
     say("it had as many processes as it may have (%u)", l->processes);
     say_hint("--procs %" PRIu64 " allows more", (uint64_t)l->processes * 4);
+  }
+  if (u->code > l->code / 2) {
+    say("it has compiled %s of the %s that its own modules may weigh", size_text(u->code, now),
+        size_text(l->code, most));
+    say_hint("--code %s allows more", size_text(l->code * 4, more));
   }
 }
 

@@ -160,6 +160,7 @@ void sb_usage(cay_sandbox *box, cay_usage *out) {
     .processes = used.processes,
     .processes_peak = used.processes_peak,
     .files = used.inodes,
+    .code = abi_linux_code_used(box->runner),
   };
 }
 

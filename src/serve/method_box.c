@@ -196,6 +196,7 @@ enum answer rpc_usage(call *c) {
     { "unknownSyscalls", u.unknown_syscalls },
     { "forks", u.forks },
     { "execs", u.execs },
+    { "codeBytes", u.code },
   };
   for (size_t i = 0; i < COUNT_OF(fields); i++)
     if (!yyjson_mut_obj_add_uint(c->doc, c->result, fields[i].name, fields[i].value)) return fail_memory(c);

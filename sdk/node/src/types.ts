@@ -172,4 +172,5 @@ export interface Usage {
   unknownSyscalls: number;
   forks: number;
   execs: number;
+  codeBytes: number;
 }

@@ -63,6 +63,13 @@ void abi_compiler_unref(abi_compiler *c) {
   mem_free(c);
 }
 
+uint64_t abi_compiler_used(abi_compiler *c) {
+  pthread_mutex_lock(&c->mu);
+  uint64_t used = c->budget - c->left;
+  pthread_mutex_unlock(&c->mu);
+  return used;
+}
+
 /* ---- waiting ---- */
 
 /* Requires compiler.mu, so that no waiter and no kernel goes away meanwhile. */

@@ -25,7 +25,8 @@ typedef struct abi_compiler abi_compiler;
 /* `threads` is borrowed, as the engine: the pool ends before the engine does. */
 cay_status abi_compiler_new(eng_engine *engine, thread_pool *threads, uint64_t budget, abi_compiler **out,
                             cay_error *err) CHECKED;
-void abi_compiler_unref(abi_compiler *compiler); /* NULL is fine */
+void abi_compiler_unref(abi_compiler *compiler);    /* NULL is fine */
+uint64_t abi_compiler_used(abi_compiler *compiler); /* of the budget */
 
 /* Sleeps until it is the turn of `p`: 0, then abi_turn_end or abi_compile must follow. -K_EKILLED;
  * -K_ERESTART: handlers are to run first. */

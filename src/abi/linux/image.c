@@ -8,6 +8,7 @@
 #include "kernel/vfs/vfs.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -202,6 +203,22 @@ static k_ret load_module(abi_runner *runner, k_process *p, k_file *exe, uint64_t
   return abi_compile(runner->compiler, p, source, out, err);
 }
 
+/* To the trace, and to the standard error of the process, whose shell only has an error number to explain. Not at any
+ * price: a pipe that is full gets nothing. */
+static void say_why(abi_runner *runner, k_process *p, const char *why) {
+  char line[sizeof(((cay_error *)0)->message) + 32];
+  k_file *f = NULL;
+  abi_trace_text(runner, p->pid, "exec: %s", why);
+  int len = snprintf(line, sizeof line, "cay: not executed: %s\n", why);
+  k_lock(p->kernel);
+  if (k_fd_get(&p->fds, 2, &f) >= 0) {
+    k_file_ref(f);
+    (void)!k_file_write(NULL, f, line, (size_t)len);
+    k_file_unref(f);
+  }
+  k_unlock(p->kernel);
+}
+
 static k_ret make_image(abi_runner *runner, k_process *p, k_file *exe, uint64_t len, k_image **out) {
   OWNED(eng_module_unref) eng_module *module = NULL;
   cay_error err = { .message = "" };
@@ -210,7 +227,7 @@ static k_ret make_image(abi_runner *runner, k_process *p, k_file *exe, uint64_t 
     cay_status status = abi_linux_image_new(module, (cay_slice){ 0 }, out, &err);
     r = status == CAY_OK ? 0 : status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
   }
-  if (r < 0 && err.message[0] != '\0') abi_trace_text(runner, p->pid, "exec: %s", err.message);
+  if (r < 0 && err.message[0] != '\0') say_why(runner, p, err.message);
   return r;
 }
 
@@ -220,8 +237,10 @@ static k_ret look_lately(abi_runner *runner, k_process *p, k_file *exe, struct a
   k_stat st;
   K_TRY(stat_file(p->kernel, exe, &st));
   if (st.size > MODULE_MAX) {
-    abi_trace_text(runner, p->pid, "exec: the module has %" PRIu64 " bytes; at most %d are taken", st.size,
+    char why[80];
+    (void)snprintf(why, sizeof why, "the module has %" PRIu64 " bytes; at most %d are taken", st.size,
                    MODULE_MAX);
+    say_why(runner, p, why);
     return -K_ENOEXEC;
   }
   *key = identity(exe, &st);

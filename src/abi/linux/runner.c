@@ -47,6 +47,8 @@ void abi_linux_runner_free(abi_runner *runner) {
   mem_free(runner);
 }
 
+uint64_t abi_linux_code_used(abi_runner *runner) { return abi_compiler_used(runner->compiler); }
+
 /* ---- k_runner ---- */
 
 static k_ret load(void *ctx, k_process *p, k_file *exe, const uint8_t *head, size_t head_len, k_image **out) {

@@ -56,6 +56,8 @@ cay_status abi_linux_runner_new(eng_engine *engine, const abi_runner_options *op
 void abi_linux_runner_free(abi_runner *runner);
 OWNED_DEFINE(abi_runner, abi_linux_runner_free)
 
+uint64_t abi_linux_code_used(abi_runner *runner); /* of abi_runner_options.code; any thread */
+
 /* ---- images: programs ready to run, shared and counted ---- */
 
 /* From a compiled module, which was linked against abi_linux_imports (a reference is taken). `wasm` are the

@@ -79,6 +79,7 @@ class Usage:
     unknown_syscalls: int
     forks: int
     execs: int
+    code_bytes: int
 
 
 @dataclass
@@ -96,4 +97,4 @@ def running_command(entry: Dict[str, Any]) -> RunningCommand:
 def usage(result: Dict[str, int]) -> Usage:
     return Usage(result["memoryBytes"], result["memoryPeakBytes"], result["fsBytes"], result["fsPeakBytes"],
                  result["files"], result["processes"], result["processesPeak"], result["syscalls"],
-                 result["unknownSyscalls"], result["forks"], result["execs"])
+                 result["unknownSyscalls"], result["forks"], result["execs"], result["codeBytes"])
