@@ -52,7 +52,7 @@ def test_too_large_files_name_the_option(t):
 def test_a_file_comes_out_also_when_the_command_fails(t):
     r = t.run("--out", "report:result.txt", "echo so far > report; exit 9")
     assert r.code == 9 and (t.dir / "result.txt").read_text() == "so far\n", r
-    r = t.run("--timeout", "500ms", "--out", "report", "echo begun > report; sleep 100")
+    r = t.run("--timeout", "3s", "--out", "report", "echo begun > report; sleep 100")
     assert r.code == 124 and (t.dir / "report").read_text() == "begun\n", r
 
 

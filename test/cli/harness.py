@@ -13,7 +13,7 @@ import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CAY = os.environ.get("CAY", str(ROOT / "cay"))
-LONG = 60  # seconds until a test that hangs is given up
+LONG = 600  # seconds until a test that hangs is given up
 
 
 class Done:

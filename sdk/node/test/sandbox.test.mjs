@@ -77,7 +77,7 @@ test("variables", async (t) => {
 
 test("the limit of processes holds", async (t) => {
   const sandbox = await own(t, { processLimit: 5 });
-  const { stderr } = await sandbox.commands.run("for i in 1 2 3 4 5 6 7 8; do sleep 5 & done; true", { timeoutMs: 10_000 });
+  const { stderr } = await sandbox.commands.run("for i in 1 2 3 4 5 6 7 8; do sleep 5 & done; true", { timeoutMs: 600_000 });
   assert.match(stderr, /fork/);
 });
 

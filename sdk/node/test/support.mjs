@@ -35,7 +35,7 @@ const isAlive = (pid) => existsSync(`/proc/${pid}`) && !/^State:\s+[ZX]/m.test(r
 
 /** Whether a process ends; it has a minute. */
 export async function gone(pid) {
-  for (let i = 0; i < 6000 && isAlive(pid); i++) await sleep(10);
+  for (let i = 0; i < 60000 && isAlive(pid); i++) await sleep(10);
   return !isAlive(pid);
 }
 

@@ -153,15 +153,15 @@ def test_background_files_and_mounts(tmp_path):
     async def body():
         async with AsyncSandbox(files={"f": "x"}, mounts={"/m": tmp_path}) as sandbox:
             process = await sandbox.commands.start("cat f; echo; read line; echo got $line; exit 3", cwd="/home/agent")
-            assert await process.wait_for_output("x\n", 60) == "x\n"
+            assert await process.wait_for_output("x\n", 600) == "x\n"
             assert [c.pid for c in await sandbox.commands.list()] == [process.pid]
             await process.write("one\n")
-            result = await process.wait(60)
+            result = await process.wait(600)
             assert (result.exit_code, result.stdout) == (3, "x\ngot one\n")
             async with await sandbox.commands.start("sleep 1000") as process:
                 with pytest.raises(SandboxTimeout):
                     await process.wait(0.05)
-            assert (await process.wait(60)).end == "cancelled"
+            assert (await process.wait(600)).end == "cancelled"
             assert (await sandbox.commands.run("printf '\\377'", binary=True)).stdout_bytes == b"\xff"
             assert b"".join([piece async for piece in sandbox.files.stream("f")]) == b"x"
             with pytest.raises(SandboxError, match="EFBIG"):

@@ -18,7 +18,7 @@ def run(body):
 async def until(terminal, text):
     shown = ""
     while text not in shown:
-        more = await terminal.read(timeout=30)
+        more = await terminal.read(timeout=600)
         assert more, shown
         shown += more
     return shown

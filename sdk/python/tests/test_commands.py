@@ -37,8 +37,8 @@ def test_a_signal(shared):
 
 
 def test_timeout():
-    with Sandbox(timeout_ms=300) as sandbox:
-        result = sandbox.commands.run("echo before; while :; do :; done")
+    with Sandbox(timeout_ms=60_000) as sandbox:
+        result = sandbox.commands.run("echo before; while :; do :; done", timeout_ms=2000)
         assert result.exit_code == 124
         assert result.timed_out
         assert result.stdout == "before\n"
@@ -48,7 +48,7 @@ def test_timeout():
 def test_a_timeout_of_one_command_may_be_shorter_or_longer():
     with Sandbox(timeout_ms=500) as sandbox:
         assert sandbox.commands.run("sleep 100", timeout_ms=100).timed_out
-        assert sandbox.commands.run("sleep 0.8; echo done", timeout_ms=20_000).stdout == "done\n"
+        assert sandbox.commands.run("sleep 0.8; echo done", timeout_ms=600_000).stdout == "done\n"
 
 
 def test_stdin(shared):
@@ -210,8 +210,8 @@ def test_output_as_bytes(shared):
 
 
 def test_background_process_lives_on(sandbox):
-    assert sandbox.commands.run("sleep 1000 & echo $! > pid; echo started", timeout_ms=1000).stdout == "started\n"
-    assert sandbox.commands.run("sleep 1.2; kill -0 $(cat pid)").ok
+    assert sandbox.commands.run("sleep 1000 & echo $! > pid; echo started", timeout_ms=5000).stdout == "started\n"
+    assert sandbox.commands.run("sleep 5.2; kill -0 $(cat pid)").ok
     assert sandbox.commands.run("kill $(cat pid)").ok
     assert sandbox.commands.run(NO_SLEEP).ok
 
@@ -262,15 +262,15 @@ def test_files_and_kill_while_a_command_runs():
 
 def test_a_command_in_the_background(sandbox):
     with sandbox.commands.start("echo ready; while read line; do echo got $line; done; exit 3") as process:
-        process.wait_for_output("ready\n", 60)
+        process.wait_for_output("ready\n", 600)
         assert process.running and process.pid > 1
         assert [(c.pid, c.command) for c in sandbox.commands.list()] == [(process.pid, process.command)]
         process.write("one\n")
-        assert process.wait_for_output("got one\n", 60) == "ready\ngot one\n"
+        assert process.wait_for_output("got one\n", 600) == "ready\ngot one\n"
         with pytest.raises(SandboxTimeout):
             process.wait(0.05)
         process.end_input()
-        result = process.wait(60)
+        result = process.wait(600)
         assert (result.exit_code, result.stdout, process.running) == (3, "ready\ngot one\n", False)
     assert sandbox.commands.list() == []
     with pytest.raises(SandboxError, match="EPIPE"):
@@ -279,14 +279,14 @@ def test_a_command_in_the_background(sandbox):
 
 def test_a_command_in_the_background_is_signalled_and_killed(sandbox):
     process = sandbox.commands.start("trap 'echo caught; exit 7' USR1; echo ready; while :; do sleep 0.05; done")
-    process.wait_for_output("ready", 60)
+    process.wait_for_output("ready", 600)
     process.signal(10)
-    assert process.wait(60).exit_code == 7 and process.stdout == "ready\ncaught\n"
+    assert process.wait(600).exit_code == 7 and process.stdout == "ready\ncaught\n"
     with sandbox.commands.start("sleep 1000") as process:
         pass
-    assert process.wait(60).end == "cancelled"
+    assert process.wait(600).end == "cancelled"
     with pytest.raises(SandboxError, match="ended without writing"):
-        sandbox.commands.start("echo something else").wait_for_output("ready", 60)
+        sandbox.commands.start("echo something else").wait_for_output("ready", 600)
     with pytest.raises(SandboxError, match="ENOENT"):
         sandbox.commands.start("true", cwd="/nowhere")
 
@@ -294,8 +294,8 @@ def test_a_command_in_the_background_is_signalled_and_killed(sandbox):
 def test_a_command_in_the_background_has_no_time_limit_of_its_own():
     with Sandbox(timeout_ms=200) as sandbox:
         process = sandbox.commands.start("sleep 0.5; echo done")
-        assert process.wait(60).stdout == "done\n"
-        assert sandbox.commands.start("sleep 1000", timeout_ms=100).wait(60).timed_out
+        assert process.wait(600).stdout == "done\n"
+        assert sandbox.commands.start("sleep 1000", timeout_ms=100).wait(600).timed_out
 
 
 def test_fuel_of_one_command():

@@ -12,7 +12,7 @@ import pytest
 
 from cay import Sandbox, SandboxDied
 
-PATIENCE = 60
+PATIENCE = 600
 
 
 def is_gone(pid):

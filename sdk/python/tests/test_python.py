@@ -364,8 +364,9 @@ def test_asyncio():
             a, b = sandbox.python.session("a"), sandbox.python.session("b")
             results = await asyncio.gather(a.run("import time; time.sleep(0.1); 1"), b.run("2"))
             assert [r.value for r in results] == [1, 2]
-            running = asyncio.ensure_future(a.run("import time; time.sleep(60)"))
-            await asyncio.sleep(0.2)
+            begun = asyncio.Event()
+            running = asyncio.ensure_future(a.run("import time; print('begun'); time.sleep(600)", on_stdout=lambda _: begun.set()))
+            await begun.wait()
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await running

@@ -5,7 +5,7 @@ from cay import SandboxError, SandboxTimeout
 def until(terminal, text):
     shown = ""
     while text not in shown:
-        more = terminal.read(timeout=30)
+        more = terminal.read(timeout=600)
         assert more, shown
         shown += more
     return shown

@@ -114,7 +114,7 @@ def codes(log):
 
 
 def wait_for(condition):
-    until = time.monotonic() + 10
+    until = time.monotonic() + 600
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -152,9 +152,8 @@ def test_closing_does_not_wait_for_calls(place):
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(tools.call, "loop")
         time.sleep(0.3)
-        start = time.monotonic()
         tools.close()
-        assert time.monotonic() - start < 4  # no force was needed
+        assert tools._link.channel.process.returncode == 0  # no force was needed
         with pytest.raises((ToolFailed, SandboxDied)):
             running.result()
     assert codes(place / "a.log") == ["cancelled"]

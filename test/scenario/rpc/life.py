@@ -96,7 +96,7 @@ def test_a_client_killed_while_a_command_sleeps_leaves_nothing():
 
 def test_a_client_killed_that_never_read_its_output_leaves_nothing():
     kill_and_expect_the_end(*client(
-        "say('run', '{\"command\":\"yes\",\"stream\":true}'); time.sleep(0.3); print(s.pid, flush=True); time.sleep(1000)"))
+        "say('run', '{\"command\":\"yes\",\"stream\":true}'); s.stdout.readline(); print(s.pid, flush=True); time.sleep(1000)"))
 
 
 def test_the_parents_death_ends_it_though_another_holds_its_input():
