@@ -155,6 +155,23 @@ static k_ret terminal(k_process *p, pthread_t *thread) {
   return pthread_create(thread, NULL, show, k_job_ref(p->job)) == 0 ? 0 : -K_ENOMEM;
 }
 
+TEST(a_leader_that_never_ran_leaves_its_terminal_without_a_session) {
+  native *n = native_new(NULL);
+  k_kernel *k = native_kernel(n);
+  k_job *job = NULL;
+  k_process *p = NULL;
+  k_lock(k);
+  EXPECT_EQ(k_job_new(k, NULL, NULL, &job), 0);
+  EXPECT_EQ(k_process_new(k, job, &p), 0);
+  EXPECT_EQ(k_job_terminal(job, p, (k_winsize){ .rows = 3, .cols = 4 }), 0);
+  EXPECT_EQ(job->tty->session, p->pid);
+  k_process_discard(p); /* its program could not be started, say */
+  EXPECT_EQ(job->tty->session, 0);
+  k_job_unref(job);
+  k_unlock(k);
+  native_free(n);
+}
+
 static int converses(k_process *p, void *arg) {
   char line[100];
   NEED_EQ(SYS(terminal(p, arg)), 0);
