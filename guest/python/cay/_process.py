@@ -46,6 +46,17 @@ def end_boot() -> None:
             del sys.path_importer_cache[path]
 
 
+def _customize(user_site: bool) -> None:
+    """What `site` does by the variables of a process: the user's own folder, and modules that customize the start."""
+    site.USER_BASE = site.USER_SITE = None
+    site.ENABLE_USER_SITE = user_site
+    site.addusersitepackages(set())
+    if "PYTHONPATH" in os.environ:
+        site.execsitecustomize()
+    if user_site and os.path.isdir(site.getusersitepackages()):
+        site.execusercustomize()
+
+
 def begin_program(user_site: bool, interruptible: bool) -> None:
     """Before a program runs, and after its environment was read: signals, and what was given by options and variables."""
     find_packages()
@@ -55,8 +66,6 @@ def begin_program(user_site: bool, interruptible: bool) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    if user_site:
-        site.ENABLE_USER_SITE = True
-        site.addusersitepackages(set())
+    _customize(user_site)
     if sys.warnoptions:
         warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]

@@ -2,9 +2,11 @@
 import inspect
 import json
 import os
+import pathlib
 import pydoc
 import subprocess
 import sys
+import tempfile
 
 import each
 
@@ -60,6 +62,18 @@ def test_end_of_the_console_of_asyncio():
     assert python("-m", "asyncio", input="async def leave(): raise SystemExit(5)\nawait leave()\n").returncode == 5
     done = python("-m", "asyncio", input="import asyncio\nprint(40 + 2)\n")
     assert done.returncode == 0 and "42" in done.stdout, done
+
+
+def test_customization_by_files():
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "sitecustomize.py").write_text("print('site')")
+        own = pathlib.Path(folder, "lib/python3.13/site-packages")
+        own.mkdir(parents=True)
+        (own / "usercustomize.py").write_text("print('user')")
+        code = "import site; print(site.USER_BASE)"
+        done = python("-c", code, env={"PYTHONPATH": folder, "PYTHONUSERBASE": folder})
+        assert done.stdout == f"site\nuser\n{folder}\n", done
+        assert python("-s", "-c", code, env={"PYTHONUSERBASE": folder}).stdout == f"{folder}\n"
 
 
 def test_callbacks_of_the_collector_do_not_see_the_end():
