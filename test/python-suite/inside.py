@@ -3,12 +3,14 @@
 inside.py MODULE [DONE [NEVER]]     DONE: a file with the ids of tests that shall not run, one in a line
                                     NEVER: one with patterns of those that would wait for a thread for ever: refused
 
-Says what happens on standard output, in lines that begin with MARK: `started ID`, `passed|failed|skipped|refused ID [WHY]`.
-`refused`: the test failed because a thread was to be started, which it did not expect to fail. What the tests print goes
-to standard error.
+Says what happens on standard output, in lines that begin with MARK: `started ID`, `passed|failed|skipped|refused|unbuilt ID [WHY]`.
+`refused`: the test failed because a thread was to be started, which it did not expect to fail. `unbuilt`: it needs a module that exists for
+tests in C alone and is not built. What the tests print goes to standard error.
 """
 import fnmatch
+import importlib
 import os
+import re
 import sys
 import types
 import unittest
@@ -16,28 +18,38 @@ import unittest
 MARK = "\x1e@ "
 NO_THREADS = "threads are not available", "can't start new thread"
 C_TESTS = "_testcapi", "_testinternalcapi", "_testlimitedcapi", "_testsinglephase"
-WANT_C_TESTS = {"test_bytes", "test_class", "test_compile", "test_dis", "test_traceback", "test_types"}
+UNBUILT = re.compile(r"_testcapi|_testinternalcapi|_testlimitedcapi|_test(single|multi)phase|_testbuffer|_testimportmultiple|_testexternalinspection"
+                     r"|_testclinic|_xxtestfuzz|_ctypes_test|_testembed|xxlimited|ndarray object required|requires test modules")
 RESOURCES = {"test_socketserver": ("network",)}  # of which it uses the loopback
 # What files ask of these modules while they are imported.
 ANSWERS = {"get_immortalize_deferred": False, "get_config": {"code_debug_ranges": True}}
 
 
+class Unbuilt:
+    """A function, a type or a number of such a module: whoever uses it is skipped."""
+
+    def __init__(self, why):
+        self.why = why
+
+    def use(self, *args, **kwargs):
+        Absent.used = self.why
+        raise unittest.SkipTest(self.why)
+
+    __call__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = use
+    __index__ = __int__ = __neg__ = __iter__ = __enter__ = use
+
+
 class Absent(types.ModuleType):
-    """Modules of CPython's that exist for tests in C alone and are not built: a test that needs one is skipped, not the whole file."""
+    """Stands for a module that exists for tests in C alone, in files that cannot be imported without it: the tests that use it are unbuilt."""
+
+    used = ""  # what the test that runs has asked for: its verdict counts no more, whatever it is
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
         if name in ANSWERS:
             return lambda: ANSWERS[name]
-
-        if name.isupper():  # a constant, which only arithmetic would notice
-            raise unittest.SkipTest(f"{self.__name__}.{name} is not built")
-
-        def absent(*args, **kwargs):
-            raise unittest.SkipTest(f"{self.__name__}.{name} is not built")
-
-        return absent
+        return Unbuilt(f"{self.__name__}.{name} is not built")
 
 
 class Result(unittest.TestResult):
@@ -51,11 +63,12 @@ class Result(unittest.TestResult):
     def startTest(self, test):
         super().startTest(test)
         self.verdict = None
+        Absent.used = ""
         self.report(f"started {name_of(test)}")
 
     def stopTest(self, test):
         super().stopTest(test)
-        verdict = self.verdict or ("passed", "")
+        verdict = ("unbuilt", Absent.used) if Absent.used else self.verdict or ("passed", "")
         self.report(f"{verdict[0]} {name_of(test)} {verdict[1]}")
 
     def note(self, test, verdict, why):
@@ -66,7 +79,7 @@ class Result(unittest.TestResult):
         why = " ".join(why.split())[:300]
         if not isinstance(test, unittest.TestCase):
             self.report(f"{verdict} {str(test).replace(' ', '_')} {why}")
-        elif self.verdict is None or self.verdict[0] == "skipped" or (verdict == "failed" and self.verdict[0] != "refused"):
+        elif self.verdict is None or self.verdict[0] in ("skipped", "unbuilt") or (verdict == "failed" and self.verdict[0] != "refused"):
             self.verdict = verdict, why
 
     def fault(self, test, error):
@@ -88,10 +101,14 @@ class Result(unittest.TestResult):
             self.fault(test, err)
 
     def addSkip(self, test, reason):
-        self.note(test, "skipped", reason)
+        self.note(test, kind_of_skip(reason), reason)
 
     def addUnexpectedSuccess(self, test):
         self.note(test, "failed", "unexpected success")
+
+
+def kind_of_skip(reason):
+    return "unbuilt" if UNBUILT.search(str(reason)) else "skipped"
 
 
 def name_of(test):
@@ -122,12 +139,24 @@ def lines_of(paths):
     return [set(open(path).read().split()) for path in paths] + [set()] * (2 - len(paths))
 
 
+def load(module):
+    """The tests of a module; with stubs for what is not built only if it cannot be imported otherwise."""
+    before = set(sys.modules)
+    try:
+        importlib.import_module(module)
+    except (ImportError, unittest.SkipTest) as reason:
+        if not UNBUILT.search(str(reason)):
+            raise unittest.SkipTest(reason) from None
+        for name in set(sys.modules) - before:
+            del sys.modules[name]
+        sys.modules.update((name, Absent(name)) for name in C_TESTS)
+    return unittest.TestLoader().loadTestsFromName(module)
+
+
 def main(module, done, never):
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
     os.dup2(2, 1)
     prepare(module)
-    if module.removeprefix("test.") in WANT_C_TESTS:
-        sys.modules.update((name, Absent(name)) for name in C_TESTS)
 
     def report(text):
         out.write(MARK + text.replace("\n", " ") + "\n")
@@ -144,10 +173,9 @@ def main(module, done, never):
     from test.support import os_helper
     try:
         with os_helper.temp_cwd("work"):
-            suite = unittest.TestLoader().loadTestsFromName(module)
-            without(suite, left_out).run(Result(report))
+            without(load(module), left_out).run(Result(report))
     except unittest.SkipTest as reason:
-        report(f"skipped {module} {reason}")
+        report(f"{kind_of_skip(reason)} {module} {reason}")
     report("end -")
     out.flush()
     sys.stderr.flush()

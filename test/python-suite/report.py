@@ -1,5 +1,9 @@
 """report - what test/python-suite/run reads beside its files, and its page."""
+import collections
 import fnmatch
+
+# The verdicts, and what they are called.
+WORDS = {"passed": "passed", "failed": "failed", "refused": "need a thread", "unbuilt": "need a module for tests in C", "skipped": "skipped"}
 
 
 def read_lists(path):
@@ -10,8 +14,17 @@ def read_lists(path):
         if line.startswith("["):
             names = lists.setdefault(line.strip("[]"), [])
         else:
-            names += line.split()
+            names += line.split() if names is not lists.get("cannot") else [line] * bool(line)
     return lists
+
+
+def read_left_out(lists):
+    """{file: cause} of `[cannot]`, whose lines are `FILE ...: cause`."""
+    left_out = {}
+    for line in lists.get("cannot", ()):
+        files, _, cause = line.partition(": ")
+        left_out.update((name, cause) for name in files.split())
+    return left_out
 
 
 def read_expected(path):
@@ -60,31 +73,58 @@ def expected(outcome, known):
 
 
 def line(outcome):
-    counts = [f"{outcome.count(word)} {word}" for word in ("passed", "failed", "skipped", "refused") if outcome.count(word)]
+    counts = [f"{outcome.count(word)} {word}" for word in WORDS if outcome.count(word)]
     return f"{outcome.name}: {', '.join(counts)} ({outcome.seconds:.1f} s)"
 
 
 HEAD = """# CPython's own regression tests
 
-`make test-python-full` (`test/python-suite/run --all`) runs these files of the `Lib/test` that comes with CPython 3.13.5 inside
-sandboxes, one for each file, and writes this page. The group `python-suite` of `make test` runs a part of them.
+`make test-python-full` (`test/python-suite/run --all`) runs these {files} files of the `Lib/test` that comes with CPython 3.13.5 inside
+sandboxes, one for each file, and writes this page. The group `python-suite` of `make test` runs a part of them. Not among them are {left_out} files
+that cannot run, which the end of this page lists.
 
-Counted are test methods, a method with its subtests as one. A method that hangs or ends its process has failed. As CPython itself
-does for WebAssembly, the tests are told that there are no threads and no fork, and skip what asks for them
-first; methods that start a thread without asking, and those that would wait for one for ever, are counted apart. Resources that `python -m test` leaves out unless asked for (network, much memory, much
-time) are left out. Modules in C that exist for tests alone (`_testcapi` and its like) are not built.
+**Of {all} test methods {passed} pass and {failed} fail: {share:.2f} % of those that run. {refused} need threads, {unbuilt} need modules for tests in C that are not
+built, and {skipped} are skipped by the tests themselves, so {covered:.1f} % of all methods pass.**
 
-"""
-
-TOTALS = """| | methods |
+| | methods |
 |---|---:|
 | passed | {passed} |
 | failed | {failed} |
 | need a thread | {refused} |
+| need a module for tests in C | {unbuilt} |
 | skipped by the tests | {skipped} |
 
-Of the methods that run (passed or failed), {share:.2f} % pass.
+A method counts once, with its subtests. A method that hangs or ends its process has failed. As CPython does for its own WebAssembly targets, the tests are
+told that there are no threads and no fork, and skip what asks for them first; those are skipped. Methods that start a thread without asking, and those that would wait for one for ever,
+need a thread. Modules in C that exist for tests alone (`_testcapi` and others) are not built: files that cannot be imported without get a stub, and a method that
+uses the stub is not counted as passed, whatever comes of it. Resources that `python -m test` leaves out unless asked for (network,
+much memory, much time) are left out. A file that skips itself counts as one method.
+
 """
+
+
+def count(outcomes, word):
+    return sum(o.count(word) for o in outcomes)
+
+
+def headline(outcomes, left_out):
+    total = {word: count(outcomes, word) for word in WORDS}
+    all_methods = sum(total.values())
+    share = 100 * total["passed"] / max(1, total["passed"] + total["failed"])
+    return HEAD.format(**total, all=all_methods, share=share, covered=100 * total["passed"] / max(1, all_methods), files=len(outcomes), left_out=len(left_out))
+
+
+def skips(outcomes):
+    """[(how many, reason)], the most frequent first; those of fewer than five methods together."""
+    counts = collections.Counter()
+    for outcome in outcomes:
+        counts.update(why or "no reason is given" for verdict, why in outcome.verdicts.values() if verdict == "skipped")
+    often = [(count, why) for why, count in counts.most_common() if count >= 5]
+    return often + [(counts.total() - sum(count for count, _ in often), "other reasons, each of fewer than five methods")]
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("<", "&lt;")
 
 
 def failures(outcomes, known):
@@ -100,17 +140,17 @@ def failures(outcomes, known):
     return {cause: files for cause, files in found.items() if files}
 
 
-def page(outcomes, known):
+def page(outcomes, known, left_out):
     """doc/python-testsuite.md."""
-    total = {word: sum(o.count(word) for o in outcomes) for word in ("passed", "failed", "refused", "skipped")}
-    share = 100 * total["passed"] / max(1, total["passed"] + total["failed"])
-    lines = [HEAD + TOTALS.format(**total, share=share), "## What fails, and why", "",
+    lines = [headline(outcomes, left_out) + "## What fails, and why", "",
              "Causes are what the test and the code that it runs suggest; not all were traced further.", "", "| cause | tests |", "|---|---|"]
     for cause, files in failures(outcomes, known).items():
         tests = ", ".join(f"`{test}`" for names in files.values() for test in names)
-        lines.append(f"| {cause.replace('|', chr(92) + '|')} | {tests} |")
-    lines += ["", "## File by file", "", "| file | passed | failed | need a thread | skipped |", "|---|---:|---:|---:|---:|"]
-    for o in outcomes:
-        counts = " | ".join(str(o.count(word) or "") for word in ("passed", "failed", "refused", "skipped"))
-        lines.append(f"| {o.name} | {counts} |")
+        lines.append(f"| {cell(cause)} | {tests} |")
+    lines += ["", "## What is skipped, and why", "", "| methods | reason, in the words of the tests |", "|---:|---|"]
+    lines += [f"| {count} | {cell(why)} |" for count, why in skips(outcomes)]
+    lines += ["", "## File by file", "", f"| file | {' | '.join(WORDS.values())} |", "|---|" + "---:|" * len(WORDS)]
+    lines += [f"| {o.name} | {' | '.join(str(o.count(word) or '') for word in WORDS)} |" for o in outcomes]
+    lines += ["", "## Files that cannot run", "", "| file | cause |", "|---|---|"]
+    lines += [f"| {name} | {cell(cause)} |" for name, cause in left_out.items()]
     return "\n".join(lines) + "\n"

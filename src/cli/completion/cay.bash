@@ -18,13 +18,13 @@ _cay_run() {
     COMPREPLY=($(compgen -v -- "$word"))
     return
     ;;
-  -t | --timeout | --cpu) COMPREPLY=($(compgen -W '1s 10s 1m 5m none' -- "$word")) && return ;;
+  -t | --timeout) COMPREPLY=($(compgen -W '1s 10s 1m 5m none' -- "$word")) && return ;;
   --memory | --disk | --code) COMPREPLY=($(compgen -W '64M 256M 1G' -- "$word")) && return ;;
   --capture) COMPREPLY=($(compgen -W '64K 1M 16M' -- "$word")) && return ;;
   --out | -C | --cwd | --procs | --fuel) return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '--in --out --mount --wheel --env --cwd --tty --timeout --cpu --memory --disk --procs --code
+    COMPREPLY=($(compgen -W '--in --out --mount --wheel --env --cwd --tty --timeout --memory --disk --procs --code
       --fuel --json --capture --strace --stats --quiet --help' -- "$word"))
   else
     _cay_paths "$word"

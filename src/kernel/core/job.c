@@ -30,7 +30,6 @@ k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out)
   k_job *job = mem_zalloc(sizeof *job);
   if (job == NULL) return -K_ENOMEM;
   job->kernel = k;
-  job->deadline_ns = K_FOREVER;
   job->refs = 1;
   job->output = output;
   job->output_ctx = output_ctx;
@@ -68,18 +67,6 @@ void k_job_entered(k_job *job, k_process *p) {
   if (job->stop != K_JOB_RUNNING) k_process_end(p, K_SIGKILL);
 }
 
-/* Arming takes the lock of the alarms inside kernel.mu; only disarming must not. */
-static void limit_background(k_job *job) {
-  k_kernel *k = job->kernel;
-  if (k->limits.background_ms == 0 || job->alive == 0) return;
-  int64_t due = clock_mono_ns() + k->limits.background_ms * NS_PER_MS;
-  if (due >= job->deadline_ns) return;
-  job->has_deadline = true;
-  job->deadline_ns = due;
-  if (alarm_arm(k->alarms, &job->deadline, due, NULL) != CAY_OK)
-    k_job_kill(job, K_JOB_TIME); /* no memory to hold it to its limit */
-}
-
 void k_job_left(k_process *p, bool ran) {
   k_job *job = p->job;
   if (job == NULL) return;
@@ -89,7 +76,6 @@ void k_job_left(k_process *p, bool ran) {
     if (ran) {
       job->ended = true;
       job->exit_status = p->exit_status;
-      limit_background(job);
       if (job->tty != NULL) k_tty_hang_up(job->tty);
     } else {
       job->pid = 0;
@@ -111,14 +97,13 @@ void k_job_kill(k_job *job, enum k_job_stop why) {
 }
 
 k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) {
-  k_lock(job->kernel);
-  job->deadline_ns = deadline_ns;
-  if (deadline_ns != K_FOREVER) job->has_deadline = true;
-  k_unlock(job->kernel);
   if (deadline_ns == K_FOREVER) {
     alarm_disarm(job->kernel->alarms, &job->deadline);
     return 0;
   }
+  k_lock(job->kernel);
+  job->has_deadline = true;
+  k_unlock(job->kernel);
   return alarm_arm(job->kernel->alarms, &job->deadline, deadline_ns, NULL) == CAY_OK ? 0 : -K_ENOMEM;
 }
 
@@ -141,25 +126,18 @@ typedef struct output {
   int fd;
 } output;
 
-/* The function is read with the mutex: k_job_mute clears it, and waits while a delivery is busy. */
-static void deliver(k_job *job, int fd, const void *data, size_t len) {
-  k_output_fn *output = job->output;
-  void *ctx = job->output_ctx;
-  job->output_busy = true;
-  k_unlock(job->kernel);
-  if (output != NULL) output(ctx, fd, data, len);
-  k_lock(job->kernel);
-  job->output_busy = false;
-  k_wake(&job->output_free);
-}
-
 static k_ret output_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
   const output *o = f->object;
   k_job *job = o->job;
   if (len == 0) return 0;
   if (job->output_busy) return -K_EAGAIN;
-  deliver(job, o->fd, buf, len);
+  job->output_busy = true;
+  k_unlock(job->kernel);
+  if (job->output != NULL) job->output(job->output_ctx, o->fd, buf, len);
+  k_lock(job->kernel);
+  job->output_busy = false;
+  k_wake(&job->output_free);
   return (k_ret)len;
 }
 
@@ -351,7 +329,12 @@ k_ret k_job_resize(k_job *job, k_winsize size) {
 
 static void give_out(k_job *job, const void *data, size_t len) {
   k_wake(&job->tty->changed); /* there is room again */
-  deliver(job, 1, data, len);
+  job->output_busy = true;
+  k_unlock(job->kernel);
+  if (job->output != NULL) job->output(job->output_ctx, 1, data, len);
+  k_lock(job->kernel);
+  job->output_busy = false;
+  k_wake(&job->output_free);
 }
 
 void k_job_show(k_job *job) {

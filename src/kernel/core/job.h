@@ -45,8 +45,7 @@ struct k_job {
   k_waitq changed;      /* woken when it has ended or a process left */
   uint32_t alive;       /* processes that have not ended */
   alarm_entry deadline;
-  bool has_deadline;   /* it was armed once */
-  int64_t deadline_ns; /* K_FOREVER: not armed */
+  bool has_deadline; /* it was armed once */
   k_output_fn *output;
   void *output_ctx;
   bool output_busy; /* one delivery at a time */

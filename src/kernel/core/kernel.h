@@ -54,10 +54,8 @@ typedef struct k_limits {
   uint64_t memory; /* bytes of linear memory, all processes together */
   uint64_t disk;   /* bytes of file contents */
   uint32_t inodes;
-  uint32_t processes;     /* alive or zombie at once, without init */
-  uint32_t open_files;    /* per process: RLIMIT_NOFILE, hard and soft */
-  uint64_t cpu_ms;        /* of the processor, all processes together; 0: no limit */
-  uint32_t background_ms; /* for the rest of a job when its first process has ended; 0: no limit */
+  uint32_t processes;  /* alive or zombie at once, without init */
+  uint32_t open_files; /* per process: RLIMIT_NOFILE, hard and soft */
 } k_limits;
 
 /* What is used now, and the most that was. */
@@ -77,14 +75,6 @@ struct k_chore {
   pthread_t by;
 };
 
-/* Of all processes together: proc/cpu_budget.c. */
-typedef struct k_cpu_budget {
-  int64_t ended_ns; /* used, but for what running meters show */
-  uint32_t running; /* meters */
-  bool armed, was_armed;
-  alarm_entry alarm;
-} k_cpu_budget;
-
 struct k_kernel {
   k_mutex mu;
   uint64_t worked;  /* units of k_work since the mutex was last free */
@@ -96,13 +86,12 @@ struct k_kernel {
   k_limits limits;
   k_account used;
   vfs_mounts *mounts; /* fs/mount.h; the root is always there */
-  k_cpu_budget cpu;
-  list processes;  /* all k_process but init, by pid order of creation */
-  k_process *init; /* pid 1: no thread, adopts orphans and reaps them at once */
+  list processes;     /* all k_process but init, by pid order of creation */
+  k_process *init;    /* pid 1: no thread, adopts orphans and reaps them at once */
   int32_t last_pid;
   k_waitq exits;        /* woken when any process ends, stops or continues */
   struct rng random;    /* /dev/urandom, getrandom(2), AT_RANDOM */
-  int64_t boot_mono_ns; /* clock_mono_ns when the sandbox was made: its monotonic clock began then */
+  int64_t boot_mono_ns; /* clock_mono_ns when the sandbox was made: uptime, CLOCK_BOOTTIME */
   bool shutting_down;   /* no new process starts */
   uint32_t threads;     /* of the runner, between k_process_start and the end of k_process_exit; and holds */
   list locked;          /* of k_lock_set (lock.c): files that somebody holds a lock on */
@@ -179,4 +168,4 @@ k_ret k_memory_charge(k_kernel *k, uint64_t bytes) CHECKED;
 void k_memory_uncharge(k_kernel *k, uint64_t bytes);
 
 int64_t k_real_ns(const k_kernel *k); /* the guest's CLOCK_REALTIME */
-int64_t k_mono_ns(const k_kernel *k); /* the guest's CLOCK_MONOTONIC, and CLOCK_BOOTTIME: since it was made */
+int64_t k_mono_ns(const k_kernel *k); /* the guest's CLOCK_MONOTONIC */

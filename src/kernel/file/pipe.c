@@ -185,7 +185,6 @@ k_ret k_pipe_resize(k_file *f, uint64_t cap) {
 /* ---- looking ---- */
 
 const void *k_pipe_of(const k_file *f) { return f->ops == &pipe_ops ? of(f) : NULL; }
-bool k_pipe_is_same(const k_file *a, const k_file *b) { return is_pipe(a) && is_pipe(b) && of(a) == of(b); }
 uint32_t k_pipe_ends(const k_file *f) { return of(f)->readers + of(f)->writers; }
 
 size_t k_pipe_peek(const k_file *f, void *out, size_t len) {
