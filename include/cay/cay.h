@@ -316,7 +316,7 @@ CAY_CHECK CAY_API cay_status cay_file_remove(cay_sandbox *box, const char *path,
 
 typedef struct cay_mount_options {
   size_t size;
-  const char *host_path; /* a directory; resolved once, never left      */
+  const char *host_path; /* a directory, or one regular file; resolved once, never left */
   const char *path;      /* where the guest sees it; made if missing    */
   bool writable;
 } cay_mount_options;

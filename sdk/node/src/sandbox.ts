@@ -135,7 +135,7 @@ export class Sandbox {
     await this.link.kill();
   }
 
-  /** Lets the sandbox see a directory of this machine. */
+  /** Lets the sandbox see a directory or one file of this machine. */
   async mount(host: string | URL, path: Remote, options: { writable?: boolean } = {}): Promise<void> {
     checkOptions("mount", options, { writable: "boolean" });
     const params = { ...pathParam("hostPath", hostPath(host)), ...pathParam("path", path) };

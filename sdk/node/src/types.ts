@@ -16,7 +16,7 @@ export function asBuffer(data: Data): Buffer {
 /** How a command ended. */
 export type End = "exit" | "signal" | "trap" | "time" | "fuel" | "cancelled";
 
-/** A directory of this machine, for `mounts`. */
+/** A directory or one file of this machine, for `mounts`. */
 export interface MountOptions {
   hostPath: string | URL;
   /** Default: only to read. */
@@ -51,7 +51,7 @@ export interface CreateOptions {
   image?: string | URL;
   /** By path in the sandbox: contents, or a URL of a file or directory of this machine, which is copied. */
   files?: Readonly<Record<string, Data | URL>>;
-  /** By path in the sandbox: directories of this machine. */
+  /** By path in the sandbox: directories or files of this machine. */
   mounts?: Readonly<Record<string, string | URL | MountOptions>>;
   /** What code in the sandbox may ask of this process: functions by name, each with one object of arguments. */
   callbacks?: CallbackMap;

@@ -233,3 +233,15 @@ def test_files_and_mounts_at_creation(tmp_path):
     assert (tmp_path / "data" / "new").read_text() == "new\n"
     with pytest.raises(SandboxError, match="ENOENT"):
         Sandbox(mounts={"/m": tmp_path / "nothing"})
+
+
+def test_a_mount_of_one_file(tmp_path):
+    (tmp_path / "notes").write_text("mine\n")
+    (tmp_path / "secret").write_text("secret\n")
+    with Sandbox(mounts={"notes": tmp_path / "notes"}) as sandbox:
+        assert sandbox.commands.run("cat notes; ls; cat notes/../secret").stdout == "mine\nnotes\n"
+        assert not sandbox.commands.run("echo x > notes").ok
+        sandbox.unmount("notes")
+        sandbox.mount(tmp_path / "notes", "notes", writable=True)
+        assert sandbox.commands.run("echo more >> notes").ok
+    assert (tmp_path / "notes").read_text() == "mine\nmore\n"

@@ -57,27 +57,43 @@ void vfs_mounts_free(k_kernel *k) {
   k->mounts = NULL;
 }
 
-static k_ret make_point(const vfs_view *v, const char *path, k_inode **out) {
+static k_ret make_point_file(const vfs_view *v, const char *path, k_inode **out) {
+  k_file *f = NULL;
+  k_ret r = vfs_resolve(v, NULL, path, 0, out);
+  if (r == -K_ENOENT) {
+    K_TRY(vfs_open(v, NULL, path, K_O_WRONLY | K_O_CREAT, 0644, &f));
+    k_file_unref(f);
+    r = vfs_resolve(v, NULL, path, 0, out);
+  }
+  if (r < 0 || k_is_reg(*out)) return r;
+  r = k_is_dir(*out) ? -K_EISDIR : -K_EINVAL;
+  k_inode_unref(*out);
+  *out = NULL;
+  return r;
+}
+
+/* What will be covered, made if missing: a directory for the root of a directory, a file for a file. */
+static k_ret make_point(const vfs_view *v, const char *path, bool is_file, k_inode **out) {
   char part[K_PATH_MAX];
   size_t len = strlen(path);
   if (len >= sizeof part) return -K_ENAMETOOLONG;
   for (size_t i = 1; i <= len; i++) {
-    if (path[i] != '/' && path[i] != '\0') continue;
+    if (path[i] != '/' && (path[i] != '\0' || is_file)) continue;
     memcpy(part, path, i);
     part[i] = '\0';
     k_ret r = vfs_mkdir(v, NULL, part, 0755);
     if (r < 0 && r != -K_EEXIST) return r;
   }
-  return vfs_resolve(v, NULL, path, VFS_DIRECTORY, out);
+  return is_file ? make_point_file(v, path, out) : vfs_resolve(v, NULL, path, VFS_DIRECTORY, out);
 }
 
-static k_ret covered_by(k_kernel *k, const char *path, k_inode **out) {
+static k_ret covered_by(k_kernel *k, const char *path, bool is_file, k_inode **out) {
   vfs_view v;
   K_TRY(vfs_view_init(&v, k));
   v.privileged = true;
   v.uid = v.gid = 0;
   v.umask = 022;
-  k_ret r = path[0] == '/' ? make_point(&v, path, out) : -K_EINVAL;
+  k_ret r = path[0] == '/' ? make_point(&v, path, is_file, out) : -K_EINVAL;
   vfs_view_clear(&v);
   return r;
 }
@@ -91,13 +107,37 @@ static k_ret true_path(k_kernel *k, k_inode *dir, char *buf, size_t cap) {
   return r;
 }
 
+/* Of a file, which does not know its directory: that of its directory, and its name. */
+static k_ret true_path_of_file(k_kernel *k, const char *path, char *buf, size_t cap) {
+  char parent[K_PATH_MAX];
+  vfs_view v;
+  size_t len = strlen(path), start = len;
+  while (start > 0 && path[start - 1] != '/') start--;
+  if (len >= sizeof parent || start == len) return -K_EINVAL;
+  memcpy(parent, path, start);
+  parent[start] = '\0';
+  OWNED(k_inode_unref) k_inode *dir = NULL;
+  K_TRY(vfs_view_init(&v, k));
+  v.privileged = true;
+  k_ret r = vfs_resolve(&v, NULL, parent, VFS_DIRECTORY, &dir);
+  if (r >= 0) r = vfs_path_of(&v, dir, buf, cap);
+  vfs_view_clear(&v);
+  if (r < 0) return r;
+  size_t at = strlen(buf);
+  if (at + 1 + len - start >= cap) return -K_ENAMETOOLONG;
+  if (at > 1) buf[at++] = '/';
+  memcpy(buf + at, path + start, len - start + 1);
+  return 0;
+}
+
 k_ret vfs_mount_add(k_kernel *k, const char *path, const char *type, k_inode *root, bool writable) {
   char where[K_PATH_MAX];
   OWNED(k_inode_unref) k_inode *point = NULL;
-  K_TRY(covered_by(k, path, &point));
+  bool is_file = !k_is_dir(root);
+  K_TRY(covered_by(k, path, is_file, &point));
   /* Resolution has stepped onto a mount that is there already: its root was found. */
   if (point == vfs_mount_of(k, point)->root || point->mounted_here != NULL) return -K_EBUSY;
-  K_TRY(true_path(k, point, where, sizeof where));
+  K_TRY(is_file ? true_path_of_file(k, path, where, sizeof where) : true_path(k, point, where, sizeof where));
   vfs_mount *m = NULL;
   K_TRY(mount_new(where, type, writable, &m));
   m->covered = MOVE(point);
@@ -114,7 +154,7 @@ static k_ret mount_at(k_kernel *k, const char *path, vfs_mount **out) {
   OWNED(k_inode_unref) k_inode *root = NULL;
   K_TRY(vfs_view_init(&v, k));
   v.privileged = true;
-  k_ret r = vfs_resolve(&v, NULL, path, VFS_DIRECTORY, &root);
+  k_ret r = vfs_resolve(&v, NULL, path, 0, &root);
   vfs_view_clear(&v);
   if (r == -K_ENOENT || r == -K_ENOTDIR) return -K_EINVAL;
   if (r < 0) return r;

@@ -2,6 +2,7 @@
 #include "box.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void expect_errno(cay_status got, cay_status want, const cay_error *err, const char *name) {
   EXPECT_EQ(got, want);
@@ -207,4 +208,65 @@ TEST(holes_are_found) {
   EXPECT_EQ(start, 5);
   expect_errno(cay_file_next_data(box, "/tmp", 0, &start, &end, &err), CAY_INVALID, &err, "EISDIR");
   cay_sandbox_free(box);
+}
+
+/* ---- a mount of one file ---- */
+
+TEST(one_file_is_mounted_and_nothing_beside_it) {
+  cay_sandbox *box = box_new();
+  cay_error err;
+  cay_buf b;
+  char dir[] = "/tmp/cay-one-XXXXXX", path[64], other[64];
+  EXPECT(mkdtemp(dir) != NULL);
+  (void)snprintf(path, sizeof path, "%s/f", dir);
+  (void)snprintf(other, sizeof other, "%s/secret", dir);
+  FILE *f = fopen(path, "w");
+  EXPECT(f != NULL && fputs("of the host", f) >= 0 && fclose(f) == 0);
+  f = fopen(other, "w");
+  EXPECT(f != NULL && fclose(f) == 0);
+  EXPECT_EQ(cay_mount(box, &CAY_INIT(cay_mount_options, .host_path = path, .path = "/data/in/f"), &err),
+            CAY_OK);
+  EXPECT_EQ(cay_mount(box, &CAY_INIT(cay_mount_options, .host_path = path, .path = "/data/in/f"), &err),
+            CAY_BUSY);
+  EXPECT_EQ(cay_file_read(box, "/data/in/f", &b, &err), CAY_OK);
+  EXPECT_EQ(b.len, 11);
+  cay_buf_free(&b);
+  EXPECT(cay_file_write(box, "/data/in/f", box_text("x"), 0, &err) != CAY_OK); /* read-only */
+  EXPECT(cay_file_remove(box, "/data/in/f", false, &err) != CAY_OK);
+  expect_errno(cay_file_read(box, "/data/in/f/../secret", &b, &err), CAY_INVALID, &err, "ENOTDIR");
+  expect_errno(cay_file_read(box, "/data/in/secret", &b, &err), CAY_NOT_FOUND, &err, "ENOENT");
+  expect_errno(cay_mount(box, &CAY_INIT(cay_mount_options, .host_path = path, .path = "/tmp"), &err),
+               CAY_INVALID, &err, "mount");
+  EXPECT_EQ(cay_mount(box, &CAY_INIT(cay_mount_options, .host_path = "/dev/null", .path = "/n"), &err),
+            CAY_INVALID);
+  EXPECT_EQ(cay_unmount(box, "/data/in/f", &err), CAY_OK);
+  EXPECT_EQ(cay_file_read(box, "/data/in/f", &b, &err), CAY_OK); /* what it covered: an empty file */
+  EXPECT_EQ(b.len, 0);
+  cay_buf_free(&b);
+  EXPECT_EQ(
+      cay_mount(box,
+                &CAY_INIT(cay_mount_options, .host_path = path, .path = "/home/agent/f", .writable = true),
+                &err),
+      CAY_OK);
+  cay_result *r = NULL;
+  EXPECT_EQ(
+      cay_run(box,
+              &CAY_INIT(
+                  cay_run_options,
+                  .command =
+                      "cat /home/agent/f; echo; echo new >/home/agent/f; ls; rm /home/agent/f 2>&1 | "
+                      "grep -o busy; mv /home/agent/f /tmp/x 2>&1 | grep -o busy; ln /home/agent/f /tmp/y; "
+                      "cd /home/agent/f/.. 2>/dev/null || echo no; grep /home/agent/f /proc/mounts | wc -l"),
+              &r, &err),
+      CAY_OK);
+  EXPECT_TEXT((const char *)r->out.data, "of the host\nf\nbusy\nbusy\nno\n1\n");
+  cay_result_free(r);
+  cay_sandbox_free(box);
+  char line[16] = "";
+  f = fopen(path, "r");
+  EXPECT(f != NULL && fgets(line, sizeof line, f) != NULL && fclose(f) == 0);
+  EXPECT_TEXT(line, "new\n");
+  EXPECT_EQ(unlink(path), 0);
+  EXPECT_EQ(unlink(other), 0);
+  EXPECT_EQ(rmdir(dir), 0);
 }

@@ -62,7 +62,7 @@ def path_param(name: str, path: Remote) -> Dict[str, str]:
 
 @dataclass
 class Mount:
-    """A directory of this machine, for `mounts=`."""
+    """A directory or one file of this machine, for `mounts=`."""
 
     host_path: Local
     writable: bool = False

@@ -66,7 +66,7 @@ class Sandbox:
         Its parts:
             env: variables of all commands.
             files: by path in the sandbox: contents as str or bytes, or a pathlib.Path of this machine, which is copied.
-            mounts: by path in the sandbox: a directory of this machine, only to read; Mount("dir", writable=True) for more.
+            mounts: by path in the sandbox: a directory or one file of this machine, only to read; Mount("dir", writable=True) for more.
             packages: wheels, folders or modules of pure Python that code can import.
             callbacks: functions of this process that code may call (see cay.callbacks).
             image: a file of `cay image build`: what sessions of Python begin as.
@@ -128,7 +128,7 @@ class Sandbox:
         return self.callbacks.register(function, name=name, description=description)
 
     def mount(self, host_path: Local, path: Remote, *, writable: bool = False) -> None:
-        """Lets the sandbox see a directory of this machine."""
+        """Lets the sandbox see a directory or one file of this machine."""
         self._link.call("mount", mount_params(host_path, path, writable))
 
     def unmount(self, path: Remote) -> None:

@@ -310,3 +310,18 @@ k_ret hostfs_new(int dirfd, bool writable, k_inode **out) {
   *out = &fs->root->base;
   return 0;
 }
+
+k_ret hostfs_new_file(k_kernel *k, int dirfd, const char *name, bool writable, k_inode **out) {
+  OWNED(k_inode_unref) k_inode *dir = NULL;
+  host_node *n = NULL;
+  if (strlen(name) > K_NAME_MAX) return -K_ENAMETOOLONG;
+  K_TRY(hostfs_new(dirfd, writable, &dir));
+  K_TRY(host_look(host_of(dir), name, &n)); /* keeps its directory */
+  dir->kernel = n->base.kernel = k;
+  if (!k_is_reg(&n->base)) {
+    k_inode_unref(&n->base);
+    return -K_EINVAL;
+  }
+  *out = &n->base;
+  return 0;
+}
