@@ -3,7 +3,8 @@ import sys
 
 import asking
 import executing
+import gotools
 import harness
 import wire
 
-sys.exit(harness.run_all([executing, asking, wire], *sys.argv[1:2]))
+sys.exit(harness.run_all([executing, asking, wire, gotools], *sys.argv[1:2]))

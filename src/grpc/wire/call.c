@@ -250,6 +250,8 @@ static void call_time(void *ctx) {
   if (finished) { /* the rest of it was not read in time */
     (void)nghttp2_submit_rst_stream(c->conn->h2, NGHTTP2_FLAG_NONE, c->id, NGHTTP2_CANCEL);
     conn_touch(c->conn);
+  } else if (c->plain != NULL) {
+    respond_plain(c);
   } else if (clock_mono_ns() >= c->deadline_ns) {
     call_fail(c, GRPC_DEADLINE_EXCEEDED, "the deadline of the call has passed");
   } else {

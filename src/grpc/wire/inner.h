@@ -55,6 +55,9 @@ struct call {
   bool posted, is_grpc, unpackable, accepts_gzip, timed, bad_timeout, token_seen, begun, responded,
       input_ended, failed;
   const char *token;
+  const char
+      *plain; /* the status of HTTP for what is no gRPC, when the request has ended; NULL: it is gRPC */
+  size_t plain_at;
   int64_t deadline_ns; /* set before the first handler runs */
 
   pthread_mutex_t mu;
@@ -144,7 +147,7 @@ void request_end(call *c);
 
 /* respond.c: [io] what is written */
 void respond(call *c);
-void respond_plain(call *c, const char *status);
+void respond_plain(call *c); /* c->plain */
 void respond_sent(conn *c, const nghttp2_frame *frame);
 
 /* stream.c: [io] nghttp2 */

@@ -64,9 +64,9 @@ static bool call_allowed(call *c) {
 
 /* False: it was answered. */
 static bool call_acceptable(call *c) {
-  if (c->header_len > c->server->options.header_max) return respond_plain(c, "431"), false;
-  if (!c->posted) return respond_plain(c, "405"), false;
-  if (!c->is_grpc) return respond_plain(c, "415"), false;
+  if (c->header_len > c->server->options.header_max) return c->plain = "431", false;
+  if (!c->posted) return c->plain = "405", false;
+  if (!c->is_grpc) return c->plain = "415", false;
   if (c->conn->draining) return call_fail(c, GRPC_UNAVAILABLE, "the server is shutting down"), false;
   if (!call_allowed(c)) return false;
   if (c->method == NULL) return call_fail(c, GRPC_UNIMPLEMENTED, "there is no such method"), false;
@@ -78,12 +78,11 @@ static bool call_acceptable(call *c) {
 void request_begin(call *c) {
   if (c->begun) return;
   c->begun = true;
-  if (!call_acceptable(c)) {
-    c->failed = true;
-    return;
-  }
+  if (!call_acceptable(c)) c->failed = true;
+  if (c->failed && c->plain == NULL) return;
   int64_t whole = clock_mono_ns() + c->server->options.request_ms * NS_PER_MS;
-  int64_t due = c->method->stream_in || c->deadline_ns < whole ? c->deadline_ns : whole;
+  bool open_end = c->plain == NULL && c->method->stream_in;
+  int64_t due = open_end || c->deadline_ns < whole ? c->deadline_ns : whole;
   if (due != INT64_MAX && !timers_set(&c->server->timers, &c->timer, due))
     call_fail(c, GRPC_RESOURCE_EXHAUSTED, "out of memory");
 }
@@ -181,6 +180,7 @@ void request_data(call *c, cay_slice data) {
 void request_end(call *c) {
   if (c->input_ended) return;
   c->input_ended = true;
+  if (c->plain != NULL) respond_plain(c);
   if (c->failed) return;
   if (frame_inside(&c->reader)) {
     call_fail(c, GRPC_INTERNAL, "the last message is cut");

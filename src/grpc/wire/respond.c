@@ -120,10 +120,29 @@ void respond(call *c) {
   c->responded = true;
 }
 
-void respond_plain(call *c, const char *status) {
-  nghttp2_nv fields[1] = { field(":status", status, strlen(status)) };
+/* ---- what is no gRPC ---- */
+
+static const char plain_text[] = "This is a server of gRPC.\n";
+
+static ssize_t read_plain(nghttp2_session *h2, int32_t id, uint8_t *to, size_t cap, uint32_t *flags,
+                          nghttp2_data_source *source, void *ctx) {
+  (void)h2, (void)id, (void)ctx;
+  call *c = source->ptr;
+  size_t left = sizeof plain_text - 1 - c->plain_at, len = left < cap ? left : cap;
+  memcpy(to, plain_text + c->plain_at, len);
+  c->plain_at += len;
+  if (len == left) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  return (ssize_t)len;
+}
+
+void respond_plain(call *c) {
+  nghttp2_nv fields[2] = { field(":status", c->plain, strlen(c->plain)),
+                           field("content-type", "text/plain", 10) };
+  nghttp2_data_provider body = { .source.ptr = c, .read_callback = read_plain };
+  if (c->responded) return;
   c->responded = true;
-  if (nghttp2_submit_response(c->conn->h2, c->id, fields, 1, NULL) != 0)
+  timers_stop(&c->server->timers, &c->timer);
+  if (nghttp2_submit_response(c->conn->h2, c->id, fields, COUNT_OF(fields), &body) != 0)
     (void)nghttp2_submit_rst_stream(c->conn->h2, NGHTTP2_FLAG_NONE, c->id, NGHTTP2_INTERNAL_ERROR);
   conn_touch(c->conn);
 }
@@ -131,7 +150,7 @@ void respond_plain(call *c, const char *status) {
 /* A client that still sends when all is answered is told that nobody reads it (RFC 9113, 8.1). */
 void respond_sent(conn *c, const nghttp2_frame *frame) {
   bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
-  if (frame->hd.type != NGHTTP2_HEADERS || !ends) return;
+  if ((frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) || !ends) return;
   if (nghttp2_session_get_stream_remote_close(c->h2, frame->hd.stream_id) == 0)
     (void)nghttp2_submit_rst_stream(c->h2, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
 }

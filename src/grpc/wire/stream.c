@@ -110,7 +110,6 @@ cay_status stream_setup(server *s, cay_error *err) {
   nghttp2_session_callbacks_set_on_frame_send_callback(s->callbacks, on_sent);
   nghttp2_session_callbacks_set_on_stream_close_callback(s->callbacks, on_close);
   nghttp2_option_set_no_auto_window_update(s->h2_option, 1);
-  nghttp2_option_set_no_closed_streams(s->h2_option, 1);
   nghttp2_option_set_stream_reset_rate_limit(s->h2_option, RESET_BURST, RESET_RATE);
   return CAY_OK;
 }
