@@ -29,7 +29,7 @@ typedef struct world {
 } world;
 
 static void world_open(world *w) {
-  *w = (world){ .fake = { .suffix = ".ts", .run = fake_run }, .silent = { .fd = -1, .level = -1 } };
+  *w = (world){ .fake = { .suffix = ".ts", .run = fake_run }, .silent = { .fd = -1 } };
   cay_error err;
   EXPECT_EQ(
       store_open(&(store_options){ .suffix = ".ts", .cache_max = 10, .runs_max = 10, .runs_age_ms = 3600000 },
