@@ -14,10 +14,10 @@ import {
   type TerminalOptions,
 } from "./types.js";
 
-const START: Record<string, Kind> = { cwd: "path", env: "object", timeoutMs: "count" };
-const COMMON: Record<string, Kind> = { ...START, signal: "signal" };
-const RUN: Record<string, Kind> = {
-  ...COMMON,
+const START: Record<keyof StartOptions, Kind> = { cwd: "path", env: "object", timeoutMs: "count" };
+const RUN: Record<keyof RunOptions, Kind> = {
+  ...START,
+  signal: "signal",
   stdin: "data",
   onStdout: "function",
   onStderr: "function",
@@ -25,7 +25,7 @@ const RUN: Record<string, Kind> = {
   binary: "boolean",
   fuel: "count",
 };
-const TERMINAL: Record<string, Kind> = { ...COMMON, rows: "count", cols: "count", onOutput: "function" };
+const TERMINAL: Record<keyof TerminalOptions, Kind> = { ...START, signal: "signal", rows: "count", cols: "count", onOutput: "function" };
 
 const WINDOW = 1 << 20; // bytes of output that may be on the way
 const KEPT = 16 << 20; // characters of streamed output that the result still holds, for each stream

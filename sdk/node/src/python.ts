@@ -61,7 +61,7 @@ function asCallback<T>(work: () => T): T {
   return callbackRuns.run(true, work);
 }
 
-const RUN: Record<string, Kind> = {
+const RUN: Record<keyof PythonOptions, Kind> = {
   stdin: "text",
   timeoutMs: "count",
   onStdout: "function",

@@ -25,7 +25,7 @@ export class Env {
   }
 }
 
-const CREATE: Record<string, Kind> = {
+const CREATE: Record<keyof CreateOptions, Kind> = {
   timeoutMs: "count",
   fsLimitBytes: "count",
   memoryLimitBytes: "count",

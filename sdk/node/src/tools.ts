@@ -83,7 +83,7 @@ export class ToolFailed extends SandboxError {
   }
 }
 
-const OPEN: Record<string, Kind> = {
+const OPEN: Record<keyof ToolsOptions, Kind> = {
   config: "any",
   dir: "path",
   database: "path",
