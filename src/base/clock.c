@@ -163,7 +163,7 @@ static void helper_main(void *ctx) {
 }
 
 /* Without a thread to be had it is done here, and the others wait. */
-static void hand_over(alarm_set *set, alarm_entry *entry) {
+static void clock_hand_over(alarm_set *set, alarm_entry *entry) {
   thread_pool_options options = { .name = "cay-alarm-late", .stack_len = 64 << 10, .linger_ms = 1000 };
   line_push(set, entry);
   bool started = set->helpers != NULL || thread_pool_new(&options, &set->helpers, NULL) == CAY_OK;
@@ -188,7 +188,7 @@ static void fire(alarm_set *set, alarm_entry *entry) {
     fn(ctx);
   (void)pthread_mutex_lock(&set->mu);
   set->running = NULL;
-  if (!done) hand_over(set, entry); /* it is still there: alarm_disarm waits while it is `running` */
+  if (!done) clock_hand_over(set, entry); /* it is still there: alarm_disarm waits while it is `running` */
   (void)pthread_cond_broadcast(&set->called);
 }
 

@@ -81,7 +81,7 @@ cay_status text_duration(const char *text, int64_t *out_ns, cay_error *err) {
   return CAY_OK;
 }
 
-static bool read_size(const char *text, uint64_t *out) {
+static bool text_read_size(const char *text, uint64_t *out) {
   static const char units[] = "KMGT";
   uint64_t value;
   if (!read_digits(&text, UINT64_MAX, &value)) return false;
@@ -96,7 +96,7 @@ static bool read_size(const char *text, uint64_t *out) {
 
 cay_status text_size(const char *text, uint64_t *out, cay_error *err) {
   uint64_t value;
-  if (!read_size(text, &value))
+  if (!text_read_size(text, &value))
     return err_set(err, CAY_INVALID, "'" SHOWN "' is not a size such as 65536, 64K, 64M or 1G", text);
   *out = value;
   return CAY_OK;
@@ -117,17 +117,17 @@ static bool is_hidden(uint32_t c) {
 }
 
 /* May stand in a word without quotes. */
-static bool is_plain(uint32_t c) {
+static bool text_is_plain(uint32_t c) {
   bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   return letter || (c > 0xa0 && !is_hidden(c)) ||
          (c > 0 && c < 0x80 && strchr("_./+-@%,:=$<>~", (int)c) != NULL);
 }
 
-static bool is_word(const uint8_t *name, size_t len) {
+static bool text_is_word(const uint8_t *name, size_t len) {
   for (size_t done = 0; done < len;) {
     uint32_t c = 0;
     size_t n = utf8_next(name + done, len - done, &c);
-    if (n == 0 || !is_plain(c)) return false;
+    if (n == 0 || !text_is_plain(c)) return false;
     done += n;
   }
   return len > 0;
@@ -155,7 +155,7 @@ const char *text_name(char *out, size_t cap, const void *name, size_t len) {
   enum { TAIL = sizeof "'..." };
   const uint8_t *at = name;
   assert(cap >= 16);
-  if (len < cap && is_word(at, len)) {
+  if (len < cap && text_is_word(at, len)) {
     memcpy(out, at, len);
     out[len] = '\0';
     return out;

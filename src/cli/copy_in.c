@@ -138,7 +138,7 @@ static bool import_tree(import *in, int fd, const char *host, const char *guest,
 }
 
 /* Where the copy goes; NULL: no memory. */
-static char *target_of(const request_pair *pair, const char *cwd) {
+static char *copy_in_target_of(const request_pair *pair, const char *cwd) {
   char *target = path_join(cwd, pair->to != NULL ? pair->to : ".");
   if (target == NULL || (pair->to != NULL && !path_is_inside(pair->to))) return target;
   char *name = path_name(pair->from);
@@ -163,7 +163,7 @@ static bool import_top(import *in, const char *host, const char *guest) {
 
 bool copy_in(cay_sandbox *box, const request_pair *pair, const char *cwd) {
 import in = {.box = box, .chunk = malloc(CHUNK) };
-  char *guest = target_of(pair, cwd);
+  char *guest = copy_in_target_of(pair, cwd);
   bool done = false;
   if (in.chunk == NULL || guest == NULL)
     say("--in: out of memory");

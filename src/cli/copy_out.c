@@ -47,13 +47,14 @@ static void miss_inside(export *out, const char *path, const cay_error *err) {
 
 /* ---- a file ---- */
 
-static bool all_zero(const char *bytes, size_t len) {
+static bool copy_out_all_zero(const char *bytes, size_t len) {
   return len == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0);
 }
 
 /* A hole stays one: a guest may have made a file of a terabyte that holds nothing. */
 static const char *write_chunk(export *out, int fd, uint64_t offset, size_t len) {
-  if (all_zero(out->chunk, len)) return ftruncate(fd, (off_t)(offset + len)) == 0 ? NULL : strerror(errno);
+  if (copy_out_all_zero(out->chunk, len))
+    return ftruncate(fd, (off_t)(offset + len)) == 0 ? NULL : strerror(errno);
   if (len > out->budget) return "more bytes than the sandbox may hold; --disk allows more";
   out->budget -= len;
   for (size_t done = 0; done < len;) {
@@ -66,7 +67,7 @@ static const char *write_chunk(export *out, int fd, uint64_t offset, size_t len)
 }
 
 /* Where the next chunk with data begins; a file that is measured wrongly (of /proc) is read to its end. */
-static bool skip_hole(export *out, const char *guest, uint64_t *offset, cay_error *err) {
+static bool copy_out_skip_hole(export *out, const char *guest, uint64_t *offset, cay_error *err) {
   uint64_t start = 0, end = 0;
   if (cay_file_next_data(out->box, guest, *offset, &start, &end, err) != CAY_OK) return false;
   if (start > *offset) *offset = start;
@@ -74,10 +75,10 @@ static bool skip_hole(export *out, const char *guest, uint64_t *offset, cay_erro
 }
 
 /* NULL, or why not; borrowed until the next failure. */
-static const char *write_all(export *out, const char *guest, int fd, cay_error *err) {
+static const char *copy_out_write_all(export *out, const char *guest, int fd, cay_error *err) {
   for (uint64_t offset = 0;;) {
     size_t n = 0;
-    if (!skip_hole(out, guest, &offset, err) ||
+    if (!copy_out_skip_hole(out, guest, &offset, err) ||
         cay_file_read_at(out->box, guest, offset, out->chunk, CHUNK, &n, err) != CAY_OK)
       return err->message;
     if (n == 0) return ftruncate(fd, (off_t)offset) == 0 ? NULL : strerror(errno);
@@ -108,7 +109,7 @@ static void export_file(export *out, const place *at, uint32_t mode) {
     miss(out, at->shown, strerror(errno));
     return;
   }
-  const char *why = write_all(out, at->guest, fd, &err);
+  const char *why = copy_out_write_all(out, at->guest, fd, &err);
   if (why == NULL && fchmod(fd, mode & 0777 & ~out->umask) != 0) why = strerror(errno);
   if (close(fd) != 0 && why == NULL) why = strerror(errno);
   if (why == NULL && renameat(at->dir, temporary, at->dir, at->name) != 0) why = strerror(errno);
@@ -150,7 +151,7 @@ typedef struct names {
   bool broken; /* memory ran out */
 } names;
 
-static bool collect(void *ctx, const char *name, const cay_stat *st) {
+static bool copy_out_collect(void *ctx, const char *name, const cay_stat *st) {
   (void)st;
   names *all = ctx;
   if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strchr(name, '/') != NULL) return true;
@@ -183,7 +184,7 @@ static void export_child(export *out, const place *parent, int dir, const char *
 static void export_children(export *out, const place *at, int dir) {
   names all = { 0 };
   cay_error err = { 0 };
-  if (cay_file_list(out->box, at->guest, collect, &all, &err) != CAY_OK)
+  if (cay_file_list(out->box, at->guest, copy_out_collect, &all, &err) != CAY_OK)
     miss_inside(out, at->shown, &err);
   else if (all.broken)
     miss(out, at->shown, "out of memory");
@@ -238,7 +239,7 @@ static void export_entry(export *out, const place *at) {
 /* ---- the whole ---- */
 
 /* Where a copy goes on this machine: as named, or inside when that is meant. Yours; NULL: no memory. */
-static char *target_of(const request_pair *pair, const char *guest, cay_kind kind) {
+static char *copy_out_target_of(const request_pair *pair, const char *guest, cay_kind kind) {
   const char *to = pair->to;
   if (to == NULL) return path_name(guest);
   struct stat st;
@@ -289,7 +290,7 @@ bool copy_out(cay_sandbox *box, const request_pair *pair, const char *cwd, uint6
   } else if (cay_file_stat(box, guest, &st, &err) != CAY_OK) {
     say("--out: in the sandbox: %s", err.message);
     out.complete = false;
-  } else if ((host = target_of(pair, guest, st.kind)) == NULL) {
+  } else if ((host = copy_out_target_of(pair, guest, st.kind)) == NULL) {
     miss(&out, guest, "out of memory");
   } else {
     export_top(&out, guest, host, &st);

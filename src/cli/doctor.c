@@ -44,13 +44,13 @@ void check_advises(check *c, const char *format, ...) {
 
 static const char *const level_names[] = { [CHECK_OK] = "ok", [CHECK_NOTE] = "note", [CHECK_FAIL] = "FAIL" };
 
-static void show(const check *c) {
+static void doctor_show(const check *c) {
   printf("%-5s %-14s %s\n", level_names[c->level], c->name, c->text);
   if (c->advice[0] != '\0') printf("%20s > %s\n", "", c->advice);
   (void)fflush(stdout);
 }
 
-static bool show_json(const check *all) {
+static bool doctor_show_json(const check *all) {
   json *j = json_new();
   if (j == NULL) return false;
   size_t len = 0;
@@ -80,9 +80,9 @@ int command_doctor(int argc, char **argv) {
     all[i].name = checks[i].name;
     checks[i].look(&all[i]);
     if (all[i].level == CHECK_FAIL) sound = false;
-    if (!as_json) show(&all[i]);
+    if (!as_json) doctor_show(&all[i]);
   }
-  if (as_json && !show_json(all)) return EXIT_WRONG;
+  if (as_json && !doctor_show_json(all)) return EXIT_WRONG;
   if (!as_json) printf("\n%s\n", sound ? "cay works here." : "Something does not work: see FAIL above.");
   return sound ? 0 : EXIT_WRONG;
 }

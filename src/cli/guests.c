@@ -23,7 +23,7 @@ static int show_table(cay_engine *engine) {
   return fflush(stdout) == 0 ? 0 : EXIT_WRONG;
 }
 
-static int show_json(cay_engine *engine) {
+static int guests_show_json(cay_engine *engine) {
   json *j = json_new();
   if (j == NULL) return EXIT_WRONG;
   size_t count = cay_engine_guests(engine, 0, NULL), len = 0;
@@ -56,7 +56,7 @@ int command_guests(int argc, char **argv) {
   if (!command_flags(argc, argv, &as_json, &code)) return code;
   cay_engine *engine = engine_open();
   if (engine == NULL) return EXIT_WRONG;
-  code = as_json ? show_json(engine) : show_table(engine);
+  code = as_json ? guests_show_json(engine) : show_table(engine);
   cay_engine_free(engine);
   return code;
 }

@@ -23,7 +23,7 @@ static int refuse(const char *why) {
 
 static double mib(uint64_t bytes) { return (double)bytes / (1 << 20); }
 
-static void describe(const char *path, const cay_image *image) {
+static void image_describe(const char *path, const cay_image *image) {
   uint64_t stored = 0, memory = cay_image_memory(image, &stored);
   printf("%s: %.1f MiB of memory, of which %.1f MiB are not zero\n", path, mib(memory), mib(stored));
 }
@@ -51,7 +51,7 @@ static cay_status build(cay_engine *engine, const wanted *w, cay_error *err) {
   cay_sandbox_free(box);
   if (status != CAY_OK) return status;
   status = w->install ? cay_image_install(image, w->path, err) : cay_image_save(image, w->path, err);
-  if (status == CAY_OK) describe(w->path, image);
+  if (status == CAY_OK) image_describe(w->path, image);
   cay_image_free(image);
   return status;
 }
@@ -59,7 +59,7 @@ static cay_status build(cay_engine *engine, const wanted *w, cay_error *err) {
 static cay_status info(cay_engine *engine, const wanted *w, cay_error *err) {
   cay_image *image = NULL;
   cay_status status = cay_image_load(engine, w->language, w->path, &image, err);
-  if (status == CAY_OK) describe(w->path, image);
+  if (status == CAY_OK) image_describe(w->path, image);
   cay_image_free(image);
   return status;
 }

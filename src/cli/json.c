@@ -30,7 +30,7 @@ const char *json_text(json *j, size_t *len) {
   return j->text;
 }
 
-static void put(json *j, const char *bytes, size_t len) {
+static void json_put(json *j, const char *bytes, size_t len) {
   if (j->broken) return;
   if (j->cap - j->len < len) {
     size_t cap = (j->len + len) * 2 + 256;
@@ -44,119 +44,119 @@ static void put(json *j, const char *bytes, size_t len) {
   j->len += len;
 }
 
-static void put_text(json *j, const char *text) { put(j, text, strlen(text)); }
+static void json_put_text(json *j, const char *text) { json_put(j, text, strlen(text)); }
 
 static void put_escaped(json *j, unsigned char byte) {
   static const char short_names[] = "btn.fr"; /* of 8 to 13; 11 has none */
   if (byte >= 8 && byte <= 13 && byte != 11) {
-    put(j, (char[]){ '\\', short_names[byte - 8] }, 2);
+    json_put(j, (char[]){ '\\', short_names[byte - 8] }, 2);
   } else if (byte == '"' || byte == '\\') {
-    put(j, (char[]){ '\\', (char)byte }, 2);
+    json_put(j, (char[]){ '\\', (char)byte }, 2);
   } else {
     char code[8];
-    put(j, code, (size_t)snprintf(code, sizeof code, "\\u%04x", byte));
+    json_put(j, code, (size_t)snprintf(code, sizeof code, "\\u%04x", byte));
   }
 }
 
 static void put_string(json *j, const char *text, size_t len) {
-  put(j, "\"", 1);
+  json_put(j, "\"", 1);
   size_t start = 0;
   for (size_t i = 0; i < len; i++) {
     unsigned char byte = (unsigned char)text[i];
     if (byte >= ' ' && byte != '"' && byte != '\\' && byte != 0x7f) continue;
-    put(j, text + start, i - start);
+    json_put(j, text + start, i - start);
     put_escaped(j, byte);
     start = i + 1;
   }
-  put(j, text + start, len - start);
-  put(j, "\"", 1);
+  json_put(j, text + start, len - start);
+  json_put(j, "\"", 1);
 }
 
 /* What stands before a value: the comma, the line, the name. */
-static void begin(json *j, const char *name) {
+static void json_begin(json *j, const char *name) {
   if (j->depth > 0) {
-    if (j->has_members[j->depth - 1]) put(j, ",", 1);
+    if (j->has_members[j->depth - 1]) json_put(j, ",", 1);
     j->has_members[j->depth - 1] = true;
   }
   if (name == NULL) return;
   put_string(j, name, strlen(name));
-  put(j, ":", 1);
+  json_put(j, ":", 1);
 }
 
 void json_open(json *j, const char *name, char bracket) {
-  begin(j, name);
+  json_begin(j, name);
   if (j->depth == NESTING_MAX) {
     j->broken = true;
     return;
   }
-  put(j, &bracket, 1);
+  json_put(j, &bracket, 1);
   j->closing[j->depth] = bracket == '{' ? '}' : ']';
   j->has_members[j->depth++] = false;
 }
 
 void json_close(json *j) {
   if (j->depth == 0) return;
-  put(j, &j->closing[--j->depth], 1);
-  if (j->depth == 0) put(j, "\n", 1);
+  json_put(j, &j->closing[--j->depth], 1);
+  if (j->depth == 0) json_put(j, "\n", 1);
 }
 
-static void number(json *j, const char *name, const char *digits) {
-  begin(j, name);
-  put_text(j, digits);
+static void json_number(json *j, const char *name, const char *digits) {
+  json_begin(j, name);
+  json_put_text(j, digits);
 }
 
 void json_int(json *j, const char *name, int64_t value) {
   char digits[24];
   (void)snprintf(digits, sizeof digits, "%" PRId64, value);
-  number(j, name, digits);
+  json_number(j, name, digits);
 }
 
 void json_uint(json *j, const char *name, uint64_t value) {
   char digits[24];
   (void)snprintf(digits, sizeof digits, "%" PRIu64, value);
-  number(j, name, digits);
+  json_number(j, name, digits);
 }
 
 void json_milli(json *j, const char *name, uint64_t thousandths) {
   char digits[32];
   (void)snprintf(digits, sizeof digits, "%" PRIu64 ".%03u", thousandths / 1000,
                  (unsigned)(thousandths % 1000));
-  number(j, name, digits);
+  json_number(j, name, digits);
 }
 
-void json_bool(json *j, const char *name, bool value) { number(j, name, value ? "true" : "false"); }
+void json_bool(json *j, const char *name, bool value) { json_number(j, name, value ? "true" : "false"); }
 
 void json_string(json *j, const char *name, const char *text) {
-  begin(j, name);
+  json_begin(j, name);
   if (text == NULL)
-    put_text(j, "null");
+    json_put_text(j, "null");
   else
     put_string(j, text, strlen(text));
 }
 
 static void put_base64(json *j, const uint8_t *in, size_t len) {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  put(j, "\"", 1);
+  json_put(j, "\"", 1);
   for (size_t i = 0; i < len; i += 3) {
     uint32_t group = (uint32_t)in[i] << 16;
     if (i + 1 < len) group |= (uint32_t)in[i + 1] << 8;
     if (i + 2 < len) group |= in[i + 2];
     char out[4] = { digits[group >> 18], digits[group >> 12 & 63],
                     i + 1 < len ? digits[group >> 6 & 63] : '=', i + 2 < len ? digits[group & 63] : '=' };
-    put(j, out, sizeof out);
+    json_put(j, out, sizeof out);
   }
-  put(j, "\"", 1);
+  json_put(j, "\"", 1);
 }
 
 void json_bytes(json *j, const char *name, const void *data, size_t len) {
   if (json_is_utf8(data, len)) {
-    begin(j, name);
+    json_begin(j, name);
     put_string(j, len > 0 ? data : "", len);
     return;
   }
   char longer[64];
   (void)snprintf(longer, sizeof longer, "%s_base64", name);
-  begin(j, longer);
+  json_begin(j, longer);
   put_base64(j, data, len);
 }
 

@@ -19,7 +19,7 @@ static const struct {
   { "--version", command_version }, { "-V", command_version },
 };
 
-static int unknown(const char *word) {
+static int main_unknown(const char *word) {
   static const char *const names[] = { "run",   "python", "js",   "guests",  "doctor", "serve",
                                        "image", "tool",   "help", "version", NULL };
   const char *near = say_nearest(word, names);
@@ -41,7 +41,7 @@ static bool open_standard_descriptors(void) {
 }
 
 /* What stdio could not write is a failure, of help and lists too. */
-static int finish(const char *command, int code) {
+static int main_finish(const char *command, int code) {
   if (fflush(stdout) == 0 && ferror(stdout) == 0) return code;
   say("cannot write to standard output%s%s", errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
   if (code != 0) return code;
@@ -55,6 +55,7 @@ int main(int argc, char **argv) {
     return EXIT_USAGE;
   }
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-    if (strcmp(argv[1], commands[i].name) == 0) return finish(argv[1], commands[i].run(argc - 1, argv + 1));
-  return unknown(argv[1]);
+    if (strcmp(argv[1], commands[i].name) == 0)
+      return main_finish(argv[1], commands[i].run(argc - 1, argv + 1));
+  return main_unknown(argv[1]);
 }

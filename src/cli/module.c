@@ -30,7 +30,7 @@ bool module_is_file(const char *word) {
   return is;
 }
 
-static bool read_whole(int fd, char *data, size_t len) {
+static bool module_read_whole(int fd, char *data, size_t len) {
   for (size_t done = 0; done < len;) {
     ssize_t n = read(fd, data + done, len - done);
     if (n < 0 && errno == EINTR) continue;
@@ -47,7 +47,7 @@ bool module_load(const char *path, cay_slice *out) {
   bool opened = fd >= 0 && fstat(fd, &st) == 0;
   if (opened && st.st_size > largest) errno = EFBIG;
   char *data = opened && st.st_size <= largest ? malloc((size_t)st.st_size) : NULL;
-  bool loaded = data != NULL && read_whole(fd, data, (size_t)st.st_size);
+  bool loaded = data != NULL && module_read_whole(fd, data, (size_t)st.st_size);
   if (!loaded) {
     say("%s: %s", path, strerror(errno));
     free(data);

@@ -12,7 +12,7 @@
 
 /* ---- JSON ---- */
 
-static bool write_out(json *j) {
+static bool report_write_out(json *j) {
   size_t len = 0;
   const char *text = j != NULL ? json_text(j, &len) : NULL;
   if (text == NULL) errno = ENOMEM;
@@ -42,7 +42,7 @@ static void put_usage(json *j, const cay_usage *u) {
 
 bool report_json(const cay_result *result) {
   json *j = json_new();
-  if (j == NULL) return write_out(NULL);
+  if (j == NULL) return report_write_out(NULL);
   json_open(j, NULL, '{');
   json_string(j, "end", cay_end_name(result->end));
   json_int(j, "code", result->code);
@@ -56,12 +56,12 @@ bool report_json(const cay_result *result) {
   json_uint(j, "fuel", result->fuel);
   put_usage(j, &result->usage);
   json_close(j);
-  return write_out(j);
+  return report_write_out(j);
 }
 
 bool report_json_error(cay_status status, const char *message, int exit_code) {
   json *j = json_new();
-  if (j == NULL) return write_out(NULL);
+  if (j == NULL) return report_write_out(NULL);
   json_open(j, NULL, '{');
   json_string(j, "end", "error");
   json_int(j, "exit_code", exit_code);
@@ -70,7 +70,7 @@ bool report_json_error(cay_status status, const char *message, int exit_code) {
   json_bytes(j, "message", message, strlen(message));
   json_close(j);
   json_close(j);
-  return write_out(j);
+  return report_write_out(j);
 }
 
 /* ---- words ---- */

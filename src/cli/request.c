@@ -126,7 +126,7 @@ static cay_status add_env(request *r, const char *text, cay_error *why) {
 
 /* ---- amounts ---- */
 
-static cay_status set_size(const char *option, const char *text, uint64_t *out, cay_error *why) {
+static cay_status request_set_size(const char *option, const char *text, uint64_t *out, cay_error *why) {
   if (value_size(text, out)) return CAY_OK;
   return fail(why, CAY_INVALID, "--%s %.40s: not a size; write bytes, or 64K, 64M, 1G", option, text);
 }
@@ -159,7 +159,7 @@ static cay_status set_cwd(request *r, const char *dir, cay_error *why) {
 
 /* ---- the options ---- */
 
-static cay_status apply(request *r, int id, const char *value, cay_error *why) {
+static cay_status request_apply(request *r, int id, const char *value, cay_error *why) {
   switch (id) {
   case OPTION_IN: return add_pair(&r->in, value, strrchr(value, ':'), false, why);
   case OPTION_OUT: return add_pair(&r->out, value, strchr(value, ':'), false, why);
@@ -168,12 +168,12 @@ static cay_status apply(request *r, int id, const char *value, cay_error *why) {
   case OPTION_ENV: return add_env(r, value, why);
   case OPTION_CWD: return set_cwd(r, value, why);
   case OPTION_TIMEOUT: r->timed = true; return set_timeout(value, &r->limits, why);
-  case OPTION_MEMORY: return set_size("memory", value, &r->limits.memory, why);
-  case OPTION_DISK: return set_size("disk", value, &r->limits.disk, why);
+  case OPTION_MEMORY: return request_set_size("memory", value, &r->limits.memory, why);
+  case OPTION_DISK: return request_set_size("disk", value, &r->limits.disk, why);
   case OPTION_PROCS: return set_procs(value, &r->limits, why);
-  case OPTION_CODE: return set_size("code", value, &r->limits.code, why);
+  case OPTION_CODE: return request_set_size("code", value, &r->limits.code, why);
   case OPTION_FUEL: return set_count("fuel", value, UINT64_MAX, &r->limits.fuel, why);
-  case OPTION_CAPTURE: return set_size("capture", value, &r->limits.output, why);
+  case OPTION_CAPTURE: return request_set_size("capture", value, &r->limits.output, why);
   case OPTION_TTY: r->tty = true; return CAY_OK;
   case OPTION_JSON: r->json = true; return CAY_OK;
   case OPTION_STRACE: r->strace = true; return CAY_OK;
@@ -193,7 +193,7 @@ static const char *begins_like(const char *name, const char *const *candidates) 
   return NULL;
 }
 
-static cay_status unknown(const char *word, cay_error *why) {
+static cay_status cli_request_unknown(const char *word, cay_error *why) {
   const char *names[sizeof long_options / sizeof *long_options] = { NULL };
   for (size_t i = 0; long_options[i].name != NULL; i++) names[i] = long_options[i].name;
   char name[64] = "";
@@ -247,7 +247,7 @@ cay_status request_unknown(const char *word, cay_error *why) {
   for (size_t i = 0; i < sizeof other_words / sizeof *other_words; i++)
     if (strlen(other_words[i].word) == len && strncmp(other_words[i].word, word, len) == 0)
       return fail(why, CAY_INVALID, "there is no option %s: %s", other_words[i].word, other_words[i].here);
-  return unknown(word, why);
+  return cli_request_unknown(word, why);
 }
 
 static cay_status parse_options(request *r, int argc, char **argv, cay_error *why) {
@@ -258,7 +258,7 @@ static cay_status parse_options(request *r, int argc, char **argv, cay_error *wh
     const char *word = argv[last];
     if (answer == ':') return fail(why, CAY_INVALID, "%.60s needs a value", word);
     if (answer == '?') return request_unknown(word, why);
-    cay_status s = apply(r, long_id(answer), optarg, why);
+    cay_status s = request_apply(r, long_id(answer), optarg, why);
     if (s != CAY_OK) return s;
     last = optind;
   }

@@ -27,14 +27,14 @@ typedef struct sink {
   atomic_int broken; /* errno of a write that failed: from then on nothing is written */
 } sink;
 
-static void on_output(void *ctx, int fd, cay_slice bytes) {
+static void cli_run_on_output(void *ctx, int fd, cay_slice bytes) {
   sink *s = ctx;
   if (s->broken != 0 || say_write(fd, bytes.data, bytes.len)) return;
   s->broken = errno;
   cay_sandbox_interrupt(s->box); /* the output has no reader */
 }
 
-static void on_trace(void *ctx, const char *text) {
+static void run_on_trace(void *ctx, const char *text) {
   (void)ctx;
   char line[1024];
   size_t len = strnlen(text, sizeof line - 1);
@@ -56,7 +56,7 @@ static cay_sandbox *make_sandbox(cay_engine *engine, const request *r) {
   cay_sandbox_options options = { .size = sizeof options,
                                   .limits = &r->limits,
                                   .env = (const char *const *)r->env,
-                                  .trace = r->strace ? on_trace : NULL,
+                                  .trace = r->strace ? run_on_trace : NULL,
                                   .packages = packages };
   cay_sandbox *box = NULL;
   cay_status status = cay_sandbox_new(engine, &options, &box, &err);
@@ -67,7 +67,7 @@ static cay_sandbox *make_sandbox(cay_engine *engine, const request *r) {
   return NULL;
 }
 
-static bool mount_one(cay_sandbox *box, const request_pair *m, const char *cwd) {
+static bool run_mount_one(cay_sandbox *box, const request_pair *m, const char *cwd) {
   char *path = path_join(cwd, m->to);
   cay_error err = { .message = "mount: out of memory" };
   cay_mount_options options = {
@@ -81,11 +81,11 @@ static bool mount_one(cay_sandbox *box, const request_pair *m, const char *cwd) 
 
 static bool mount_all(cay_sandbox *box, const request *r) {
   for (size_t i = 0; i < r->mounts.count; i++)
-    if (!mount_one(box, &r->mounts.items[i], r->cwd)) return false;
+    if (!run_mount_one(box, &r->mounts.items[i], r->cwd)) return false;
   return true;
 }
 
-static bool prepare(cay_sandbox *box, const request *r) {
+static bool cli_run_prepare(cay_sandbox *box, const request *r) {
   cay_error err = { 0 };
   if (!mount_all(box, r)) return false;
   for (size_t i = 0; i < r->in.count; i++)
@@ -100,7 +100,7 @@ static bool prepare(cay_sandbox *box, const request *r) {
 
 /* ---- the program ---- */
 
-static int code_of(cay_status why) {
+static int run_code_of(cay_status why) {
   switch (why) {
   case CAY_NOT_FOUND: return EXIT_NOT_FOUND;
   case CAY_DENIED:
@@ -127,7 +127,7 @@ static void hint_host_file(cay_sandbox *box, const request *r, int code) {
 }
 
 static int failed_to_start(cay_sandbox *box, const request *r, const cay_error *err) {
-  int code = code_of(err->status);
+  int code = run_code_of(err->status);
   if (code == EXIT_NOT_FOUND) {
     say("%s: there is no such program in the sandbox", r->words[0]);
     say_hint("`cay guests` lists its programs; --in brings a file of yours, --mount a directory");
@@ -155,13 +155,13 @@ static char *term_variable(const request *r) {
   return term != NULL && asprintf(&text, "TERM=%s", term) >= 0 ? text : NULL;
 }
 
-static cay_status spawn(cay_sandbox *box, const request *r, const terminal *tty, sink *out,
-                        cay_process **process, cay_error *err) {
+static cay_status cli_run_spawn(cay_sandbox *box, const request *r, const terminal *tty, sink *out,
+                                cay_process **process, cay_error *err) {
   cay_run_options options = { .size = sizeof options,
                               .cwd = r->cwd,
                               .input_open = true,
                               .no_capture = !r->json,
-                              .output = r->json ? NULL : on_output,
+                              .output = r->json ? NULL : cli_run_on_output,
                               .output_ctx = out };
   char *line = NULL, *term = tty != NULL ? term_variable(r) : NULL;
   const char *const env[] = { term, NULL };
@@ -187,7 +187,8 @@ static cay_status spawn(cay_sandbox *box, const request *r, const terminal *tty,
 }
 
 /* What the parent of cay learns. Does not return when that is a signal. */
-static int finish(const request *r, const cay_result *result, const sink *out, stop *stopper, bool copied) {
+static int run_finish(const request *r, const cay_result *result, const sink *out, stop *stopper,
+                      bool copied) {
   int sent = stop_signal(stopper), code = cay_result_exit_code(result);
   bool by_signal =
       sent != 0 && (stop_forced(stopper) || (result->end == CAY_END_SIGNAL && result->code == sent));
@@ -222,7 +223,7 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, termin
   cay_result *result = NULL;
   cay_error err = { 0 };
   stop_expect(stopper); /* a reader may answer its output with a signal before it is known here */
-  cay_status s = spawn(box, r, tty, out, &process, &err);
+  cay_status s = cli_run_spawn(box, r, tty, out, &process, &err);
   if (s != CAY_OK) stop_aim(stopper, NULL, NULL);
   if (s != CAY_OK) return err.status == CAY_OK ? EXIT_CAY : failed_to_start(box, r, &err);
 
@@ -238,7 +239,7 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, termin
 
   bool copied = copy_all_out(box, r);
   if (s != CAY_OK) say("cannot wait for the program: %s", err.message);
-  int code = s == CAY_OK ? finish(r, result, out, stopper, copied) : EXIT_CAY;
+  int code = s == CAY_OK ? run_finish(r, result, out, stopper, copied) : EXIT_CAY;
   cay_result_free(result);
   cay_process_free(process);
   return code;
@@ -274,7 +275,7 @@ static int run_request(const request *r) {
   cay_engine *engine = engine_open();
   cay_sandbox *box = engine != NULL ? make_sandbox(engine, r) : NULL;
   sink out = { .box = box };
-  if (box != NULL && prepare(box, r)) code = run_process(box, r, stopper, tty, &out);
+  if (box != NULL && cli_run_prepare(box, r)) code = run_process(box, r, stopper, tty, &out);
   cay_sandbox_free(box);
   bool leave = engine != NULL && cay_engine_compiling(engine) > 0;
   if (!leave) cay_engine_free(engine);

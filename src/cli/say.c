@@ -53,7 +53,7 @@ void say_hint(const char *format, ...) {
   va_end(arguments);
 }
 
-static size_t least(size_t a, size_t b, size_t c) {
+static size_t say_least(size_t a, size_t b, size_t c) {
   size_t two = a < b ? a : b;
   return two < c ? two : c;
 }
@@ -67,7 +67,7 @@ static size_t distance(const char *a, const char *b) {
     row[0] = r;
     for (size_t c = 1; c <= columns; c++) {
       size_t above = row[c];
-      row[c] = least(above + 1, row[c - 1] + 1, diagonal + (a[r - 1] != b[c - 1]));
+      row[c] = say_least(above + 1, row[c - 1] + 1, diagonal + (a[r - 1] != b[c - 1]));
       diagonal = above;
     }
   }

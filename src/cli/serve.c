@@ -27,7 +27,7 @@ struct words {
 
 enum { WORD_STDIO = 1, WORD_LEVEL, WORD_LINE_MAX };
 
-static bool take(struct words *w, int word, const char *value) {
+static bool serve_take(struct words *w, int word, const char *value) {
   switch (word) {
   case WORD_STDIO: w->stdio = true; return true;
   case WORD_LEVEL:
@@ -43,7 +43,7 @@ static bool take(struct words *w, int word, const char *value) {
   }
 }
 
-static bool read_words(int argc, char **argv, struct words *w) {
+static bool serve_read_words(int argc, char **argv, struct words *w) {
   static const struct option known[] = { { "stdio", no_argument, NULL, WORD_STDIO },
                                          { "log-level", required_argument, NULL, WORD_LEVEL },
                                          { "line-max", required_argument, NULL, WORD_LINE_MAX },
@@ -51,7 +51,7 @@ static bool read_words(int argc, char **argv, struct words *w) {
   optind = 0;
   opterr = 0;
   for (int word; (word = getopt_long(argc, argv, "", known, NULL)) != -1;)
-    if (!take(w, word, optarg)) return false;
+    if (!serve_take(w, word, optarg)) return false;
   if (optind < argc) {
     say("cay serve takes no word %.60s", argv[optind]);
     return false;
@@ -66,7 +66,7 @@ static bool read_words(int argc, char **argv, struct words *w) {
 
 /* ---- serving ---- */
 
-static int serve(struct words *w) {
+static int cli_serve(struct words *w) {
   cay_error err = { 0 }, no_cache;
   bool unfinished = false;
   char *cache = engine_cache_dir(&no_cache);
@@ -89,7 +89,7 @@ int command_serve(int argc, char **argv) {
   struct words w = { .level = log_level_wanted() };
   if (serve_help_wanted(argc, argv)) return help_show("serve") ? 0 : EXIT_WRONG;
   if (serve_grpc_wanted(argc, argv)) return serve_grpc(argc, argv);
-  if (!read_words(argc, argv, &w)) return EXIT_USAGE;
+  if (!serve_read_words(argc, argv, &w)) return EXIT_USAGE;
   if (isatty(STDIN_FILENO)) say_hint("one JSON-RPC request a line; end of file ends the server");
-  return serve(&w);
+  return cli_serve(&w);
 }

@@ -11,21 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_word(const char *text, const char *word) {
+static bool serve_grpc_is_word(const char *text, const char *word) {
   size_t len = strlen(word);
   return strncmp(text, word, len) == 0 && (text[len] == '\0' || text[len] == '=');
 }
 
-static bool has_word(int argc, char **argv, const char *word) {
+static bool serve_grpc_has_word(int argc, char **argv, const char *word) {
   for (int i = 1; i < argc; i++)
-    if (is_word(argv[i], word)) return true;
+    if (serve_grpc_is_word(argv[i], word)) return true;
   return false;
 }
 
-bool serve_grpc_wanted(int argc, char **argv) { return has_word(argc, argv, "--grpc"); }
+bool serve_grpc_wanted(int argc, char **argv) { return serve_grpc_has_word(argc, argv, "--grpc"); }
 
 bool serve_help_wanted(int argc, char **argv) {
-  return has_word(argc, argv, "--help") || has_word(argc, argv, "-h");
+  return serve_grpc_has_word(argc, argv, "--help") || serve_grpc_has_word(argc, argv, "-h");
 }
 
 /* Installed as PREFIX/lib/cay/cay-grpc beside PREFIX/bin/cay; in the build tree the folders are neighbours. */

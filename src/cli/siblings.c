@@ -28,7 +28,7 @@ typedef struct search {
 
 static bool is_word_part(char c) { return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80; }
 
-static bool has_word(const char *text, size_t len, const char *word) {
+static bool siblings_has_word(const char *text, size_t len, const char *word) {
   size_t n = strlen(word);
   const char *at = text, *end = text + len;
   while ((at = memmem(at, (size_t)(end - at), word, n)) != NULL) {
@@ -91,7 +91,7 @@ static void list_modules(search *s, const char *dir, const char *script) {
 
 static void scan_text(search *s, const char *text, size_t len) {
   for (size_t i = 0; i < s->count; i++)
-    if (!s->items[i].wanted && has_word(text, len, s->items[i].name)) s->items[i].wanted = true;
+    if (!s->items[i].wanted && siblings_has_word(text, len, s->items[i].name)) s->items[i].wanted = true;
 }
 
 static void scan_file(search *s, const char *path) {

@@ -34,7 +34,7 @@ static int64_t now_ms(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static sigset_t wanted(void) {
+static sigset_t stop_wanted(void) {
   static const int all[] = { SIGINT, SIGTERM, SIGHUP };
   sigset_t set;
   (void)sigemptyset(&set);
@@ -56,34 +56,34 @@ void stop_die(int signal_number) {
 }
 
 /* Requires s->mu. */
-static void force(stop *s) {
+static void stop_force(stop *s) {
   s->forced = true;
   s->force_ms = -1;
   cay_sandbox_interrupt(s->box);
 }
 
 /* Requires s->mu. */
-static void take(stop *s, int signal_number) {
+static void stop_take(stop *s, int signal_number) {
   int64_t now = now_ms();
   bool again = s->last == signal_number && (signal_number != SIGINT || now - s->last_ms < AGAIN_MS);
   s->last = signal_number;
   s->last_ms = now;
   if (again) {
-    force(s);
+    stop_force(s);
     return;
   }
   if (signal_number != SIGINT) s->force_ms = now + GRACE_MS;
   cay_process_signal(s->process, signal_number == SIGHUP ? SIGTERM : signal_number);
 }
 
-static void on_signal(stop *s) {
+static void stop_on_signal(stop *s) {
   struct signalfd_siginfo info;
   if (read(s->signals, &info, sizeof info) != sizeof info) return;
   int signal_number = (int)info.ssi_signo;
   (void)pthread_mutex_lock(&s->mu);
   bool early = s->starting && s->early == 0;
   bool aimed = early || s->process != NULL || (s->call != NULL && s->last == 0);
-  if (s->process != NULL) take(s, signal_number);
+  if (s->process != NULL) stop_take(s, signal_number);
   if (early) {
     s->early = signal_number;
     s->early_ms = now_ms() + START_MS;
@@ -108,14 +108,14 @@ static int until_force(stop *s) {
   }
   int64_t left = s->force_ms < 0 ? -1 : s->force_ms - now_ms();
   if (s->force_ms >= 0 && left <= 0) {
-    if (s->process != NULL) force(s);
+    if (s->process != NULL) stop_force(s);
     s->force_ms = left = -1;
   }
   (void)pthread_mutex_unlock(&s->mu);
   return (int)left;
 }
 
-static void *watch(void *ctx) {
+static void *stop_watch(void *ctx) {
   stop *s = ctx;
   for (;;) {
     struct pollfd fds[] = { { .fd = s->signals, .events = POLLIN },
@@ -125,7 +125,7 @@ static void *watch(void *ctx) {
     if (poll(fds, 3, until_force(s)) < 0 && errno != EINTR) return NULL;
     if (fds[1].revents != 0) return NULL;
     if (fds[2].revents != 0) (void)eventfd_read(s->wake, &count);
-    if (fds[0].revents != 0) on_signal(s);
+    if (fds[0].revents != 0) stop_on_signal(s);
   }
 }
 
@@ -138,7 +138,7 @@ static void close_all(stop *s) {
 stop *stop_new(void) {
   stop *s = calloc(1, sizeof *s);
   if (s == NULL) return NULL;
-  sigset_t set = wanted();
+  sigset_t set = stop_wanted();
   *s = (stop){ .signals = signalfd(-1, &set, SFD_CLOEXEC),
                .end = eventfd(0, EFD_CLOEXEC),
                .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
@@ -147,7 +147,7 @@ stop *stop_new(void) {
   (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 
   int error =
-      s->signals < 0 || s->end < 0 || s->wake < 0 ? errno : pthread_create(&s->thread, NULL, watch, s);
+      s->signals < 0 || s->end < 0 || s->wake < 0 ? errno : pthread_create(&s->thread, NULL, stop_watch, s);
   if (error == 0) return s;
   close_all(s);
   free(s);
@@ -170,7 +170,7 @@ void stop_aim(stop *s, cay_sandbox *box, cay_process *process) {
   int early = s->early;
   s->starting = false;
   s->early = 0;
-  if (early != 0 && process != NULL) take(s, early);
+  if (early != 0 && process != NULL) stop_take(s, early);
   (void)pthread_mutex_unlock(&s->mu);
   if (early != 0 && process == NULL) stop_die(early);
   if (early != 0) (void)eventfd_write(s->wake, 1); /* its thread may have a second to count */

@@ -23,7 +23,7 @@ struct terminal {
 };
 
 /* SIGINT, SIGTERM and SIGHUP are of stop.h. Others end a program by default, and would leave it raw. */
-static sigset_t wanted(void) {
+static sigset_t terminal_wanted(void) {
   static const int all[] = { SIGWINCH, SIGTSTP, SIGCONT, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU };
   sigset_t set;
   (void)sigemptyset(&set);
@@ -49,7 +49,7 @@ static void make_raw(terminal *t) {
   if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0) t->raw = true;
 }
 
-static void put_back(terminal *t) {
+static void terminal_put_back(terminal *t) {
   if (t->raw) (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &t->cooked);
   t->raw = false;
 }
@@ -69,7 +69,7 @@ static void take_again(terminal *t) {
 
 /* ---- the thread ---- */
 
-static void on_signal(terminal *t, int number) {
+static void terminal_on_signal(terminal *t, int number) {
   (void)pthread_mutex_lock(&t->mu);
   switch (number) {
   case SIGWINCH: pass_size(t); break;
@@ -78,17 +78,17 @@ static void on_signal(terminal *t, int number) {
     break;
   case SIGTSTP: {
     bool was_raw = t->raw;
-    put_back(t);
+    terminal_put_back(t);
     (void)raise(SIGSTOP);
     if (was_raw) take_again(t);
     break;
   }
-  default: put_back(t); stop_die(number);
+  default: terminal_put_back(t); stop_die(number);
   }
   (void)pthread_mutex_unlock(&t->mu);
 }
 
-static void *watch(void *ctx) {
+static void *terminal_watch(void *ctx) {
   terminal *t = ctx;
   for (;;) {
     struct pollfd fds[] = { { .fd = t->signals, .events = POLLIN }, { .fd = t->end, .events = POLLIN } };
@@ -96,7 +96,7 @@ static void *watch(void *ctx) {
     if (poll(fds, 2, -1) < 0 && errno != EINTR) return NULL;
     if (fds[1].revents != 0) return NULL;
     if (fds[0].revents != 0 && read(t->signals, &info, sizeof info) == sizeof info)
-      on_signal(t, (int)info.ssi_signo);
+      terminal_on_signal(t, (int)info.ssi_signo);
   }
 }
 
@@ -110,7 +110,7 @@ static int start_thread(terminal *t) {
   sigset_t all, before;
   (void)sigfillset(&all);
   (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = pthread_create(&t->thread, NULL, watch, t);
+  int error = pthread_create(&t->thread, NULL, terminal_watch, t);
   (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   return error;
 }
@@ -118,7 +118,7 @@ static int start_thread(terminal *t) {
 terminal *terminal_new(void) {
   terminal *t = calloc(1, sizeof *t);
   if (t == NULL) return NULL;
-  sigset_t set = wanted();
+  sigset_t set = terminal_wanted();
   *t = (terminal){ .signals = signalfd(-1, &set, SFD_CLOEXEC), .end = eventfd(0, EFD_CLOEXEC) };
   (void)pthread_mutex_init(&t->mu, NULL);
   int error = t->signals < 0 || t->end < 0 ? errno : start_thread(t);
@@ -138,7 +138,7 @@ void terminal_lend(terminal *t, cay_process *process) {
     make_raw(t);
     pass_size(t);
   } else {
-    put_back(t);
+    terminal_put_back(t);
   }
   (void)pthread_mutex_unlock(&t->mu);
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool put_json(json *j) {
+static bool tool_put_json(json *j) {
   size_t len = 0;
   const char *text = json_text(j, &len);
   bool fine = text != NULL && say_write(STDOUT_FILENO, text, len);
@@ -29,7 +29,7 @@ static int failed(const cay_error *err) {
 
 /* ---- check ---- */
 
-static int check(cay_tools *tools, const tool_words *w) {
+static int cli_tool_check(cay_tools *tools, const tool_words *w) {
   cay_slice module = { 0 };
   cay_tool_verdict verdict;
   cay_error err;
@@ -50,13 +50,13 @@ static int check(cay_tools *tools, const tool_words *w) {
   json_string(j, "code", verdict.code);
   json_bytes(j, "why", verdict.why, strlen(verdict.why));
   json_close(j);
-  return put_json(j) && fine ? 0 : EXIT_WRONG;
+  return tool_put_json(j) && fine ? 0 : EXIT_WRONG;
 }
 
 /* ---- run ---- */
 
 /* All of standard input. */
-static char *read_input(size_t *len) {
+static char *tool_read_input(size_t *len) {
   char *text = NULL;
   size_t cap = 0;
   ssize_t n = getdelim(&text, &cap, '\0', stdin);
@@ -64,12 +64,12 @@ static char *read_input(size_t *len) {
   return text;
 }
 
-static int run(cay_tools *tools, const tool_words *w, cay_tool_cancel *cancel) {
+static int tool_run(cay_tools *tools, const tool_words *w, cay_tool_cancel *cancel) {
   cay_tool_result *r = NULL;
   cay_error err;
   size_t len = w->input != NULL ? strlen(w->input) : 2;
   bool piped = w->input != NULL && strcmp(w->input, "-") == 0;
-  char *read = piped ? read_input(&len) : NULL;
+  char *read = piped ? tool_read_input(&len) : NULL;
   cay_slice input = { piped ? read : w->input != NULL ? w->input : "{}", len };
   cay_tool_call_options options = { .size = sizeof options, .timeout_ms = w->timeout_ms, .cancel = cancel };
   cay_status status = cay_tool_call(tools, w->argument, input, &options, &r, &err);
@@ -95,7 +95,7 @@ static int run_stoppable(const tool_words *w) {
   }
   cay_tools *tools = tool_open(w, true);
   stop_aim_tool(stopper, cancel);
-  int code = tools != NULL ? run(tools, w, cancel) : EXIT_CAY;
+  int code = tools != NULL ? tool_run(tools, w, cancel) : EXIT_CAY;
   stop_aim_tool(stopper, NULL);
   int sent = stop_signal(stopper);
   cay_tools_free(tools);
@@ -114,7 +114,7 @@ static void show_one(const cay_tool *tool) {
   printf("%s%s\n", tool->allow[0] == NULL ? "-" : "", fine ? "" : "  *");
 }
 
-static bool on_tool(void *ctx, const cay_tool *tool) {
+static bool cli_tool_on_tool(void *ctx, const cay_tool *tool) {
   json *j = ctx;
   if (j == NULL) {
     show_one(tool);
@@ -144,13 +144,13 @@ static int list(cay_tools *tools, const tool_words *w) {
     json_open(j, NULL, '[');
   else
     printf("%-20s %-20s %s\n", "TOOL", "MODULE", "MAY USE");
-  cay_status status = cay_tools_list(tools, on_tool, j, &err);
+  cay_status status = cay_tools_list(tools, cli_tool_on_tool, j, &err);
   if (j != NULL) json_close(j);
   if (status != CAY_OK) {
     json_free(j);
     return failed(&err);
   }
-  if (j != NULL) return put_json(j) ? 0 : EXIT_CAY;
+  if (j != NULL) return tool_put_json(j) ? 0 : EXIT_CAY;
   return fflush(stdout) == 0 ? 0 : EXIT_CAY;
 }
 
@@ -163,7 +163,7 @@ static void show_event(const cay_tool_event *e) {
 }
 
 /* Each is on its way before it counts as delivered. */
-static bool on_due(void *ctx, const cay_tool_event *e) {
+static bool cli_tool_on_due(void *ctx, const cay_tool_event *e) {
   const tool_words *w = ctx;
   if (!w->as_json) {
     show_event(e);
@@ -180,12 +180,12 @@ static bool on_due(void *ctx, const cay_tool_event *e) {
   json_int(j, "due_at", e->due_at);
   json_int(j, "missed", e->missed);
   json_close(j);
-  return put_json(j);
+  return tool_put_json(j);
 }
 
 static int due(cay_tools *tools, const tool_words *w) {
   cay_error err;
-  cay_status status = cay_tools_due(tools, on_due, (void *)(uintptr_t)w, NULL, &err);
+  cay_status status = cay_tools_due(tools, cli_tool_on_due, (void *)(uintptr_t)w, NULL, &err);
   return status == CAY_OK ? 0 : failed(&err);
 }
 
@@ -214,7 +214,7 @@ static int show_report(const tool_words *w, const cay_tool_audit_report *r) {
   json_uint(j, "problems", r->problems);
   json_bytes(j, "problem", r->problem, strlen(r->problem));
   json_close(j);
-  return put_json(j) && r->problems == 0 ? 0 : EXIT_WRONG;
+  return tool_put_json(j) && r->problems == 0 ? 0 : EXIT_WRONG;
 }
 
 static int audit(const tool_words *w) {
@@ -242,7 +242,7 @@ int command_tool(int argc, char **argv) {
   if (strcmp(w.verb, "run") == 0) return run_stoppable(&w);
   cay_tools *tools = tool_open(&w, strcmp(w.verb, "due") == 0);
   if (tools == NULL) return EXIT_CAY;
-  int code = strcmp(w.verb, "check") == 0  ? check(tools, &w)
+  int code = strcmp(w.verb, "check") == 0  ? cli_tool_check(tools, &w)
              : strcmp(w.verb, "list") == 0 ? list(tools, &w)
                                            : due(tools, &w);
   cay_tools_free(tools);

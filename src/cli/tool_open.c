@@ -24,7 +24,7 @@ static const struct {
   { "audit", false, false }, { "due", false, false },
 };
 
-static bool take(tool_words *w, int word, const char *value) {
+static bool tool_open_take(tool_words *w, int word, const char *value) {
   uint64_t n;
   switch (word) {
   case W_CONFIG: w->config = value; return true;
@@ -70,7 +70,7 @@ static bool find_verb(const char *word, size_t *out) {
   return false;
 }
 
-static bool read_options(int argc, char **argv, bool json_text, tool_words *w) {
+static bool tool_open_read_options(int argc, char **argv, bool json_text, tool_words *w) {
   const struct option known[] = { { "config", required_argument, NULL, W_CONFIG },
                                   { "dir", required_argument, NULL, W_DIR },
                                   { "db", required_argument, NULL, W_DB },
@@ -87,18 +87,19 @@ static bool read_options(int argc, char **argv, bool json_text, tool_words *w) {
   optind = 0;
   opterr = 0;
   for (int word; (word = getopt_long(argc, argv, "h", known, NULL)) != -1;)
-    if (!take(w, word, optarg)) return false;
+    if (!tool_open_take(w, word, optarg)) return false;
   return true;
 }
 
-static bool read_words(int argc, char **argv, tool_words *w) {
+static bool tool_open_read_words(int argc, char **argv, tool_words *w) {
   size_t verb;
   if (argc < 2) {
     say("cay tool wants check, run, list, audit or due");
     return false;
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return w->help = true;
-  if (!find_verb(argv[1], &verb) || !read_options(argc - 1, argv + 1, verbs[verb].json_text, w)) return false;
+  if (!find_verb(argv[1], &verb) || !tool_open_read_options(argc - 1, argv + 1, verbs[verb].json_text, w))
+    return false;
   w->verb = verbs[verb].verb;
   if (w->help) return true;
   int words = argc - 1 - optind;
@@ -112,7 +113,7 @@ static bool read_words(int argc, char **argv, tool_words *w) {
 
 bool tool_words_read(int argc, char **argv, tool_words *out) {
   *out = (tool_words){ 0 };
-  if (read_words(argc, argv, out)) return true;
+  if (tool_open_read_words(argc, argv, out)) return true;
   say_hint("`cay help tool` explains");
   return false;
 }

@@ -24,7 +24,7 @@ enum { ENTRIES_MAX = 512 };
 
 /* ---- the folder ---- */
 
-static cay_status make_folders(char *path, cay_error *err) {
+static cay_status cache_make_folders(char *path, cay_error *err) {
   for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
     if (slash != NULL) *slash = '\0';
     int failed = mkdir(path, 0700) != 0 && errno != EEXIST ? errno : 0;
@@ -79,7 +79,7 @@ static cay_status check_place(const char *path, cay_error *err) {
 }
 
 static cay_status open_folder(char *path, int *out, cay_error *err) {
-  S_TRY(make_folders(path, err));
+  S_TRY(cache_make_folders(path, err));
   S_TRY(check_place(path, err));
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && errno == ENOTDIR) return err_set(err, CAY_DENIED, "cache folder %s is not a folder", path);
@@ -119,7 +119,7 @@ static void entry_name(const eng_module *module, char out[static NAME_CAP]) {
   (void)snprintf(out, NAME_CAP, "%s-" WASMTIME_VERSION "-%s.cwasm", hex, stops[module->stop]);
 }
 
-static bool is_ours(int fd) {
+static bool cache_is_ours(int fd) {
   struct stat st;
   return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !others_write(&st);
 }
@@ -128,7 +128,7 @@ static bool is_ours(int fd) {
 static bool map_entry(int fd, eng_module *module) {
   char path[PATH_CAP];
   struct artifact about;
-  if (!is_ours(fd) || eng_artifact_read_open(fd, true, &about) != CAY_OK) return false;
+  if (!cache_is_ours(fd) || eng_artifact_read_open(fd, true, &about) != CAY_OK) return false;
   if (!digest_equal(&about.source, &module->key) || about.stop != module->stop) return false;
   (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   wasmtime_error_t *error =
@@ -180,7 +180,7 @@ static struct folder look_at(DIR *d) {
 }
 
 /* The folder does not grow without end: when it is full, the entries unused for longest make room. */
-static void make_room(int dir, uint64_t len, uint64_t len_max) {
+static void cache_make_room(int dir, uint64_t len, uint64_t len_max) {
   int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
   if (d == NULL) {
@@ -200,7 +200,7 @@ static void write_entry(eng_engine *engine, const eng_module *module, const wasm
   if (code->size > engine->cache_len_max) return;
   entry_name(module, name);
   (void)snprintf(path, sizeof path, "/proc/self/fd/%d/%s", engine->cache_dir, name);
-  make_room(engine->cache_dir, code->size, engine->cache_len_max);
+  cache_make_room(engine->cache_dir, code->size, engine->cache_len_max);
   (void)eng_artifact_write(path, &about, code, NULL);
 }
 

@@ -132,7 +132,7 @@ struct runs {
   } list[256]; /* the first of them */
 };
 
-static bool add_run(void *ctx, size_t offset, size_t len) {
+static bool checkpoint_add_run(void *ctx, size_t offset, size_t len) {
   struct runs *r = ctx;
   if (r->count < COUNT_OF(r->list)) {
     r->list[r->count].offset = offset;
@@ -143,7 +143,7 @@ static bool add_run(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
-static bool ask(eng_instance *i, eng_pages_fn *visit, void *ctx) {
+static bool checkpoint_ask(eng_instance *i, eng_pages_fn *visit, void *ctx) {
   eng_pages_ask *pages = i->watched ? eng_pages_written : eng_pages_changed;
   return pages(i->module->engine, i->head.base, eng_memory_len(i), visit, ctx);
 }
@@ -151,11 +151,11 @@ static bool ask(eng_instance *i, eng_pages_fn *visit, void *ctx) {
 static void find_runs(eng_instance *i, struct runs *r) {
   r->i = i;
   r->count = r->len = 0;
-  (void)ask(i, add_run, r);
+  (void)checkpoint_ask(i, checkpoint_add_run, r);
 }
 
 static bool each_run(const struct runs *r, eng_pages_fn *visit, void *ctx) {
-  if (r->count > COUNT_OF(r->list)) return ask(r->i, visit, ctx);
+  if (r->count > COUNT_OF(r->list)) return checkpoint_ask(r->i, visit, ctx);
   for (size_t n = 0; n < r->count; n++)
     if (!visit(ctx, r->list[n].offset, r->list[n].len)) return false;
   return true;
@@ -172,7 +172,7 @@ static bool walk(const struct runs *r, enum way way) {
 
 /* ---- room, made before anything is changed, so that nothing can fail afterwards ---- */
 
-static cay_status prepare(eng_instance *i, cay_error *err) {
+static cay_status checkpoint_prepare(eng_instance *i, cay_error *err) {
   if (i->saved == NULL)
     i->saved = mem_zalloc(sizeof *i->saved + eng_globals_count(i->module) * sizeof *i->saved->globals);
   if (i->saved == NULL) return err_no_memory(err);
@@ -209,7 +209,7 @@ static bool needs_an_image(const eng_instance *i, size_t fresh) {
   return fresh > 0 && worth_an_image(i, fresh);
 }
 
-static cay_status rebase(eng_instance *i, cay_error *err) {
+static cay_status checkpoint_rebase(eng_instance *i, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
   S_TRY(eng_freeze(i, true, &image, err));
   S_TRY(eng_overlay(i, image, err));
@@ -221,7 +221,7 @@ static cay_status rebase(eng_instance *i, cay_error *err) {
 
 /* Memory that was mapped lately is watched from now on: later writes of the guest are reported. What it
  * has written before is hot, and stays as it is. */
-static void watch(eng_instance *i) {
+static void checkpoint_watch(eng_instance *i) {
   const eng_engine *engine = i->module->engine;
   if (i->watched || !eng_pages_watch(engine, i->head.base, ENG_RESERVED)) return;
   i->watched = true;
@@ -230,22 +230,22 @@ static void watch(eng_instance *i) {
 
 /* The first checkpoint delays callers more often than later ones: it finds written pages without
  * watching. */
-static cay_status save(eng_instance *i, bool first, cay_error *err) {
+static cay_status checkpoint_save(eng_instance *i, bool first, cay_error *err) {
   struct runs runs;
   struct fresh fresh = { .i = i };
   find_runs(i, &runs);
   (void)each_run(&runs, count_fresh, &fresh);
   if (needs_an_image(i, fresh.pages)) {
-    S_TRY(rebase(i, err));
+    S_TRY(checkpoint_rebase(i, err));
   } else {
     (void)walk(&runs, SAVE);
-    if (runs.count > 0 && !first) watch(i);
+    if (runs.count > 0 && !first) checkpoint_watch(i);
   }
   eng_globals_read(i, i->saved->globals);
   return CAY_OK;
 }
 
-static cay_status check(eng_instance *i, cay_error *err) {
+static cay_status checkpoint_check(eng_instance *i, cay_error *err) {
   const char *why_not = eng_module_why_not_imageable(i->module);
   if (why_not != NULL) return err_set(err, CAY_UNSUPPORTED, "the module has no checkpoints: %s", why_not);
   assert(i->depth == 0);
@@ -254,11 +254,11 @@ static cay_status check(eng_instance *i, cay_error *err) {
 }
 
 cay_status eng_checkpoint(eng_instance *i, cay_error *err) {
-  S_TRY(check(i, err));
+  S_TRY(checkpoint_check(i, err));
   if (i->asleep) eng_wake(i);
   bool first = i->saved == NULL;
-  cay_status status = prepare(i, err);
-  if (status == CAY_OK) status = save(i, first, err);
+  cay_status status = checkpoint_prepare(i, err);
+  if (status == CAY_OK) status = checkpoint_save(i, first, err);
   if (status != CAY_OK && first) eng_saved_drop(i);
   return status;
 }
@@ -311,7 +311,7 @@ void eng_wake(eng_instance *i) {
 
 cay_status eng_instance_settle(eng_instance *i, cay_error *err) {
   S_TRY(eng_checkpoint(i, err));
-  if (copies_with(i, 0) >= SETTLE_MIN && worth_an_image(i, 0)) return rebase(i, err);
+  if (copies_with(i, 0) >= SETTLE_MIN && worth_an_image(i, 0)) return checkpoint_rebase(i, err);
   (void)eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), drop_double, i);
   sleep_until_called(i);
   return CAY_OK;
@@ -330,7 +330,7 @@ bool eng_is_its_image(eng_instance *i) {
   return eng_globals_equal(i, i->image->globals);
 }
 
-static bool count_bytes(void *ctx, size_t offset, size_t len) {
+static bool checkpoint_count_bytes(void *ctx, size_t offset, size_t len) {
   (void)offset;
   *(uint64_t *)ctx += len;
   return true;
@@ -338,7 +338,8 @@ static bool count_bytes(void *ctx, size_t offset, size_t len) {
 
 uint64_t eng_instance_private_len(eng_instance *i) {
   uint64_t bytes = 0;
-  if (!eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), count_bytes, &bytes)) return 0;
+  if (!eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), checkpoint_count_bytes, &bytes))
+    return 0;
   if (i->saved != NULL && !i->asleep) bytes += i->saved->copy_count * MEM_PAGE;
   return bytes + (image_is_ours(i, 0) ? i->image->stored : 0);
 }

@@ -22,7 +22,7 @@ const char *eng_version(void) { return "wasmtime " WASMTIME_VERSION; }
 /* ---- errors of the C API ---- */
 
 /* "failed to compile: x\n\nCaused by:\n    0: y\n    1: z\n" reads "failed to compile: x: y: z". */
-static void flatten(char *out, size_t cap, const char *text, size_t len) {
+static void engine_flatten(char *out, size_t cap, const char *text, size_t len) {
   size_t n = 0;
   for (size_t i = 0; i < len && text[i] != '\0' && n + 3 < cap; i++) {
     if (text[i] != '\n') {
@@ -42,7 +42,7 @@ static void flatten(char *out, size_t cap, const char *text, size_t len) {
 
 static cay_status set_text(cay_error *err, cay_status status, const char *what, wasm_byte_vec_t *text) {
   char line[256];
-  flatten(line, sizeof line, text->data, text->size);
+  engine_flatten(line, sizeof line, text->data, text->size);
   wasm_byte_vec_delete(text);
   return err_set(err, status, "%s: %s", what, line);
 }
@@ -94,7 +94,7 @@ static void choose_memory(wasm_config_t *config, size_t wasm_stack) {
   wasmtime_config_async_stack_size_set(config, wasm_stack + HOST_STACK);
 }
 
-static wasm_engine_t *make(const eng_engine *engine, enum eng_stop stop) {
+static wasm_engine_t *engine_make(const eng_engine *engine, enum eng_stop stop) {
   wasm_config_t *config = wasm_config_new();
   if (config == NULL) return NULL;
   choose_features(config);
@@ -109,7 +109,7 @@ static wasm_engine_t *make(const eng_engine *engine, enum eng_stop stop) {
 cay_status eng_wasm(eng_engine *engine, enum eng_stop stop, wasm_engine_t **out, cay_error *err) {
   pthread_mutex_lock(&engine->mu);
   if (engine->wasm[stop] == NULL) {
-    engine->wasm[stop] = make(engine, stop);
+    engine->wasm[stop] = engine_make(engine, stop);
     /* After wasmtime's own handler, which the first engine of the process installs, so that it can be asked
      * first. */
     if (engine->wasm[stop] != NULL && stop == ENG_STOP_PROTECT) eng_rescue_install();

@@ -6,7 +6,7 @@
 
 enum { REBASE_MIN = 64 * MEM_PAGE }; /* below this a new image is not worth its price */
 
-static bool count_bytes(void *ctx, size_t offset, size_t len) {
+static bool fork_count_bytes(void *ctx, size_t offset, size_t len) {
   (void)offset;
   *(size_t *)ctx += len;
   return true;
@@ -18,12 +18,13 @@ static bool count_bytes(void *ctx, size_t offset, size_t len) {
 static bool worth_rebasing(const eng_instance *parent) {
   if (parent->forks == 0 || parent->saved != NULL) return false; /* the saved pages refer to its image */
   size_t changed = 0;
-  (void)eng_pages_changed(parent->module->engine, parent->head.base, parent->head.len, count_bytes, &changed);
+  (void)eng_pages_changed(parent->module->engine, parent->head.base, parent->head.len, fork_count_bytes,
+                          &changed);
   uint64_t stored = parent->image != NULL ? parent->image->stored : 0;
   return changed >= REBASE_MIN && changed >= stored / 2;
 }
 
-static cay_status rebase(eng_instance *parent, cay_error *err) {
+static cay_status fork_rebase(eng_instance *parent, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
   S_TRY(eng_freeze(parent, false, &image, err));
   return eng_overlay(parent, image, err);
@@ -63,7 +64,7 @@ cay_status eng_instance_fork(eng_instance *parent, const eng_instance_options *o
   OWNED(eng_instance_free) eng_instance *child = NULL;
   S_TRY(eng_instance_new(parent->module, options, &child, err));
   S_TRY(eng_grow_to(child, eng_memory_len(parent), err));
-  if (worth_rebasing(parent)) S_TRY(rebase(parent, err));
+  if (worth_rebasing(parent)) S_TRY(fork_rebase(parent, err));
   if (parent->image != NULL) S_TRY(eng_overlay(child, parent->image, err));
   copy_memory(child, parent);
   eng_globals_copy(child, parent);

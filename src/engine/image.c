@@ -293,7 +293,7 @@ static bool copy_back(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
-static cay_status drop(eng_instance *i, uint64_t from, uint64_t to, cay_error *err) {
+static cay_status image_drop(eng_instance *i, uint64_t from, uint64_t to, cay_error *err) {
   if (from < to && madvise(i->head.base + from, to - from, MADV_DONTNEED) != 0)
     return err_errno(err, errno, "resetting an instance");
   return CAY_OK;
@@ -303,10 +303,10 @@ static cay_status undo_changes(eng_instance *i, cay_error *err) {
   const eng_image *image = i->origin;
   struct copy_back c = { .memory = i->head.base, .image = image, .left = COPY_BACK_MAX };
   if (!eng_pages_changed(i->module->engine, i->head.base, image->len, copy_back, &c)) {
-    S_TRY(drop(i, 0, image->len, err));
+    S_TRY(image_drop(i, 0, image->len, err));
     eng_layer_apply(image, i);
   }
-  return drop(i, image->len, eng_memory_len(i), err);
+  return image_drop(i, image->len, eng_memory_len(i), err);
 }
 
 /* Where checkpoints or forks have mapped another image, or protected pages. */

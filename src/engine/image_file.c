@@ -28,7 +28,7 @@ struct summing {
   const eng_image *image;
 };
 
-static cay_status add_run(void *ctx, uint64_t offset, uint64_t len, cay_error *err) {
+static cay_status image_file_add_run(void *ctx, uint64_t offset, uint64_t len, cay_error *err) {
   (void)err;
   struct summing *s = ctx;
   for (uint64_t at = offset, n; at < offset + len; at += MEM_PAGE) {
@@ -40,14 +40,14 @@ static cay_status add_run(void *ctx, uint64_t offset, uint64_t len, cay_error *e
   return CAY_OK;
 }
 
-static cay_status sum_of(const struct head *head, const struct global_record *globals, const eng_image *image,
-                         uint64_t *out, cay_error *err) {
+static cay_status image_file_sum_of(const struct head *head, const struct global_record *globals,
+                                    const eng_image *image, uint64_t *out, cay_error *err) {
   struct head blank = *head;
   blank.sum = 0;
   struct summing s = { .image = image };
   checksum_add(&s.sum, &blank, sizeof blank);
   checksum_add(&s.sum, globals, head->globals * sizeof *globals);
-  S_TRY(eng_image_runs(image, add_run, &s, err));
+  S_TRY(eng_image_runs(image, image_file_add_run, &s, err));
   *out = checksum_end(&s.sum);
   return CAY_OK;
 }
@@ -71,7 +71,7 @@ static cay_status save_run(void *ctx, uint64_t offset, uint64_t len, cay_error *
   return CAY_OK;
 }
 
-static cay_status save(void *ctx, int fd, cay_error *err) {
+static cay_status image_file_save(void *ctx, int fd, cay_error *err) {
   struct saving *s = ctx;
   const struct head *head = s->head;
   s->fd = fd;
@@ -92,15 +92,15 @@ static cay_status add_len(void *ctx, uint64_t offset, uint64_t len, cay_error *e
   return CAY_OK;
 }
 
-static cay_status describe(const eng_image *image, const struct global_record *globals, size_t count,
-                           struct head *head, cay_error *err) {
+static cay_status image_file_describe(const eng_image *image, const struct global_record *globals,
+                                      size_t count, struct head *head, cay_error *err) {
   *head = (struct head){
     .version = VERSION, .globals = (uint32_t)count, .len = image->len, .offset = data_offset(count)
   };
   memcpy(head->magic, magic, sizeof head->magic);
   memcpy(head->module, eng_module_digest(image->module)->bytes, sizeof head->module);
   S_TRY(eng_image_runs(image, add_len, &head->stored, err));
-  return sum_of(head, globals, image, &head->sum, err);
+  return image_file_sum_of(head, globals, image, &head->sum, err);
 }
 
 cay_status eng_image_save(const eng_image *image, const char *path, cay_error *err) {
@@ -110,16 +110,16 @@ cay_status eng_image_save(const eng_image *image, const char *path, cay_error *e
   eng_globals_encode(image->module, image->globals, globals);
   struct head head;
   struct saving s = { .image = image, .head = &head, .globals = globals };
-  cay_status status = describe(image, globals, count, &head, err);
-  if (status == CAY_OK) status = eng_file_make(path, save, &s, err);
+  cay_status status = image_file_describe(image, globals, count, &head, err);
+  if (status == CAY_OK) status = eng_file_make(path, image_file_save, &s, err);
   mem_free(globals);
   return status;
 }
 
 /* ---- opening ---- */
 
-static cay_status check_head(const struct head *head, const eng_module *module, const char *path,
-                             cay_error *err) {
+static cay_status image_file_check_head(const struct head *head, const eng_module *module, const char *path,
+                                        cay_error *err) {
   if (memcmp(head->magic, magic, sizeof magic) != 0)
     return err_set(err, CAY_CORRUPT, "%s is not a file of an image", path);
   if (head->version != VERSION)
@@ -130,7 +130,7 @@ static cay_status check_head(const struct head *head, const eng_module *module, 
   return CAY_OK;
 }
 
-static bool plausible(const struct head *head, const eng_module *module, int fd) {
+static bool image_file_plausible(const struct head *head, const eng_module *module, int fd) {
   struct stat st;
   return head->globals <= GLOBALS_MAX && head->offset == data_offset(head->globals) &&
          head->len <= ENG_RESERVED && head->len % ENG_PAGE == 0 && head->len >= module->memory_min &&
@@ -138,14 +138,15 @@ static bool plausible(const struct head *head, const eng_module *module, int fd)
          (uint64_t)st.st_size == head->offset + head->len;
 }
 
-static cay_status fill(eng_image *image, const struct head *head, const struct global_record *globals,
-                       bool verify, const char *path, cay_error *err) {
+static cay_status image_file_fill(eng_image *image, const struct head *head,
+                                  const struct global_record *globals, bool verify, const char *path,
+                                  cay_error *err) {
   S_TRY(eng_globals_decode(image->module, globals, head->globals, image->globals, err));
   image->offset = head->offset;
   image->stored = head->stored;
   S_TRY(eng_image_map(image, false, err));
   uint64_t sum = head->sum;
-  if (verify) S_TRY(sum_of(head, globals, image, &sum, err));
+  if (verify) S_TRY(image_file_sum_of(head, globals, image, &sum, err));
   return sum == head->sum ? CAY_OK : err_set(err, CAY_CORRUPT, "%s was damaged: its sum is wrong", path);
 }
 
@@ -156,7 +157,7 @@ static cay_status take_globals(eng_image *image, const struct head *head, bool v
   cay_status status = CAY_OK;
   if (!eng_file_get(image->fd, globals, head->globals * sizeof *globals, sizeof *head))
     status = err_set(err, CAY_CORRUPT, "%s is too short", path);
-  if (status == CAY_OK) status = fill(image, head, globals, verify, path, err);
+  if (status == CAY_OK) status = image_file_fill(image, head, globals, verify, path, err);
   mem_free(globals);
   return status;
 }
@@ -173,8 +174,8 @@ cay_status eng_image_open(eng_module *module, const char *path, bool verify, eng
   struct head head;
   if (!eng_file_get(image->fd, &head, sizeof head, 0))
     return err_set(err, CAY_CORRUPT, "%s is not a file of an image", path);
-  S_TRY(check_head(&head, module, path, err));
-  if (!plausible(&head, module, image->fd))
+  S_TRY(image_file_check_head(&head, module, path, err));
+  if (!image_file_plausible(&head, module, image->fd))
     return err_set(err, CAY_CORRUPT, "%s was damaged: its numbers do not fit together", path);
   image->len = head.len;
   S_TRY(take_globals(image, &head, verify, path, err));

@@ -31,21 +31,21 @@ struct writing {
   checksum sum;
 };
 
-static cay_status put(struct writing *w, const void *data, size_t len, cay_error *err) {
+static cay_status image_stream_put(struct writing *w, const void *data, size_t len, cay_error *err) {
   checksum_add(&w->sum, data, len);
   return w->sink(w->ctx, data, len, err);
 }
 
 /* In the pieces in which the reader takes them: the sum depends on it only where a piece is odd, and none is.
  */
-static cay_status put_run(void *ctx, uint64_t offset, uint64_t len, cay_error *err) {
+static cay_status image_stream_put_run(void *ctx, uint64_t offset, uint64_t len, cay_error *err) {
   struct writing *w = ctx;
   struct run run = { (uint32_t)(offset / MEM_PAGE), (uint32_t)(len / MEM_PAGE) };
-  S_TRY(put(w, &run, sizeof run, err));
+  S_TRY(image_stream_put(w, &run, sizeof run, err));
   for (uint64_t at = offset, n; at < offset + len; at += n) {
     n = offset + len - at;
     const uint8_t *data = eng_image_at(w->image, at, &n);
-    S_TRY(put(w, data, n, err));
+    S_TRY(image_stream_put(w, data, n, err));
   }
   return CAY_OK;
 }
@@ -54,7 +54,7 @@ static cay_status put_globals(struct writing *w, size_t count, cay_error *err) {
   struct global_record *globals = mem_zalloc_array(count + 1, sizeof *globals);
   if (globals == NULL) return err_no_memory(err);
   eng_globals_encode(w->image->module, w->image->globals, globals);
-  cay_status status = put(w, globals, count * sizeof *globals, err);
+  cay_status status = image_stream_put(w, globals, count * sizeof *globals, err);
   mem_free(globals);
   return status;
 }
@@ -73,10 +73,10 @@ cay_status eng_image_write(const eng_image *image, eng_image_sink *sink, void *c
   memcpy(head.magic, magic, sizeof head.magic);
   memcpy(head.module, eng_module_digest(image->module)->bytes, sizeof head.module);
   S_TRY(eng_image_runs(image, count_run, &head.stored, err));
-  S_TRY(put(&w, &head, sizeof head, err));
+  S_TRY(image_stream_put(&w, &head, sizeof head, err));
   S_TRY(put_globals(&w, head.globals, err));
-  S_TRY(eng_image_runs(image, put_run, &w, err));
-  S_TRY(put(&w, &(struct run){ 0 }, sizeof(struct run), err));
+  S_TRY(eng_image_runs(image, image_stream_put_run, &w, err));
+  S_TRY(image_stream_put(&w, &(struct run){ 0 }, sizeof(struct run), err));
   uint64_t sum = checksum_end(&w.sum);
   return sink(ctx, &sum, sizeof sum, err);
 }
@@ -99,8 +99,8 @@ static cay_status corrupt(cay_error *err, const char *why) {
   return err_set(err, CAY_CORRUPT, "the image was damaged: %s", why);
 }
 
-static cay_status check_head(const struct head *head, const eng_module *module, uint64_t memory_max,
-                             cay_error *err) {
+static cay_status image_stream_check_head(const struct head *head, const eng_module *module,
+                                          uint64_t memory_max, cay_error *err) {
   if (memcmp(head->magic, magic, sizeof magic) != 0) return err_set(err, CAY_CORRUPT, "this is no image");
   if (head->version != VERSION)
     return err_set(err, CAY_UNSUPPORTED, "the image has version %u of the format, not %d", head->version,
@@ -180,7 +180,7 @@ cay_status eng_image_read(eng_module *module, eng_image_source *source, void *ct
   struct reading r = { .source = source, .ctx = ctx };
   struct head head;
   S_TRY(get(&r, &head, sizeof head, err));
-  S_TRY(check_head(&head, module, memory_max, err));
+  S_TRY(image_stream_check_head(&head, module, memory_max, err));
   OWNED(eng_image_unref) eng_image *image = NULL;
   S_TRY(eng_image_blank(module, head.len, true, &image, err));
   S_TRY(get_globals(&r, image, head.globals, err));
@@ -192,7 +192,7 @@ cay_status eng_image_read(eng_module *module, eng_image_source *source, void *ct
 
 /* ---- from bytes in memory ---- */
 
-static cay_status take(void *ctx, void *out, size_t len, cay_error *err) {
+static cay_status image_stream_take(void *ctx, void *out, size_t len, cay_error *err) {
   cay_slice *left = ctx;
   if (len > left->len) return corrupt(err, "it is too short");
   if (len > 0) memcpy(out, left->data, len);
@@ -204,7 +204,7 @@ static cay_status take(void *ctx, void *out, size_t len, cay_error *err) {
 cay_status eng_image_read_bytes(eng_module *module, cay_slice bytes, uint64_t memory_max, eng_image **out,
                                 cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
-  S_TRY(eng_image_read(module, take, &bytes, memory_max, &image, err));
+  S_TRY(eng_image_read(module, image_stream_take, &bytes, memory_max, &image, err));
   if (bytes.len != 0) return corrupt(err, "bytes follow it");
   *out = MOVE(image);
   return CAY_OK;

@@ -4,14 +4,15 @@
 
 #include <string.h>
 
-static bool is(const wasm_name_t *name, const char *text) {
+static bool imports_is(const wasm_name_t *name, const char *text) {
   return name->size == strlen(text) && memcmp(name->data, text, name->size) == 0;
 }
 
-static const eng_import *lookup(const eng_imports *imports, const wasm_importtype_t *wanted) {
+static const eng_import *imports_lookup(const eng_imports *imports, const wasm_importtype_t *wanted) {
   for (size_t i = 0; i < imports->count; i++) {
     const eng_import *import = &imports->list[i];
-    if (is(wasm_importtype_name(wanted), import->name) && is(wasm_importtype_module(wanted), import->module))
+    if (imports_is(wasm_importtype_name(wanted), import->name) &&
+        imports_is(wasm_importtype_module(wanted), import->module))
       return import;
   }
   return NULL;
@@ -34,7 +35,8 @@ cay_status eng_imports_check(const wasmtime_module_t *module, const eng_imports 
   cay_status status = CAY_OK;
   for (size_t i = 0; i < wanted.size && status == CAY_OK; i++) {
     bool is_function = wasm_externtype_kind(wasm_importtype_type(wanted.data[i])) == WASM_EXTERN_FUNC;
-    if (!is_function || lookup(imports, wanted.data[i]) == NULL) status = missing(wanted.data[i], err);
+    if (!is_function || imports_lookup(imports, wanted.data[i]) == NULL)
+      status = missing(wanted.data[i], err);
   }
   wasm_importtype_vec_delete(&wanted);
   return status;

@@ -13,21 +13,21 @@
 
 static const uint8_t zeros[MEM_PAGE];
 
-static bool is_own(const eng_image *image, size_t page) {
+static bool layer_is_own(const eng_image *image, size_t page) {
   return (image->bits[page / 64] >> page % 64 & 1) != 0;
 }
 
 const uint8_t *eng_image_at(const eng_image *image, uint64_t at, uint64_t *len) {
   if (image->base == NULL) return image->master + at;
   size_t page = at / MEM_PAGE, end = page + *len / MEM_PAGE, base_end = image->base->len / MEM_PAGE;
-  bool own = is_own(image, page);
+  bool own = layer_is_own(image, page);
   if (!own && page >= base_end) {
     *len = MEM_PAGE;
     return zeros;
   }
   if (!own && end > base_end) end = base_end;
   size_t next = page + 1;
-  while (next < end && is_own(image, next) == own) next++;
+  while (next < end && layer_is_own(image, next) == own) next++;
   *len = (next - page) * MEM_PAGE;
   return (own ? image->master : image->base->master) + at;
 }
@@ -64,7 +64,7 @@ static bool take_run(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
-static bool count_bytes(void *ctx, size_t offset, size_t len) {
+static bool layer_count_bytes(void *ctx, size_t offset, size_t len) {
   (void)offset;
   *(uint64_t *)ctx += len;
   return true;
@@ -73,7 +73,7 @@ static bool count_bytes(void *ctx, size_t offset, size_t len) {
 bool eng_layer_suits(eng_instance *i) {
   uint64_t changed = 0;
   if (i->image == NULL) return false;
-  (void)eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), count_bytes, &changed);
+  (void)eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), layer_count_bytes, &changed);
   return changed < i->image->stored / 2;
 }
 
@@ -106,7 +106,7 @@ void eng_layer_apply(const eng_image *image, eng_instance *i) {
   if (image->base == NULL) return;
   for (size_t page = 0, end = image->len / MEM_PAGE, from; page < end; page++) {
     if (image->bits[page / 64] == 0) page |= 63;
-    for (from = page; page < end && is_own(image, page);) page++;
+    for (from = page; page < end && layer_is_own(image, page);) page++;
     size_t len = (page - from) * MEM_PAGE;
     if (len == 0) continue;
     if (len >= POPULATE_MIN) (void)madvise(i->head.base + from * MEM_PAGE, len, MADV_POPULATE_WRITE);
@@ -129,7 +129,7 @@ static cay_status flatten_run(void *ctx, uint64_t offset, uint64_t len, cay_erro
   return CAY_OK;
 }
 
-static cay_status flatten(eng_image *image, eng_image **out) {
+static cay_status layer_flatten(eng_image *image, eng_image **out) {
   OWNED(eng_image_unref) eng_image *whole = NULL;
   S_TRY(eng_image_blank(image->module, image->len, true, &whole, NULL));
   S_TRY(eng_image_runs(image, flatten_run, &(struct flattening){ image, whole }, NULL));
@@ -144,7 +144,7 @@ eng_image *eng_image_to_use(eng_image *image) {
   eng_image *whole = atomic_load(&image->whole);
   if (whole != NULL) return whole;
   uint64_t copied = atomic_fetch_add(&image->copied, image->stored);
-  if (copied < image->base->stored || flatten(image, &whole) != CAY_OK) return image;
+  if (copied < image->base->stored || layer_flatten(image, &whole) != CAY_OK) return image;
   eng_image *first = NULL;
   if (atomic_compare_exchange_strong(&image->whole, &first, whole)) return whole;
   eng_image_unref(whole); /* another thread was faster */

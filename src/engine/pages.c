@@ -46,21 +46,21 @@ enum {
 
 /* ---- before Linux 6.7: one number for each page, a megabyte of memory in 5 us ---- */
 
-static bool is_own(uint64_t entry) {
+static bool pages_is_own(uint64_t entry) {
   return (entry & (ENTRY_PRESENT | ENTRY_SWAPPED)) != 0 && (entry & ENTRY_FILE) == 0;
 }
 
 static bool visit_entries(const uint64_t *entries, size_t count, size_t offset, eng_pages_fn *visit,
                           void *ctx) {
   for (size_t i = 0, from; i < count; i++) {
-    for (from = i; i < count && is_own(entries[i]);) i++;
+    for (from = i; i < count && pages_is_own(entries[i]);) i++;
     if (i > from && !visit(ctx, offset + from * PAGE, (i - from) * PAGE)) return false;
   }
   return true;
 }
 
-static bool read_map(const eng_engine *engine, uint8_t *base, size_t offset, size_t len, eng_pages_fn *visit,
-                     void *ctx) {
+static bool pages_read_map(const eng_engine *engine, uint8_t *base, size_t offset, size_t len,
+                           eng_pages_fn *visit, void *ctx) {
   uint64_t entries[BATCH];
   for (size_t count; offset < len; offset += count * PAGE) {
     count = (len - offset) / PAGE < BATCH ? (len - offset) / PAGE : BATCH;
@@ -95,7 +95,7 @@ static bool scan(const eng_engine *engine, uint8_t *base, size_t len, struct sca
     args.regions = (uintptr_t)regions;
     args.region_count = BATCH;
     long count = engine->scans ? ioctl(engine->pagemap, SCAN_IOCTL, &args) : -1;
-    if (count < 0) return read_map(engine, base, start - (uintptr_t)base, len, visit, ctx);
+    if (count < 0) return pages_read_map(engine, base, start - (uintptr_t)base, len, visit, ctx);
     for (long i = 0; i < count; i++)
       if (!visit(ctx, regions[i].start - (uintptr_t)base, regions[i].end - regions[i].start)) return false;
     start = args.walk_end;
@@ -137,7 +137,7 @@ bool eng_pages_written(const eng_engine *engine, uint8_t *base, size_t len, eng_
   return scan(engine, base, len, written_pages(), visit, ctx);
 }
 
-static bool ignore(void *ctx, size_t offset, size_t len) {
+static bool pages_ignore(void *ctx, size_t offset, size_t len) {
   (void)ctx, (void)offset, (void)len;
   return true;
 }
@@ -147,7 +147,7 @@ static bool ignore(void *ctx, size_t offset, size_t len) {
  * page. */
 static void protect(const eng_engine *engine, uint8_t *base, size_t len, struct scan_args args) {
   args.flags = SCAN_PROTECT | SCAN_CHECK_ASYNC;
-  (void)scan(engine, base, len, args, ignore, NULL);
+  (void)scan(engine, base, len, args, pages_ignore, NULL);
 }
 
 void eng_pages_protect(const eng_engine *engine, uint8_t *base, size_t len) {

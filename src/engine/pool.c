@@ -29,7 +29,7 @@ void eng_pool_free(eng_pool *pool) {
   mem_free(pool);
 }
 
-static eng_instance *find(eng_pool *pool, const eng_image *image) {
+static eng_instance *pool_find(eng_pool *pool, const eng_image *image) {
   for (size_t n = pool->count; n-- > 0;) {
     eng_instance *found = pool->spare[n];
     if (found->origin != image) continue;
@@ -44,7 +44,7 @@ eng_instance *eng_pool_take(eng_pool *pool, const eng_image *image, const eng_in
   if (pool == NULL || (options->memory_max != 0 && options->memory_max < eng_image_memory_len(image)))
     return NULL;
   pthread_mutex_lock(&pool->mu);
-  eng_instance *found = find(pool, image);
+  eng_instance *found = pool_find(pool, image);
   pthread_mutex_unlock(&pool->mu);
   if (found != NULL) eng_instance_renew(found, options);
   return found;

@@ -36,7 +36,7 @@ static const uint8_t *program_counter(const void *context) {
 }
 
 /* Native code, on memory that we took away. In guest code the same fault is wasmtime's to handle. */
-static bool is_ours(const eng_instance *i, const uint8_t *address, const uint8_t *pc) {
+static bool rescue_is_ours(const eng_instance *i, const uint8_t *address, const uint8_t *pc) {
   if (i == NULL || i->module->stop != ENG_STOP_PROTECT || !atomic_load(&i->stop.kicked)) return false;
   if (atomic_load(&i->stop.where) != IN_GUEST) return false;
   if (pc >= i->module->code && pc < i->module->code_end) return false;
@@ -55,7 +55,7 @@ static void pass_on(int number, siginfo_t *info, void *context) {
 
 static void on_fault(int number, siginfo_t *info, void *context) {
   eng_instance *i = running;
-  if (!is_ours(i, info->si_addr, program_counter(context))) {
+  if (!rescue_is_ours(i, info->si_addr, program_counter(context))) {
     pass_on(number, info, context);
     return;
   }
@@ -64,11 +64,11 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   (void)mprotect(i->head.base + at, PIECE, PROT_READ | PROT_WRITE);
 }
 
-static void install(void) {
+static void rescue_install(void) {
   struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
   (void)sigemptyset(&action.sa_mask);
   (void)sigaction(SIGSEGV, NULL, &before); /* known before the first fault can ask for it */
   (void)sigaction(SIGSEGV, &action, &before);
 }
 
-void eng_rescue_install(void) { (void)pthread_once(&once, install); }
+void eng_rescue_install(void) { (void)pthread_once(&once, rescue_install); }

@@ -74,11 +74,11 @@ bool eng_is_hot(const struct eng_saved *s, size_t page) {
   return page < s->pages && (s->heat[page] & HOT) != 0;
 }
 
-static uint8_t stamp(unsigned round) { return (uint8_t)(1 + round % ROUNDS); }
+static uint8_t saved_stamp(unsigned round) { return (uint8_t)(1 + round % ROUNDS); }
 
 static bool becomes_hot(const struct eng_saved *s, size_t page, bool own) {
   if (s->hot_count == HOT_MAX) return false;
-  return s->heat[page] == 0 ? own : s->heat[page] == stamp(s->round + ROUNDS - 1);
+  return s->heat[page] == 0 ? own : s->heat[page] == saved_stamp(s->round + ROUNDS - 1);
 }
 
 /* Written in two rounds one after the other, also when it was the same again afterwards, as the stack often
@@ -89,11 +89,11 @@ void eng_warm(struct eng_saved *s, size_t page, bool changed, bool own) {
     *heat = changed ? HOT : (uint8_t)(*heat + 1);
     if (*heat < HOT + HOT_IDLE) return;
     s->hot_count--;
-    *heat = stamp(s->round);
+    *heat = saved_stamp(s->round);
   } else if (becomes_hot(s, page, changed || own)) {
     s->hot_count++;
     *heat = *heat == 0 ? HOT + HOT_IDLE - HOT_TRIAL : HOT;
   } else {
-    *heat = stamp(s->round);
+    *heat = saved_stamp(s->round);
   }
 }

@@ -129,7 +129,7 @@ static void retry_later(eng_instance *i) {
     return; /* the kick stands all the same; only the safety net is missing */
 }
 
-static void on_alarm(void *ctx) {
+static void stop_on_alarm(void *ctx) {
   eng_instance *i = ctx;
   if (!atomic_load(&i->stop.kicked)) return;
   if (i->stop.by_memory)
@@ -172,7 +172,7 @@ void eng_stop_init(eng_instance *i) {
   i->stop.by_memory = i->module->stop == ENG_STOP_PROTECT;
   i->stop.fences_cheap = i->module->engine->fences_cheap;
   pthread_mutex_init(&i->stop.mu, NULL);
-  i->stop.again = (alarm_entry){ .fn = on_alarm, .ctx = i };
+  i->stop.again = (alarm_entry){ .fn = stop_on_alarm, .ctx = i };
 }
 
 void eng_stop_arm(eng_instance *i) {

@@ -52,8 +52,8 @@ struct out {
   size_t cap, len;
 };
 
-static void put(struct out *o, const char *format, ...) PRINTF(2, 3);
-static void put(struct out *o, const char *format, ...) {
+static void trap_put(struct out *o, const char *format, ...) PRINTF(2, 3);
+static void trap_put(struct out *o, const char *format, ...) {
   if (o->len + 1 >= o->cap) return;
   va_list args;
   va_start(args, format);
@@ -76,7 +76,7 @@ static bool put_demangled(struct out *o, const wasm_byte_vec_t *message, size_t 
   const char *end = memchr(line, '\n', left), *name = memchr(line, '!', left);
   if (end == NULL || name == NULL || name > end) return false;
   char shown[NAME_CAP];
-  put(o, "%s", text_name(shown, sizeof shown, name + 1, (size_t)(end - name - 1)));
+  trap_put(o, "%s", text_name(shown, sizeof shown, name + 1, (size_t)(end - name - 1)));
   return true;
 }
 
@@ -84,25 +84,25 @@ static void put_frame(struct out *o, const wasm_frame_t *frame, const wasm_byte_
                       size_t number) {
   const wasm_name_t *name = wasmtime_frame_func_name(frame);
   char shown[NAME_CAP];
-  put(o, "\n  at ");
+  trap_put(o, "\n  at ");
   if (name != NULL && is_mangled(name) && put_demangled(o, message, number)) {
   } else if (name != NULL) {
-    put(o, "%s", text_name(shown, sizeof shown, name->data, name->size));
+    trap_put(o, "%s", text_name(shown, sizeof shown, name->data, name->size));
   } else {
-    put(o, "function %u", wasm_frame_func_index(frame));
+    trap_put(o, "function %u", wasm_frame_func_index(frame));
   }
-  put(o, " (0x%zx)", wasm_frame_module_offset(frame));
+  trap_put(o, " (0x%zx)", wasm_frame_module_offset(frame));
 }
 
 static void put_frames(struct out *o, const wasm_frame_vec_t *frames, const wasm_byte_vec_t *message) {
   for (size_t n = 0; n < frames->size && n < FRAMES_MAX; n++) put_frame(o, frames->data[n], message, n);
-  if (frames->size > FRAMES_MAX) put(o, "\n  and more");
+  if (frames->size > FRAMES_MAX) trap_put(o, "\n  and more");
 }
 
 size_t eng_trap_text(eng_instance *i, char *out, size_t cap) {
   struct out o = { .text = out, .cap = cap };
   if (cap > 0) out[0] = '\0';
-  put(&o, "%s", eng_trap_name(i->kind));
+  trap_put(&o, "%s", eng_trap_name(i->kind));
   if (i->trap == NULL && i->error == NULL) return o.len;
   wasm_frame_vec_t frames;
   wasm_byte_vec_t message;

@@ -72,7 +72,7 @@ static void weigh_imported_function(scales *s, wasm_reader *r) {
 }
 
 /* The minimum. */
-static uint64_t read_limits(wasm_reader *r) {
+static uint64_t wasm_weight_read_limits(wasm_reader *r) {
   uint8_t flags = read_byte(r);
   uint64_t min = read_leb(r, 70);
   if (flags & 1) (void)read_leb(r, 70);
@@ -87,8 +87,8 @@ static void weigh_import(scales *s, wasm_reader *r) {
   s->weight.module += IMPORT_WEIGHT;
   switch (read_byte(r)) {
   case FUNCTION: weigh_imported_function(s, r); break;
-  case TABLE: (void)read_type(r), (void)read_limits(r); break;
-  case MEMORY: (void)read_limits(r); break;
+  case TABLE: (void)read_type(r), (void)wasm_weight_read_limits(r); break;
+  case MEMORY: (void)wasm_weight_read_limits(r); break;
   case GLOBAL: (void)read_type(r), (void)read_byte(r); break;
   case TAG: (void)read_byte(r), (void)read_u32(r); break;
   default: read_fail(r);
@@ -130,7 +130,7 @@ static void weigh_table(scales *s, wasm_reader *r) {
   bool value = r->at < r->end && *r->at == WITH_VALUE;
   if (value) read_skip(r, 2);
   (void)read_type(r);
-  (void)read_limits(r);
+  (void)wasm_weight_read_limits(r);
   if (value) weigh_constant(s, r);
 }
 
@@ -203,7 +203,8 @@ static void weigh_data(scales *s, wasm_reader *r) {
 
 /* ---- sections ---- */
 
-static void each(scales *s, wasm_reader *r, arities *made, void (*item)(scales *, wasm_reader *)) {
+static void wasm_weight_each(scales *s, wasm_reader *r, arities *made,
+                             void (*item)(scales *, wasm_reader *)) {
   uint32_t count = read_u32(r);
   if (count > read_left(r) || (made != NULL && !reserve(s, made, r, count))) read_fail(r);
   for (uint32_t i = 0; i < count && !r->bad; i++) item(s, r);
@@ -227,16 +228,16 @@ static void weigh_section(scales *s, uint8_t id, wasm_reader *r) {
     TAG
   };
   switch (id) {
-  case TYPE: each(s, r, &s->types, weigh_type); break;
-  case IMPORT: each(s, r, &s->functions, weigh_import); break;
-  case FUNCTION: each(s, r, &s->functions, read_function); break;
-  case TABLE: each(s, r, NULL, weigh_table); break;
-  case GLOBAL: each(s, r, NULL, weigh_global); break;
-  case EXPORT: each(s, r, NULL, weigh_export); break;
-  case ELEMENT: each(s, r, NULL, weigh_element); break;
+  case TYPE: wasm_weight_each(s, r, &s->types, weigh_type); break;
+  case IMPORT: wasm_weight_each(s, r, &s->functions, weigh_import); break;
+  case FUNCTION: wasm_weight_each(s, r, &s->functions, read_function); break;
+  case TABLE: wasm_weight_each(s, r, NULL, weigh_table); break;
+  case GLOBAL: wasm_weight_each(s, r, NULL, weigh_global); break;
+  case EXPORT: wasm_weight_each(s, r, NULL, weigh_export); break;
+  case ELEMENT: wasm_weight_each(s, r, NULL, weigh_element); break;
   case CODE: wasm_weigh_code(s, r); break;
-  case DATA: each(s, r, NULL, weigh_data); break;
-  case TAG: each(s, r, NULL, weigh_tag); break;
+  case DATA: wasm_weight_each(s, r, NULL, weigh_data); break;
+  case TAG: wasm_weight_each(s, r, NULL, weigh_tag); break;
   default: break; /* one memory, one start function; custom sections are names, which weigh their length */
   }
 }

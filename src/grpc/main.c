@@ -34,14 +34,14 @@ typedef struct program {
 
 static server *stopped_by_signals; /* a handler has no other way to it */
 
-static void on_signal(int number) {
+static void main_on_signal(int number) {
   (void)number;
   server_stop(stopped_by_signals);
 }
 
 static void catch_signals(server *s) {
   /* A second one ends the program as if it had not been caught: what is stored survives that. */
-  struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND },
+  struct sigaction stop = { .sa_handler = main_on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND },
                    ignore = { .sa_handler = SIG_IGN };
   stopped_by_signals = s;
   (void)sigaction(SIGTERM, &stop, NULL);
@@ -63,7 +63,7 @@ static void on_drain(void *ctx) { service_draining(ctx); }
 
 /* ---- opening ---- */
 
-static bool make_folders(char *path) {
+static bool main_make_folders(char *path) {
   for (char *at = path + 1; *at != '\0'; at++) {
     if (*at != '/') continue;
     *at = '\0';
@@ -80,7 +80,7 @@ static const char *default_database(char out[static PATH_MAX]) {
   int len = data != NULL && data[0] == '/' ? snprintf(out, PATH_MAX, "%s/cay/grpc.db", data)
             : home != NULL                 ? snprintf(out, PATH_MAX, "%s/.local/share/cay/grpc.db", home)
                                            : -1;
-  return len > 0 && len < PATH_MAX && make_folders(out) ? out : NULL;
+  return len > 0 && len < PATH_MAX && main_make_folders(out) ? out : NULL;
 }
 
 static cay_status open_store(program *p, cay_error *err) {
@@ -137,7 +137,7 @@ static cay_status open_server(program *p, cay_error *err) {
 
 /* ---- serving ---- */
 
-static void announce(const program *p) {
+static void main_announce(const program *p) {
   for (size_t i = 0; i < server_address_count(p->server); i++) {
     (void)printf("listening %s\n", server_address(p->server, i));
     log_write(&p->log, CAY_LOG_INFO, "listening",
@@ -148,9 +148,9 @@ static void announce(const program *p) {
   (void)fflush(stdout);
 }
 
-static cay_status serve(program *p, cay_error *err) {
+static cay_status main_serve(program *p, cay_error *err) {
   catch_signals(p->server);
-  announce(p);
+  main_announce(p);
   cay_status status = server_run(p->server, err);
   service_close(p->service, server_patience(p->server));
   log_write(&p->log, CAY_LOG_INFO, "stopped", NULL, 0);
@@ -181,7 +181,7 @@ int main(int argc, char **argv) {
   raise_descriptors();
   cay_status status = open_service(&p, &err);
   if (status == CAY_OK) status = open_server(&p, &err);
-  if (status == CAY_OK) status = serve(&p, &err);
+  if (status == CAY_OK) status = main_serve(&p, &err);
   close_program(&p);
   if (status == CAY_OK) return 0;
   options_say("the server cannot %s: %s", p.server != NULL ? "go on" : "begin", err.message);

@@ -87,7 +87,7 @@ static bool say_wrong(int word, const cay_error *err) {
   return false;
 }
 
-static bool read_count(int word, const char *text, uint64_t least, uint64_t most, uint64_t *out) {
+static bool options_read_count(int word, const char *text, uint64_t least, uint64_t most, uint64_t *out) {
   cay_error err;
   uint64_t value;
   if (text_number(text, most, &value, &err) != CAY_OK) return say_wrong(word, &err);
@@ -99,12 +99,12 @@ static bool read_count(int word, const char *text, uint64_t least, uint64_t most
 
 static bool read_count32(int word, const char *text, uint32_t most, uint32_t *out) {
   uint64_t value;
-  if (!read_count(word, text, 1, most, &value)) return false;
+  if (!options_read_count(word, text, 1, most, &value)) return false;
   *out = (uint32_t)value;
   return true;
 }
 
-static bool read_size(int word, const char *text, uint64_t least, uint64_t most, size_t *out) {
+static bool options_read_size(int word, const char *text, uint64_t least, uint64_t most, size_t *out) {
   cay_error err;
   uint64_t value;
   if (text_size(text, &value, &err) != CAY_OK) return say_wrong(word, &err);
@@ -164,31 +164,31 @@ static bool take_text(options *o, int word, const char *value) {
   }
 }
 
-static bool take(options *o, int word, const char *value) {
+static bool options_take(options *o, int word, const char *value) {
   uint64_t count = 0;
   size_t size = 0;
   switch (word) {
   case WORD_MEMORY:
-    if (!read_size(word, value, 1 << 20, UINT64_C(4) << 30, &size)) return false;
+    if (!options_read_size(word, value, 1 << 20, UINT64_C(4) << 30, &size)) return false;
     o->memory = size;
     return true;
   case WORD_PARALLEL: return read_count32(word, value, 4096, &o->service.executors);
   case WORD_QUEUE:
-    if (!read_count(word, value, 1, 1000000, &count)) return false;
+    if (!options_read_count(word, value, 1, 1000000, &count)) return false;
     o->service.queue_max = (size_t)count;
     return true;
-  case WORD_CODE_MAX: return read_size(word, value, 1, 64 << 20, &o->service.code_max);
-  case WORD_OUTPUT_MAX: return read_size(word, value, 1, 256 << 20, &o->service.output_max);
-  case WORD_MESSAGE_MAX: return read_size(word, value, 1024, 256 << 20, &o->server.message_max);
+  case WORD_CODE_MAX: return options_read_size(word, value, 1, 64 << 20, &o->service.code_max);
+  case WORD_OUTPUT_MAX: return options_read_size(word, value, 1, 256 << 20, &o->service.output_max);
+  case WORD_MESSAGE_MAX: return options_read_size(word, value, 1024, 256 << 20, &o->server.message_max);
   case WORD_CONNECTIONS: return read_count32(word, value, 100000, &o->server.connections_max);
   case WORD_STREAMS: return read_count32(word, value, 100000, &o->server.streams_max);
   case WORD_KEEP:
-    if (!read_count(word, value, 0, 1000000, &count)) return false;
+    if (!options_read_count(word, value, 0, 1000000, &count)) return false;
     o->service.kept_max = o->store.runs_max = (size_t)count;
     return true;
   case WORD_KEEP_FOR: return read_keep_for(value, &o->store.runs_age_ms);
   case WORD_CACHE_MAX:
-    if (!read_count(word, value, 1, 1000000, &count)) return false;
+    if (!options_read_count(word, value, 1, 1000000, &count)) return false;
     o->store.cache_max = (size_t)count;
     return true;
   case WORD_DRAIN: return read_ms(word, value, &o->server.drain_ms);
@@ -225,7 +225,7 @@ bool options_read(int argc, char **argv, options *out) {
   out->service.executors = processors_twice();
   opterr = 0;
   for (int word; (word = getopt_long(argc, argv, "", known, NULL)) != -1;)
-    if (!take(out, word, optarg)) return false;
+    if (!options_take(out, word, optarg)) return false;
   if (optind < argc) return options_say("cay serve --grpc takes no word %.60s", argv[optind]), false;
   return options_fit(out);
 }

@@ -87,7 +87,7 @@ static cay_status keep_header(net_http_response *r, const char *line, size_t len
 }
 
 /* The budget is for all heads of the hop together: a server may send 1xx without end. */
-static size_t on_header(char *line, size_t size, size_t count, void *ctx) {
+static size_t http_on_header(char *line, size_t size, size_t count, void *ctx) {
   hop *h = ctx;
   size_t len = size * count;
   net_http_response *r = h->response;
@@ -150,7 +150,7 @@ static cay_status find_addrs(const net_http_request *q, const net_url *url, net_
 
 static bool is_body_header(const char *name) { return strncasecmp(name, "content-", 8) == 0; }
 
-static bool add_line(const net_curl *c, struct curl_slist **list, const char *line) {
+static bool http_add_line(const net_curl *c, struct curl_slist **list, const char *line) {
   struct curl_slist *longer = line != NULL ? c->slist_append(*list, line) : NULL;
   if (longer == NULL) return false;
   *list = longer;
@@ -160,7 +160,7 @@ static bool add_line(const net_curl *c, struct curl_slist **list, const char *li
 static cay_status http_make_headers(const hop *h, bool crossed, bool has_body, struct curl_slist **list,
                                     cay_error *err) {
   const net_http_request *q = h->request;
-  if (!add_line(h->curl, list, "Expect:")) return err_no_memory(err);
+  if (!http_add_line(h->curl, list, "Expect:")) return err_no_memory(err);
   bool typed = false;
   for (size_t i = 0; i < q->header_count; i++) {
     const net_header *header = &q->headers[i];
@@ -173,11 +173,11 @@ static cay_status http_make_headers(const hop *h, bool crossed, bool has_body, s
     cay_status status = header->value[0] != '\0' ? buf_appendf(&line, "%s: %s", header->name, header->value)
                                                  : buf_appendf(&line, "%s;", header->name);
     if (status == CAY_LIMIT) return err_set(err, CAY_INVALID, "header %.60s is too long", header->name);
-    bool added = status == CAY_OK && add_line(h->curl, list, buf_text(&line));
+    bool added = status == CAY_OK && http_add_line(h->curl, list, buf_text(&line));
     if (line.data != NULL) explicit_bzero(line.data, line.cap); /* it may be a credential */
     if (!added) return err_no_memory(err);
   }
-  return typed || !has_body || add_line(h->curl, list, "Content-Type:") ? CAY_OK : err_no_memory(err);
+  return typed || !has_body || http_add_line(h->curl, list, "Content-Type:") ? CAY_OK : err_no_memory(err);
 }
 
 /* "host:port:address,address" for CURLOPT_RESOLVE. */
@@ -192,7 +192,7 @@ static cay_status make_hosts(const hop *h, const net_url *url, struct curl_slist
     bool six = h->allowed.list[i].family == 6;
     status = buf_appendf(&line, "%s%s%s%s", i != 0 ? "," : "", six ? "[" : "", text, six ? "]" : "");
   }
-  return status == CAY_OK && add_line(h->curl, list, buf_text(&line)) ? CAY_OK : err_no_memory(err);
+  return status == CAY_OK && http_add_line(h->curl, list, buf_text(&line)) ? CAY_OK : err_no_memory(err);
 }
 
 /* Each option, or the first that failed. */
@@ -219,7 +219,7 @@ static CURLcode http_set_up(hop *h, CURL *handle, const char *url, const char *m
   SET(CURLOPT_ACCEPT_ENCODING, "");
   SET(CURLOPT_URL, url);
   SET(CURLOPT_HTTPHEADER, headers);
-  SET(CURLOPT_HEADERFUNCTION, on_header);
+  SET(CURLOPT_HEADERFUNCTION, http_on_header);
   SET(CURLOPT_HEADERDATA, h);
   SET(CURLOPT_WRITEFUNCTION, on_body);
   SET(CURLOPT_WRITEDATA, h);

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-static size_t find(const sb_env *env, const char *name, size_t name_len) {
+static size_t env_find(const sb_env *env, const char *name, size_t name_len) {
   for (size_t i = 0; i < env->count; i++)
     if (strncmp(env->entries[i], name, name_len) == 0 && env->entries[i][name_len] == '=') return i;
   return env->count;
 }
 
-static bool grow(sb_env *env) {
+static bool env_grow(sb_env *env) {
   if (env->count + 1 < env->cap) return true;
   size_t cap = env->cap != 0 ? 2 * env->cap : 16;
   char **entries = mem_realloc_array(env->entries, cap, sizeof *entries);
@@ -27,15 +27,15 @@ static void remove_at(sb_env *env, size_t at) {
 }
 
 /* Takes `entry` over, on failure too. */
-static cay_status insert(sb_env *env, char *entry, size_t name_len, cay_error *err) {
+static cay_status env_insert(sb_env *env, char *entry, size_t name_len, cay_error *err) {
   if (entry == NULL) return err_no_memory(err);
-  size_t at = find(env, entry, name_len);
+  size_t at = env_find(env, entry, name_len);
   if (at < env->count) {
     mem_free(env->entries[at]);
     env->entries[at] = entry;
     return CAY_OK;
   }
-  if (!grow(env)) {
+  if (!env_grow(env)) {
     mem_free(entry);
     return err_no_memory(err);
   }
@@ -49,7 +49,7 @@ cay_status sb_env_set(sb_env *env, const char *name, size_t name_len, const char
     return err_set(err, CAY_INVALID, "\"%.*s\" cannot be the name of an environment variable", (int)name_len,
                    name);
   if (value == NULL) {
-    size_t at = find(env, name, name_len);
+    size_t at = env_find(env, name, name_len);
     if (at < env->count) remove_at(env, at);
     return CAY_OK;
   }
@@ -59,14 +59,14 @@ cay_status sb_env_set(sb_env *env, const char *name, size_t name_len, const char
   memcpy(entry, name, name_len);
   entry[name_len] = '=';
   memcpy(entry + name_len + 1, value, value_len + 1);
-  return insert(env, entry, name_len, err);
+  return env_insert(env, entry, name_len, err);
 }
 
 cay_status sb_env_put(sb_env *env, const char *entry, cay_error *err) {
   const char *equals = strchr(entry, '=');
   if (equals == NULL || equals == entry)
     return err_set(err, CAY_INVALID, "environment: \"%.100s\" is not NAME=value", entry);
-  return insert(env, mem_strdup(entry), (size_t)(equals - entry), err);
+  return env_insert(env, mem_strdup(entry), (size_t)(equals - entry), err);
 }
 
 cay_status sb_env_put_all(sb_env *env, const char *const *entries, cay_error *err) {
@@ -75,7 +75,7 @@ cay_status sb_env_put_all(sb_env *env, const char *const *entries, cay_error *er
 }
 
 const char *sb_env_get(const sb_env *env, const char *name) {
-  size_t len = strlen(name), at = find(env, name, len);
+  size_t len = strlen(name), at = env_find(env, name, len);
   return at < env->count ? env->entries[at] + len + 1 : NULL;
 }
 

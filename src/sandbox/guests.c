@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static char *join(const char *dir, const char *name, const char *suffix) {
+static char *guests_join(const char *dir, const char *name, const char *suffix) {
   size_t len = strlen(dir) + strlen(name) + strlen(suffix) + 2;
   char *path = mem_alloc(len);
   if (path != NULL) snprintf(path, len, "%s/%s%s", dir, name, suffix);
@@ -49,7 +49,7 @@ static cay_status open_module(cay_engine *e, sb_guest *g, enum eng_stop stop, en
 }
 
 static cay_status load_program(cay_engine *e, const sb_entry *entry, sb_guest *g, cay_error *err) {
-  g->module_path = join(e->guest_dir, entry->source, "");
+  g->module_path = guests_join(e->guest_dir, entry->source, "");
   if (g->module_path == NULL) return err_no_memory(err);
   g->public = (cay_guest){ .path = entry->path, .module = g->module_path };
   S_TRY(sb_map_file(g->module_path, &g->wasm, err));
@@ -63,7 +63,7 @@ static cay_status load_program(cay_engine *e, const sb_entry *entry, sb_guest *g
 static cay_status open_image(cay_engine *e, const sb_entry *entry, const sb_guest *g, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
   cay_error why;
-  char *path = join(e->guest_dir, entry->image, "");
+  char *path = guests_join(e->guest_dir, entry->image, "");
   if (path == NULL) return err_no_memory(err);
   cay_status status = eng_image_open(abi_linux_image_module(g->image), path, false, &image, &why);
   mem_free(path);
@@ -123,7 +123,7 @@ static cay_status add_members(mem_builder *b, const char *root, cay_slice archiv
 }
 
 static cay_status add_tree(cay_engine *e, mem_builder *b, const sb_entry *entry, cay_error *err) {
-  char *path = join(e->guest_dir, entry->source, "");
+  char *path = guests_join(e->guest_dir, entry->source, "");
   if (path == NULL) return err_no_memory(err);
   sb_mapped *archive = &e->guests->archives[e->guests->archive_count];
   cay_status status = sb_map_file(path, archive, err);
@@ -160,7 +160,7 @@ static cay_status build_tree(cay_engine *e, cay_error *err) {
 }
 
 static cay_status read_manifest(cay_engine *e, cay_error *err) {
-  char *path = join(e->guest_dir, "guest.list", "");
+  char *path = guests_join(e->guest_dir, "guest.list", "");
   if (path == NULL) return err_no_memory(err);
   sb_mapped file = { 0 };
   cay_status status = sb_map_file(path, &file, err);

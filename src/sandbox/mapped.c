@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static cay_status map(int fd, const char *path, sb_mapped *out, cay_error *err) {
+static cay_status mapped_map(int fd, const char *path, sb_mapped *out, cay_error *err) {
   struct stat st;
   if (mem_fault_here() || fstat(fd, &st) != 0) return err_errno(err, errno, "%s", path);
   if (!S_ISREG(st.st_mode)) return err_set(err, CAY_INVALID, "%s is not a file", path);
@@ -26,7 +26,7 @@ cay_status sb_map_file(const char *path, sb_mapped *out, cay_error *err) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) return err_set(err, CAY_NOT_FOUND, "%s: no such file", path);
   if (fd < 0) return err_errno(err, errno, "%s", path);
-  cay_status status = map(fd, path, out, err);
+  cay_status status = mapped_map(fd, path, out, err);
   close(fd);
   return status;
 }

@@ -22,7 +22,7 @@ static cay_end how_it_ended(const k_job *job) {
   return job->detail[0] != '\0' ? CAY_END_TRAP : CAY_END_SIGNAL;
 }
 
-static cay_slice put(uint8_t **at, const void *data, size_t len) {
+static cay_slice result_put(uint8_t **at, const void *data, size_t len) {
   cay_slice slice = { *at, len };
   if (len != 0) memcpy(*at, data, len);
   (*at)[len] = '\0'; /* for those who print it; not counted */
@@ -46,11 +46,11 @@ cay_status sb_result_new(sb_run *run, cay_result **out, cay_error *err) {
   r->public = (cay_result){
     .end = how_it_ended(job),
     .code = (status & 0x7f) == 0 ? (status >> 8) & 0xff : status & 0x7f,
-    .out = put(&at, run->captured[0].data, run->captured[0].len),
-    .err = put(&at, run->captured[1].data, run->captured[1].len),
+    .out = result_put(&at, run->captured[0].data, run->captured[0].len),
+    .err = result_put(&at, run->captured[1].data, run->captured[1].len),
     .out_cut = run->cut[0],
     .err_cut = run->cut[1],
-    .detail = put(&at, job->detail, detail),
+    .detail = result_put(&at, job->detail, detail),
     .fuel = run->counts_fuel ? run->fuel_given - run->fuel_left : 0,
     .wall_ns = (uint64_t)(run->end_ns - run->start_ns),
   };

@@ -9,7 +9,7 @@
 
 /* ---- output ---- */
 
-static void capture(sb_run *run, int which, const void *data, size_t len) {
+static void run_capture(sb_run *run, int which, const void *data, size_t len) {
   buf *to = &run->captured[which];
   size_t room = to->max - to->len, take = len < room ? len : room;
   if (take != 0 && buf_append(to, data, take) != CAY_OK) take = 0; /* no memory: it is cut here */
@@ -17,11 +17,11 @@ static void capture(sb_run *run, int which, const void *data, size_t len) {
 }
 
 /* On the guest's thread, without kernel.mu, one at a time for this run. */
-static void on_output(void *ctx, int fd, const void *data, size_t len) {
+static void sandbox_run_on_output(void *ctx, int fd, const void *data, size_t len) {
   sb_run *run = ctx;
   if (run->capture) {
     pthread_mutex_lock(&run->mu);
-    capture(run, fd - 1, data, len);
+    run_capture(run, fd - 1, data, len);
     pthread_mutex_unlock(&run->mu);
   }
   if (run->output != NULL) run->output(run->output_ctx, fd, (cay_slice){ data, len });
@@ -29,7 +29,7 @@ static void on_output(void *ctx, int fd, const void *data, size_t len) {
 
 /* ---- life ---- */
 
-static void run_free(sb_run *run) {
+static void sandbox_run_free(sb_run *run) {
   if (run->job != NULL) {
     IGNORED(k_job_set_deadline(run->job, K_FOREVER)); /* taking a deadline away cannot fail */
     k_lock(run->box->kernel);
@@ -44,7 +44,7 @@ static void run_free(sb_run *run) {
 }
 
 /* A process of another run may hold its output by way of /proc: from here on its output is discarded. */
-static bool is_over(sb_run *run) {
+static bool sandbox_run_is_over(sb_run *run) {
   k_job *job = run->job;
   k_lock(run->box->kernel);
   bool over = job->alive == 0 && !job->output_busy && (job->tty == NULL || job->shown);
@@ -58,16 +58,16 @@ void sb_runs_sweep(cay_sandbox *box, bool all) {
   list_init(&over);
   pthread_mutex_lock(&box->runs_mu);
   LIST_EACH_SAFE (run, &box->runs, sb_run, in_box) {
-    if (!all && (!run->released || !is_over(run))) continue;
+    if (!all && (!run->released || !sandbox_run_is_over(run))) continue;
     list_remove(&run->in_box);
     list_push(&over, &run->in_box);
   }
   pthread_mutex_unlock(&box->runs_mu);
-  LIST_EACH_SAFE (run, &over, sb_run, in_box) run_free(run);
+  LIST_EACH_SAFE (run, &over, sb_run, in_box) sandbox_run_free(run);
 }
 
-static cay_status run_new(cay_sandbox *box, const cay_run_options *options, uint64_t fuel, sb_run **out,
-                          cay_error *err) {
+static cay_status sandbox_run_new(cay_sandbox *box, const cay_run_options *options, uint64_t fuel,
+                                  sb_run **out, cay_error *err) {
   sb_run *run = mem_zalloc(sizeof *run);
   if (run == NULL) return err_no_memory(err);
   *run = (sb_run){
@@ -88,11 +88,11 @@ static cay_status run_new(cay_sandbox *box, const cay_run_options *options, uint
   pthread_mutex_init(&run->mu, NULL);
   list_init(&run->in_box);
   k_lock(box->kernel);
-  k_ret r = k_job_new(box->kernel, on_output, run, &run->job);
+  k_ret r = k_job_new(box->kernel, sandbox_run_on_output, run, &run->job);
   if (r >= 0 && fuel != 0) run->job->owner = &run->fuel_left;
   k_unlock(box->kernel);
   if (r < 0) {
-    run_free(run);
+    sandbox_run_free(run);
     return sb_status(err, r, NULL);
   }
   *out = run;
@@ -101,7 +101,7 @@ static cay_status run_new(cay_sandbox *box, const cay_run_options *options, uint
 
 /* ---- starting ---- */
 
-static k_ret replace_input(k_process *p, cay_slice bytes) {
+static k_ret run_replace_input(k_process *p, cay_slice bytes) {
   k_file *f = NULL;
   K_TRY(sb_input_open(p->kernel, bytes, &f));
   k_ret r = k_fd_put(&p->fds, f, 0, false);
@@ -110,7 +110,7 @@ static k_ret replace_input(k_process *p, cay_slice bytes) {
 }
 
 /* What the terminal shows, for as long as it can show anything. */
-static void show(void *ctx) {
+static void run_show(void *ctx) {
   k_job *job = ctx;
   k_kernel *k = job->kernel;
   k_lock(k);
@@ -120,11 +120,11 @@ static void show(void *ctx) {
   k_unlock(k);
 }
 
-static k_ret open_terminal(sb_run *run, k_process *p, cay_slice input) {
+static k_ret run_open_terminal(sb_run *run, k_process *p, cay_slice input) {
   k_job *job = run->job;
   K_TRY(k_job_terminal(job, p, (k_winsize){ .rows = run->rows, .cols = run->cols }));
   k_kernel_hold(job->kernel);
-  if (thread_pool_run(run->box->engine->threads, show, k_job_ref(job), NULL) != CAY_OK) {
+  if (thread_pool_run(run->box->engine->threads, run_show, k_job_ref(job), NULL) != CAY_OK) {
     job->shown = true;
     k_job_unref(job);
     k_kernel_drop(job->kernel);
@@ -137,12 +137,12 @@ static k_ret open_terminal(sb_run *run, k_process *p, cay_slice input) {
 }
 
 static k_ret open_streams(sb_run *run, k_process *p, cay_slice input) {
-  if (run->tty) return open_terminal(run, p, input);
+  if (run->tty) return run_open_terminal(run, p, input);
   K_TRY(k_job_stdio(run->job, p, run->input_open));
-  return input.len != 0 ? replace_input(p, input) : 0;
+  return input.len != 0 ? run_replace_input(p, input) : 0;
 }
 
-static k_ret prepare(sb_run *run, sb_command *command, k_process *p) {
+static k_ret sandbox_run_prepare(sb_run *run, sb_command *command, k_process *p) {
   command->what = command->cwd;
   OWNED(k_inode_unref) k_inode *cwd = NULL;
   K_TRY(vfs_resolve(&p->view, NULL, command->cwd, VFS_DIRECTORY, &cwd));
@@ -152,13 +152,13 @@ static k_ret prepare(sb_run *run, sb_command *command, k_process *p) {
   return sb_command_load(command, p);
 }
 
-static cay_status start(sb_run *run, sb_command *command, cay_error *err) {
+static cay_status sandbox_run_start(sb_run *run, sb_command *command, cay_error *err) {
   k_kernel *k = run->box->kernel;
   k_process *p = NULL;
   k_lock(k);
   k_ret r = k_process_new(k, run->job, &p);
   if (r >= 0) {
-    r = prepare(run, command, p);
+    r = sandbox_run_prepare(run, command, p);
     if (r >= 0) r = k_process_start(p);
     if (r == -K_EKILLED)
       k_process_exit(p, p->exit_status); /* its deadline, or an interrupt, came while its file was compiled */
@@ -169,20 +169,20 @@ static cay_status start(sb_run *run, sb_command *command, cay_error *err) {
   return r >= 0 || r == -K_EKILLED ? CAY_OK : sb_command_failed(command, r, err);
 }
 
-static cay_status spawn(cay_sandbox *box, sb_command *command, const cay_run_options *options, sb_run **out,
-                        cay_error *err) {
+static cay_status sandbox_run_spawn(cay_sandbox *box, sb_command *command, const cay_run_options *options,
+                                    sb_run **out, cay_error *err) {
   sb_run *run = NULL;
-  S_TRY(run_new(box, options, command->fuel, &run, err));
+  S_TRY(sandbox_run_new(box, options, command->fuel, &run, err));
   if (command->wall_ms != UINT32_MAX) {
     k_ret r = k_job_set_deadline(run->job, run->start_ns + command->wall_ms * NS_PER_MS);
     if (r < 0) {
-      run_free(run);
+      sandbox_run_free(run);
       return sb_status(err, r, NULL);
     }
   }
-  cay_status status = start(run, command, err);
+  cay_status status = sandbox_run_start(run, command, err);
   if (status != CAY_OK) {
-    run_free(run);
+    sandbox_run_free(run);
     return status;
   }
   pthread_mutex_lock(&box->runs_mu);
@@ -199,7 +199,7 @@ cay_status cay_spawn(cay_sandbox *box, const cay_run_options *options, cay_proce
   sb_runs_sweep(box, false);
   sb_command command = { 0 };
   cay_status status = sb_command_from(&command, box, &o, err);
-  if (status == CAY_OK) status = spawn(box, &command, &o, out, err);
+  if (status == CAY_OK) status = sandbox_run_spawn(box, &command, &o, out, err);
   sb_command_free(&command);
   return status;
 }

@@ -31,7 +31,7 @@ static void fill_limits(cay_limits *l) {
   if (l->code == 0) l->code = UINT64_C(64) << 20;
 }
 
-/* What is left of the fuel of the run that `job` belongs to; its owner is the run (run.c). */
+/* The remaining fuel of the run that `job` belongs to; its owner is the run (run.c). */
 static _Atomic uint64_t *job_fuel(void *ctx, k_job *job) {
   (void)ctx;
   return job->owner;
@@ -58,7 +58,8 @@ static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_options *o, ca
 
 typedef k_ret make_fs(k_inode **out);
 
-static k_ret mount_one(k_kernel *k, const char *path, const char *type, make_fs *make, bool writable) {
+static k_ret sandbox_mount_one(k_kernel *k, const char *path, const char *type, make_fs *make,
+                               bool writable) {
   k_inode *root = NULL;
   K_TRY(make(&root));
   k_ret r = vfs_mount_add(k, path, type, root, writable);
@@ -68,14 +69,14 @@ static k_ret mount_one(k_kernel *k, const char *path, const char *type, make_fs 
 
 static cay_status mount_system(cay_sandbox *box, cay_error *err) {
   k_lock(box->kernel);
-  k_ret r = mount_one(box->kernel, "/dev", "devtmpfs", devfs_new, true);
-  if (r >= 0) r = mount_one(box->kernel, "/dev/pts", "devpts", devpts_new, true);
-  if (r >= 0) r = mount_one(box->kernel, "/proc", "proc", procfs_new, true);
+  k_ret r = sandbox_mount_one(box->kernel, "/dev", "devtmpfs", devfs_new, true);
+  if (r >= 0) r = sandbox_mount_one(box->kernel, "/dev/pts", "devpts", devpts_new, true);
+  if (r >= 0) r = sandbox_mount_one(box->kernel, "/proc", "proc", procfs_new, true);
   k_unlock(box->kernel);
   return sb_status(err, r, "/dev, /proc");
 }
 
-static cay_status set_up(cay_sandbox *box, const cay_sandbox_options *o, cay_error *err) {
+static cay_status sandbox_set_up(cay_sandbox *box, const cay_sandbox_options *o, cay_error *err) {
   S_TRY(sb_env_put_all(&box->env, DEFAULT_ENV, err));
   S_TRY(sb_env_put_all(&box->env, o->env, err));
   abi_runner_options runner = { .threads = box->engine->threads,
@@ -106,8 +107,8 @@ cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *option
   list_init(&box->sessions);
   bool known = sb_options_copy(&box->limits, sizeof box->limits, o.limits);
   fill_limits(&box->limits);
-  cay_status status =
-      known ? set_up(box, &o, err) : err_set(err, CAY_INVALID, "limits: from a newer version of cay.h");
+  cay_status status = known ? sandbox_set_up(box, &o, err)
+                            : err_set(err, CAY_INVALID, "limits: from a newer version of cay.h");
   if (status != CAY_OK) {
     cay_sandbox_free(box);
     return status;

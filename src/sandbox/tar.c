@@ -61,7 +61,7 @@ static void read_name(const uint8_t *header, char out[257]) {
   out[len - skip] = '\0';
 }
 
-static bool all_zero(const uint8_t *block) {
+static bool tar_all_zero(const uint8_t *block) {
   return block[0] == 0 && memcmp(block, block + 1, BLOCK - 1) == 0;
 }
 
@@ -89,7 +89,7 @@ cay_status sb_tar_next(cay_slice archive, size_t *at, sb_tar_entry *out, cay_err
     if (*at > archive.len || archive.len - *at < BLOCK)
       return err_set(err, CAY_CORRUPT, "archive: cut short");
     const uint8_t *header = (const uint8_t *)archive.data + *at;
-    if (all_zero(header)) return CAY_NOT_FOUND;
+    if (tar_all_zero(header)) return CAY_NOT_FOUND;
     size_t stored = 0;
     S_TRY(read_header(header, archive.len - *at - BLOCK, out, &stored, err));
     *at += BLOCK + stored;

@@ -14,7 +14,7 @@ k_ret sb_with_view(cay_sandbox *box, const char *path, sb_view_fn *body, void *a
   return r;
 }
 
-static cay_kind kind_of(uint32_t mode) {
+static cay_kind view_kind_of(uint32_t mode) {
   switch (mode & K_S_IFMT) {
   case K_S_IFREG: return CAY_FILE;
   case K_S_IFDIR: return CAY_DIR;
@@ -24,7 +24,7 @@ static cay_kind kind_of(uint32_t mode) {
 }
 
 void sb_public_stat(const k_stat *st, cay_stat *out) {
-  cay_kind kind = kind_of(st->mode);
+  cay_kind kind = view_kind_of(st->mode);
   *out = (cay_stat){
     .kind = kind,
     .mode = st->mode & 07777,

@@ -36,7 +36,7 @@ static uint64_t number_of(const rpc_id *id) {
 /* ---- the table ---- */
 
 /* The thread that takes a request out of the table answers it. NULL: it is not there (any more). */
-static ask *take(server *s, uint64_t number) {
+static ask *client_request_take(server *s, uint64_t number) {
   ask *found = NULL;
   pthread_mutex_lock(&s->mu);
   LIST_EACH (a, &s->asks, ask, in_server) {
@@ -51,7 +51,7 @@ static ask *take(server *s, uint64_t number) {
 }
 
 /* *number is set with the lock: once that is given back, the ask may be answered, and gone. */
-static cay_status add(server *s, ask *a, uint64_t *number, cay_error *err) {
+static cay_status client_request_add(server *s, ask *a, uint64_t *number, cay_error *err) {
   cay_status status = CAY_OK;
   pthread_mutex_lock(&s->mu);
   if (s->ending || a->box->ending) {
@@ -67,7 +67,7 @@ static cay_status add(server *s, ask *a, uint64_t *number, cay_error *err) {
   return status;
 }
 
-static void end_with(ask *a, const ask_answer *answer) {
+static void client_request_end_with(ask *a, const ask_answer *answer) {
   a->on_answer(a->ctx, answer);
   mem_free(a);
 }
@@ -92,7 +92,7 @@ cay_status serve_ask(serve_box *box, const char *method, yyjson_mut_doc *params,
   ask *a = mem_zalloc(sizeof *a);
   if (a == NULL) return err_no_memory(err);
   *a = (ask){ .box = box, .on_answer = on_answer, .ctx = ctx };
-  cay_status status = add(s, a, &own, err);
+  cay_status status = client_request_add(s, a, &own, err);
   if (status != CAY_OK) {
     mem_free(a);
     return status;
@@ -100,7 +100,7 @@ cay_status serve_ask(serve_box *box, const char *method, yyjson_mut_doc *params,
   if (number != NULL) *number = own;
   status = send_request(s, own, method, params, err);
   if (status == CAY_OK) return CAY_OK;
-  a = take(s, own);
+  a = client_request_take(s, own);
   if (a == NULL) return CAY_OK; /* somebody ended it meanwhile, and said so */
   mem_free(a);
   return status;
@@ -121,13 +121,13 @@ static ask_answer answer_of(const rpc_message *m) {
 
 void asks_answer(server *s, const rpc_message *m) {
   uint64_t number = number_of(&m->id);
-  ask *a = number != 0 ? take(s, number) : NULL;
+  ask *a = number != 0 ? client_request_take(s, number) : NULL;
   if (a == NULL) {
     server_log(s, CAY_LOG_WARN, "a response without a waiting request was ignored, id %.60s", m->id.text);
     return;
   }
   ask_answer answer = answer_of(m);
-  end_with(a, &answer);
+  client_request_end_with(a, &answer);
 }
 
 /* ---- other ends ---- */
@@ -145,9 +145,9 @@ static void tell_cancelled(server *s, uint64_t number) {
 }
 
 bool serve_ask_cancel(server *s, uint64_t number) {
-  ask *a = take(s, number);
+  ask *a = client_request_take(s, number);
   if (a == NULL) return false;
-  end_with(a, &(ask_answer){ .end = ASK_CANCELLED, .message = "cancelled" });
+  client_request_end_with(a, &(ask_answer){ .end = ASK_CANCELLED, .message = "cancelled" });
   tell_cancelled(s, number);
   return true;
 }
@@ -171,8 +171,9 @@ void asks_end(server *s, serve_box *box) {
     box->ending = true;
   pthread_mutex_unlock(&s->mu);
   for (uint64_t number; (number = first_of(s, box)) != 0;) {
-    ask *a = take(s, number);
+    ask *a = client_request_take(s, number);
     if (a != NULL)
-      end_with(a, &(ask_answer){ .end = ASK_GONE, .message = "the client is not asked any more" });
+      client_request_end_with(
+          a, &(ask_answer){ .end = ASK_GONE, .message = "the client is not asked any more" });
   }
 }

@@ -41,7 +41,7 @@ static enum line_kind wait_for_input(line_reader *r) {
   return LINE_READY;
 }
 
-static enum line_kind fill(line_reader *r) {
+static enum line_kind line_fill(line_reader *r) {
   compact(r);
   uint8_t *room = buf_room(&r->bytes, PIECE);
   if (room == NULL) return LINE_NO_MEMORY;
@@ -60,7 +60,7 @@ static enum line_kind fill(line_reader *r) {
 }
 
 /* Bytes [start, end), which are not none: an empty buffer has no address. */
-static void give(line_reader *r, size_t end, char **data, size_t *len) {
+static void line_give(line_reader *r, size_t end, char **data, size_t *len) {
   *data = (char *)r->bytes.data + r->start;
   *len = end - r->start;
   r->start = end < r->bytes.len ? end + 1 : end;
@@ -72,7 +72,7 @@ enum line_kind line_next(line_reader *r, char **data, size_t *len) {
     size_t left = r->bytes.len - r->searched;
     uint8_t *newline = left != 0 ? memchr(r->bytes.data + r->searched, '\n', left) : NULL;
     if (newline != NULL) {
-      give(r, (size_t)(newline - r->bytes.data), data, len);
+      line_give(r, (size_t)(newline - r->bytes.data), data, len);
       bool too_long = r->skipping || *len > r->max;
       r->skipping = false;
       return too_long ? LINE_TOO_LONG : LINE_READY;
@@ -84,10 +84,10 @@ enum line_kind line_next(line_reader *r, char **data, size_t *len) {
     }
     if (r->at_end) {
       if (r->bytes.len == r->start || r->skipping) return r->parent_gone ? LINE_GONE : LINE_END;
-      give(r, r->bytes.len, data, len);
+      line_give(r, r->bytes.len, data, len);
       return LINE_READY;
     }
-    enum line_kind kind = fill(r);
+    enum line_kind kind = line_fill(r);
     if (kind != LINE_READY) return kind;
   }
 }

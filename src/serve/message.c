@@ -10,22 +10,22 @@ const rpc_id RPC_ID_NULL = { "null" };
 
 /* ---- memory ---- */
 
-static void *alloc(void *ctx, size_t len) {
+static void *message_alloc(void *ctx, size_t len) {
   (void)ctx;
   return mem_alloc(len);
 }
 
-static void *grow(void *ctx, void *old, size_t old_len, size_t len) {
+static void *message_grow(void *ctx, void *old, size_t old_len, size_t len) {
   (void)ctx, (void)old_len;
   return mem_realloc(old, len);
 }
 
-static void release(void *ctx, void *old) {
+static void message_release(void *ctx, void *old) {
   (void)ctx;
   mem_free(old);
 }
 
-const yyjson_alc RPC_ALLOC = { alloc, grow, release, NULL };
+const yyjson_alc RPC_ALLOC = { message_alloc, message_grow, message_release, NULL };
 
 /* ---- reading ---- */
 

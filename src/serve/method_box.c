@@ -129,7 +129,7 @@ static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
   return CAY_OK;
 }
 
-static bool read_wanted(call *c, struct wanted *w) {
+static bool box_read_wanted(call *c, struct wanted *w) {
   /* The server keeps the deadline of each run, which may be later than that of create. */
   w->limits = CAY_INIT(cay_limits, .wall_ms = UINT32_MAX, .output = OUTPUT_KEPT, .disk = DISK_DEFAULT);
   w->name = w->wasm_dir = "";
@@ -151,7 +151,7 @@ static bool read_wanted(call *c, struct wanted *w) {
 enum answer rpc_create(call *c) {
   struct wanted w = { 0 };
   cay_error err;
-  if (!read_wanted(c, &w)) {
+  if (!box_read_wanted(c, &w)) {
     param_env_free(w.env);
     return ANSWER_ERROR;
   }

@@ -61,7 +61,7 @@ static enum answer answer_data(call *c, const void *data, size_t len) {
 
 /* From *offset to the first data at or after it, and of *length what there is up to the next hole. The answer says where
  * that begins, and how long the file is. */
-static bool skip_hole(call *c, const char *path, uint64_t *offset, uint64_t *length) {
+static bool files_skip_hole(call *c, const char *path, uint64_t *offset, uint64_t *length) {
   uint64_t start = 0, end = 0;
   cay_stat st;
   cay_error err;
@@ -80,7 +80,7 @@ static bool skip_hole(call *c, const char *path, uint64_t *offset, uint64_t *len
 }
 
 static enum answer read_part(call *c, const char *path, uint64_t offset, uint64_t length, bool skip_holes) {
-  if (skip_holes && !skip_hole(c, path, &offset, &length)) return ANSWER_ERROR;
+  if (skip_holes && !files_skip_hole(c, path, &offset, &length)) return ANSWER_ERROR;
   uint8_t *bytes = mem_alloc((size_t)length);
   if (bytes == NULL) return fail_memory(c);
   size_t got = 0;
@@ -146,7 +146,7 @@ enum answer rpc_files_rename(call *c) {
   return answer_done(c, cay_file_rename(c->box->sandbox, from, to, &err), &err);
 }
 
-static cay_status make_parents(cay_sandbox *box, const char *path, cay_error *err) {
+static cay_status serve_files_make_parents(cay_sandbox *box, const char *path, cay_error *err) {
   char parent[SERVE_PATH_MAX];
   size_t len = strlen(path);
   while (len > 0 && path[len - 1] == '/') len--;
@@ -161,7 +161,7 @@ enum answer rpc_files_symlink(call *c) {
   char target[SERVE_PATH_MAX], path[SERVE_PATH_MAX];
   cay_error err;
   if (!param_file(c, "target", true, target) || !param_path(c, "path", path)) return ANSWER_ERROR;
-  cay_status status = make_parents(c->box->sandbox, path, &err);
+  cay_status status = serve_files_make_parents(c->box->sandbox, path, &err);
   if (status == CAY_OK) status = cay_file_symlink(c->box->sandbox, target, path, &err);
   return answer_done(c, status, &err);
 }

@@ -8,7 +8,7 @@ method_fn rpc_files_list, rpc_files_stat;
 
 enum { NAME_ROOM = 4096 };
 
-static const char *type_of(cay_kind kind) {
+static const char *list_type_of(cay_kind kind) {
   switch (kind) {
   case CAY_FILE: return "file";
   case CAY_DIR: return "dir";
@@ -20,7 +20,7 @@ static const char *type_of(cay_kind kind) {
 
 static bool put_stat(call *c, yyjson_mut_val *object, const char *name, const cay_stat *st) {
   return put_file_name(c->doc, object, "name", name, strlen(name)) &&
-         yyjson_mut_obj_add_str(c->doc, object, "type", type_of(st->kind)) &&
+         yyjson_mut_obj_add_str(c->doc, object, "type", list_type_of(st->kind)) &&
          yyjson_mut_obj_add_uint(c->doc, object, "size", st->len) &&
          yyjson_mut_obj_add_uint(c->doc, object, "mode", st->mode) &&
          yyjson_mut_obj_add_int(c->doc, object, "mtimeMs", st->mtime_ns / 1000000);
@@ -38,7 +38,7 @@ struct listing {
   bool recursive, no_memory;
 };
 
-static bool add_entry(void *ctx, const char *name, const cay_stat *st) {
+static bool list_add_entry(void *ctx, const char *name, const cay_stat *st) {
   struct listing *l = ctx;
   char relative[2 * NAME_ROOM];
   (void)snprintf(relative, sizeof relative, "%s%s", l->below, name);
@@ -75,11 +75,11 @@ static bool add_targets(struct listing *l) {
   return true;
 }
 
-static enum answer list_one(struct listing *l, bool is_root) {
+static enum answer serve_list_one(struct listing *l, bool is_root) {
   char path[SERVE_PATH_MAX + NAME_ROOM + 1];
   cay_error err;
   (void)snprintf(path, sizeof path, "%s%s%s", l->root, is_root ? "" : "/", l->below);
-  cay_status status = cay_file_list(l->c->box->sandbox, path, add_entry, l, &err);
+  cay_status status = cay_file_list(l->c->box->sandbox, path, list_add_entry, l, &err);
   if (l->no_memory || (status == CAY_OK && !add_targets(l))) return fail_memory(l->c);
   if (status == CAY_OK || (!is_root && status == CAY_NOT_FOUND)) return ANSWER_RESULT;
   return fail_status(l->c, &err);
@@ -87,17 +87,17 @@ static enum answer list_one(struct listing *l, bool is_root) {
 
 /* Breadth first, without recursion: the list of pending directories grows with their number, not with their
  * depth. */
-static enum answer list_all(struct listing *l) {
+static enum answer serve_list_all(struct listing *l) {
   char relative[NAME_ROOM] = "";
   l->below = relative;
-  enum answer a = list_one(l, true);
+  enum answer a = serve_list_one(l, true);
   for (size_t next = 0; a == ANSWER_RESULT && next < l->later.len;) {
     const char *name = (const char *)l->later.data + next;
     next += strlen(name) + 1;
     if (strlen(name) + 2 > sizeof relative)
       return fail(l->c, RPC_SANDBOX_ERROR, "ENAMETOOLONG: %.100s: the path is too long", name);
     (void)snprintf(relative, sizeof relative, "%s/", name);
-    a = list_one(l, false);
+    a = serve_list_one(l, false);
   }
   return a;
 }
@@ -112,7 +112,7 @@ enum answer rpc_files_list(call *c) {
                        .later = BUF_INIT(BUF_UNLIMITED),
                        .links = BUF_INIT(BUF_UNLIMITED) };
   l.entries = yyjson_mut_obj_add_arr(c->doc, c->result, "entries");
-  enum answer a = l.entries != NULL ? list_all(&l) : fail_memory(c);
+  enum answer a = l.entries != NULL ? serve_list_all(&l) : fail_memory(c);
   buf_free(&l.later);
   buf_free(&l.links);
   return a;

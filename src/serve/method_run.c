@@ -33,7 +33,7 @@ static bool put_end(const run *r, yyjson_mut_doc *doc, yyjson_mut_val *to, const
          (result->fuel == 0 || yyjson_mut_obj_add_uint(doc, to, "fuel", result->fuel));
 }
 
-static char *result_line(const run *r, const cay_result *result, size_t *len) {
+static char *run_result_line(const run *r, const cay_result *result, size_t *len) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
   yyjson_mut_val *to = yyjson_mut_obj(doc);
   buf out = BUF_INIT(BUF_UNLIMITED), err = BUF_INIT(BUF_UNLIMITED);
@@ -49,9 +49,9 @@ static char *result_line(const run *r, const cay_result *result, size_t *len) {
   return line;
 }
 
-static void answer(const run *r, cay_status status, const cay_result *result, const cay_error *err) {
+static void run_answer(const run *r, cay_status status, const cay_result *result, const cay_error *err) {
   size_t len = 0;
-  char *line = status == CAY_OK ? result_line(r, result, &len) : NULL;
+  char *line = status == CAY_OK ? run_result_line(r, result, &len) : NULL;
   if (line != NULL)
     server_send(r->server, line, len);
   else
@@ -60,7 +60,7 @@ static void answer(const run *r, cay_status status, const cay_result *result, co
 
 /* ---- the end ---- */
 
-static void run_free(run *r) {
+static void serve_run_free(run *r) {
   mem_free(r->command);
   for (int i = 0; i < 2; i++) {
     buf_free(&r->held[i]);
@@ -70,7 +70,7 @@ static void run_free(run *r) {
 }
 
 /* Its process has no owner any more. From the end of this on, the box may go away at any moment. */
-static void leave(run *r) {
+static void run_leave(run *r) {
   server *s = r->server;
   pthread_mutex_lock(&s->mu);
   cay_process *process = r->process;
@@ -99,7 +99,7 @@ static cay_status await_result(run *r, cay_result **out, cay_error *err) {
 }
 
 /* There is nothing to cancel any more. True: its time was up, or it was cancelled. */
-static bool is_over(run *r) {
+static bool serve_run_is_over(run *r) {
   pthread_mutex_lock(&r->server->mu);
   r->over = true;
   bool stopped = r->timed_out || r->ended;
@@ -113,12 +113,12 @@ static void await_end(void *ctx) {
   cay_result *result = NULL;
   cay_error err;
   cay_status status = await_result(r, &result, &err);
-  if (is_over(r) || status != CAY_OK) cay_process_kill(r->process); /* and nothing of it lives on */
+  if (serve_run_is_over(r) || status != CAY_OK) cay_process_kill(r->process); /* and nothing of it lives on */
   sink_close(r);
-  answer(r, status, result, &err);
+  run_answer(r, status, result, &err);
   cay_result_free(result);
-  leave(r);
-  run_free(r);
+  run_leave(r);
+  serve_run_free(r);
 }
 
 void run_stop(run *r) {
@@ -169,7 +169,7 @@ static void wanted_clear(struct wanted *w) {
   param_env_free(w->env);
 }
 
-static bool read_input(call *c, struct wanted *w) {
+static bool run_read_input(call *c, struct wanted *w) {
   if (!param_text_len(c, "stdin", false, &w->input, &w->input_len)) return false;
   if (!w->base64) return true;
   cay_status status = text_from_base64(w->input, w->input_len, &w->decoded);
@@ -210,7 +210,7 @@ static bool read_tty(call *c, struct wanted *w) {
   return false;
 }
 
-static bool read_wanted(call *c, struct wanted *w) {
+static bool run_read_wanted(call *c, struct wanted *w) {
   w->encoding = "utf8";
   w->input = "";
   w->timeout = c->box->timeout_ms;
@@ -226,10 +226,10 @@ static bool read_wanted(call *c, struct wanted *w) {
     fail(c, RPC_INVALID_PARAMS, "encoding: must be \"utf8\" or \"base64\"");
     return false;
   }
-  return read_input(c, w) && param_env(c, "env", &w->env);
+  return run_read_input(c, w) && param_env(c, "env", &w->env);
 }
 
-static cay_status run_new(call *c, const struct wanted *w, run **out, cay_error *err) {
+static cay_status serve_run_new(call *c, const struct wanted *w, run **out, cay_error *err) {
   run *r = mem_zalloc(sizeof *r);
   if (r == NULL) return err_no_memory(err);
   *r = (run){ .server = c->server,
@@ -243,7 +243,7 @@ static cay_status run_new(call *c, const struct wanted *w, run **out, cay_error 
               .kept = { BUF_INIT(BUF_UNLIMITED), BUF_INIT(BUF_UNLIMITED) } };
   r->command = mem_strdup(w->command);
   if (r->command == NULL || sink_new(r, err) != CAY_OK) {
-    run_free(r);
+    serve_run_free(r);
     return err_no_memory(err);
   }
   pthread_mutex_lock(&c->server->mu);
@@ -258,12 +258,12 @@ static cay_status run_new(call *c, const struct wanted *w, run **out, cay_error 
 static void give_up(run *r) {
   if (r->process != NULL) cay_process_kill(r->process);
   sink_close(r);
-  leave(r);
-  run_free(r);
+  run_leave(r);
+  serve_run_free(r);
 }
 
 /* Before its answer: the process is running, and this is its number. */
-static void announce(const run *r) {
+static void run_announce(const run *r) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   size_t len = 0;
@@ -274,7 +274,7 @@ static void announce(const run *r) {
   yyjson_mut_doc_free(doc);
 }
 
-static cay_status start(run *r, const struct wanted *w, cay_error *err) {
+static cay_status serve_run_start(run *r, const struct wanted *w, cay_error *err) {
   cay_run_options options =
       CAY_INIT(cay_run_options, .command = w->command, .cwd = w->cwd, .env = (const char *const *)w->env,
                .input = { w->input, w->input_len }, .input_open = w->input_open, .tty = w->tty,
@@ -286,7 +286,7 @@ static cay_status start(run *r, const struct wanted *w, cay_error *err) {
   r->process = process;
   pthread_mutex_unlock(&r->server->mu);
   r->pid = cay_process_pid(process);
-  if (w->announce) announce(r);
+  if (w->announce) run_announce(r);
   return thread_pool_run(r->server->waiters, await_end, r, err);
 }
 
@@ -295,9 +295,9 @@ enum answer rpc_run(call *c) {
   run *r = NULL;
   cay_error err;
   enum answer a = ANSWER_ERROR;
-  if (read_wanted(c, &w)) {
-    cay_status status = run_new(c, &w, &r, &err);
-    if (status == CAY_OK) status = start(r, &w, &err);
+  if (run_read_wanted(c, &w)) {
+    cay_status status = serve_run_new(c, &w, &r, &err);
+    if (status == CAY_OK) status = serve_run_start(r, &w, &err);
     a = status == CAY_OK ? ANSWER_LATER : fail_status(c, &err);
     if (status != CAY_OK && r != NULL) give_up(r);
   }

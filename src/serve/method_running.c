@@ -50,7 +50,7 @@ enum answer rpc_run_ack(call *c) {
 /* ---- input ---- */
 
 /* With server.mu: the command of this id, or NULL. */
-static run *find(const call *c, const rpc_id *id) {
+static run *running_find(const call *c, const rpc_id *id) {
   LIST_EACH (r, &c->server->runs, run, in_server) {
     if (is_meant(c, r, id)) return r;
   }
@@ -83,11 +83,11 @@ struct typed {
   size_t taken;
 };
 
-static cay_status give(call *c, const rpc_id *id, struct typed *t, cay_error *err) {
+static cay_status running_give(call *c, const rpc_id *id, struct typed *t, cay_error *err) {
   cay_buf decoded = { 0 };
   cay_status status = CAY_OK;
   pthread_mutex_lock(&c->server->mu);
-  run *r = find(c, id);
+  run *r = running_find(c, id);
   if (r != NULL && r->process != NULL) {
     status = decode(r, &t->bytes, &decoded);
     if (status != CAY_OK) err_set(err, status, "data: is not base64");
@@ -109,7 +109,7 @@ enum answer rpc_run_input(call *c) {
       !param_bool(c, "end", &t.end))
     return ANSWER_ERROR;
   t.bytes = (cay_slice){ data, len };
-  cay_status status = give(c, &id, &t, &err);
+  cay_status status = running_give(c, &id, &t, &err);
   if (status == CAY_INVALID || status == CAY_CORRUPT) return fail(c, RPC_INVALID_PARAMS, "%s", err.message);
   if (status != CAY_OK) return fail_status(c, &err);
   if (!yyjson_mut_obj_add_uint(c->doc, c->result, "taken", t.taken)) return fail_memory(c);
@@ -124,7 +124,7 @@ enum answer rpc_run_resize(call *c) {
     return ANSWER_ERROR;
   if (rows == 0 || cols == 0) return fail(c, RPC_INVALID_PARAMS, "rows, cols: are required");
   pthread_mutex_lock(&c->server->mu);
-  run *r = find(c, &id);
+  run *r = running_find(c, &id);
   bool running = r != NULL && r->process != NULL &&
                  cay_process_resize(r->process, (uint16_t)rows, (uint16_t)cols, NULL) == CAY_OK;
   pthread_mutex_unlock(&c->server->mu);
@@ -138,7 +138,7 @@ enum answer rpc_run_signal(call *c) {
   if (!param_run_id(c, &id) || !param_number(c, "signal", 1, SIGNAL_MAX, &number)) return ANSWER_ERROR;
   if (number == 0) return fail(c, RPC_INVALID_PARAMS, "signal: is required");
   pthread_mutex_lock(&c->server->mu);
-  run *r = find(c, &id);
+  run *r = running_find(c, &id);
   bool running = r != NULL && r->process != NULL;
   if (running) cay_process_signal(r->process, (int)number);
   pthread_mutex_unlock(&c->server->mu);
@@ -147,7 +147,7 @@ enum answer rpc_run_signal(call *c) {
 
 /* ---- which there are ---- */
 
-static bool put_run(yyjson_mut_doc *doc, yyjson_mut_val *list, const run *r) {
+static bool running_put_run(yyjson_mut_doc *doc, yyjson_mut_val *list, const run *r) {
   yyjson_mut_val *one = yyjson_mut_arr_add_obj(doc, list);
   return one != NULL && yyjson_mut_obj_add_val(doc, one, "id", yyjson_mut_rawcpy(doc, r->id.text)) &&
          yyjson_mut_obj_add_int(doc, one, "pid", r->pid) &&
@@ -159,7 +159,7 @@ enum answer rpc_run_list(call *c) {
   bool fine = list != NULL;
   pthread_mutex_lock(&c->server->mu);
   LIST_EACH (r, &c->server->runs, run, in_server) {
-    if (r->box == c->box && !r->over && r->process != NULL) fine = fine && put_run(c->doc, list, r);
+    if (r->box == c->box && !r->over && r->process != NULL) fine = fine && running_put_run(c->doc, list, r);
   }
   pthread_mutex_unlock(&c->server->mu);
   return fine ? ANSWER_RESULT : fail_memory(c);

@@ -25,7 +25,7 @@ static void on_log(void *ctx, cay_log_level level, const char *area, const char 
   if (s->options.log != NULL) s->options.log(s->options.log_ctx, level, area, line);
 }
 
-static bool read_options(call *c, cay_tools_options *o) {
+static bool tool_read_options(call *c, cay_tools_options *o) {
   uint64_t rounds = 0;
   if (!param_text(c, "dir", false, &o->base_dir) || !param_text(c, "database", false, &o->database) ||
       !param_text(c, "audit", false, &o->audit) || !param_text(c, "user", false, &o->user) ||
@@ -41,7 +41,7 @@ enum answer rpc_tools_open(call *c) {
                                  .log_ctx = c->server);
   cay_error err;
   char *text = NULL;
-  if (!read_options(c, &o)) return ANSWER_ERROR;
+  if (!tool_read_options(c, &o)) return ANSWER_ERROR;
   yyjson_val *config = yyjson_obj_get(c->params, "config");
   bool given = config != NULL && !yyjson_is_null(config);
   if (given && !yyjson_is_obj(config)) return fail(c, RPC_INVALID_PARAMS, "config: must be an object");
@@ -78,14 +78,14 @@ static void job_free(job *j) {
   mem_free(j);
 }
 
-static void enter(job *j) {
+static void tool_enter(job *j) {
   pthread_mutex_lock(&j->server->mu);
   list_push(&j->server->tool_calls, &j->in_server);
   pthread_mutex_unlock(&j->server->mu);
 }
 
 /* Its answer is on its way, or it never began. From here on the set may be freed. */
-static void leave(job *j) {
+static void tool_leave(job *j) {
   server *s = j->server;
   pthread_mutex_lock(&s->mu);
   list_remove(&j->in_server);
@@ -112,7 +112,7 @@ enum answer rpc_tools_close(call *c) {
 }
 
 /* The result is JSON, but may have line ends in it: it is written anew. */
-static bool put_result(yyjson_mut_doc *doc, yyjson_mut_val *to, cay_slice json) {
+static bool tool_put_result(yyjson_mut_doc *doc, yyjson_mut_val *to, cay_slice json) {
   yyjson_doc *given =
       yyjson_read_opts((char *)(uintptr_t)json.data, json.len, YYJSON_READ_BIGNUM_AS_RAW, &RPC_ALLOC, NULL);
   yyjson_mut_val *copy = given != NULL ? yyjson_val_mut_copy(doc, yyjson_doc_get_root(given)) : NULL;
@@ -120,12 +120,12 @@ static bool put_result(yyjson_mut_doc *doc, yyjson_mut_val *to, cay_slice json) 
   return copy != NULL && yyjson_mut_obj_add_val(doc, to, "result", copy);
 }
 
-static char *result_line(const job *j, const cay_tool_result *r, size_t *len) {
+static char *tool_result_line(const job *j, const cay_tool_result *r, size_t *len) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
   yyjson_mut_val *to = yyjson_mut_obj(doc);
   bool fine = yyjson_mut_obj_add_str(doc, to, "code", r->code) &&
               (r->why.len == 0 || put_text(doc, to, "why", r->why.data, r->why.len)) &&
-              put_result(doc, to, r->json) &&
+              tool_put_result(doc, to, r->json) &&
               yyjson_mut_obj_add_uint(doc, to, "capabilities", r->capabilities) &&
               yyjson_mut_obj_add_real(doc, to, "executionTimeMs", (double)(r->wall_ns / 1000) / 1000.0);
   char *line = fine ? rpc_result_line(doc, &j->id, to, len) : NULL;
@@ -148,14 +148,14 @@ static void run_job(void *ctx) {
   j->over = true;
   pthread_mutex_unlock(&s->mu);
   if (status == CAY_OK) {
-    char *line = result_line(j, r, &len);
+    char *line = tool_result_line(j, r, &len);
     server_send(s, line, len);
   } else {
     fail_status(&c, &err);
     server_send_error(s, &j->id, status == CAY_INVALID ? RPC_INVALID_PARAMS : c.code, c.why);
   }
   cay_tool_result_free(r);
-  leave(j);
+  tool_leave(j);
 }
 
 static bool read_job(call *c, job *j) {
@@ -191,10 +191,10 @@ enum answer rpc_tools_call(call *c) {
     return ANSWER_ERROR;
   }
   cay_status status = cay_tool_cancel_new(&j->cancel, &err);
-  enter(j);
+  tool_enter(j);
   if (status == CAY_OK) status = thread_pool_run(c->server->waiters, run_job, j, &err);
   if (status == CAY_OK) return ANSWER_LATER;
-  leave(j);
+  tool_leave(j);
   return fail_status(c, &err);
 }
 
@@ -240,7 +240,7 @@ static bool put_tool(struct listing *l, const cay_tool *tool) {
   return true;
 }
 
-static bool on_tool(void *ctx, const cay_tool *tool) {
+static bool serve_tool_on_tool(void *ctx, const cay_tool *tool) {
   struct listing *l = ctx;
   return l->fine = put_tool(l, tool);
 }
@@ -250,7 +250,7 @@ enum answer rpc_tools_list(call *c) {
   if (!need_tools(c)) return ANSWER_ERROR;
   struct listing l = { .c = c, .array = yyjson_mut_obj_add_arr(c->doc, c->result, "tools"), .fine = true };
   if (l.array == NULL) return fail_memory(c);
-  if (cay_tools_list(c->server->tools, on_tool, &l, &err) != CAY_OK) return fail_status(c, &err);
+  if (cay_tools_list(c->server->tools, serve_tool_on_tool, &l, &err) != CAY_OK) return fail_status(c, &err);
   return l.fine ? ANSWER_RESULT : fail_memory(c);
 }
 
@@ -291,7 +291,7 @@ static bool put_event(const struct listing *l, const cay_tool_event *e) {
          yyjson_mut_obj_add_int(doc, one, "missed", e->missed);
 }
 
-static bool on_due(void *ctx, const cay_tool_event *event) {
+static bool serve_tool_on_due(void *ctx, const cay_tool_event *event) {
   struct listing *l = ctx;
   return l->fine = l->fine && put_event(l, event);
 }
@@ -301,7 +301,7 @@ enum answer rpc_tools_due(call *c) {
   if (!need_tools(c)) return ANSWER_ERROR;
   struct listing l = { .c = c, .array = yyjson_mut_obj_add_arr(c->doc, c->result, "events"), .fine = true };
   if (l.array == NULL) return fail_memory(c);
-  cay_status status = cay_tools_due(c->server->tools, on_due, &l, NULL, &err);
+  cay_status status = cay_tools_due(c->server->tools, serve_tool_on_due, &l, NULL, &err);
   if (status != CAY_OK) return fail_status(c, &err);
   return l.fine ? ANSWER_RESULT : fail_memory(c);
 }

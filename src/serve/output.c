@@ -36,13 +36,13 @@ void line_writer_destroy(line_writer *w) {
   if (w->own_fd >= 0) close(w->own_fd);
 }
 
-static ssize_t write_some(const line_writer *w, const char *data, size_t len) {
+static ssize_t output_write_some(const line_writer *w, const char *data, size_t len) {
   if (w->is_socket) return send(w->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
   return write(w->own_fd >= 0 ? w->own_fd : w->fd, data, len);
 }
 
 /* Until the reader takes more. False: it did not in the time that is left for it. */
-static bool wait_for_room(line_writer *w) {
+static bool output_wait_for_room(line_writer *w) {
   for (;;) {
     int grace = w->grace_ms;
     struct pollfd fds[2] = { { .fd = w->own_fd >= 0 ? w->own_fd : w->fd, .events = POLLOUT },
@@ -53,14 +53,14 @@ static bool wait_for_room(line_writer *w) {
   }
 }
 
-static bool write_all(line_writer *w, const char *data, size_t len) {
+static bool output_write_all(line_writer *w, const char *data, size_t len) {
   while (len > 0) {
-    ssize_t n = write_some(w, data, len);
+    ssize_t n = output_write_some(w, data, len);
     if (n >= 0) {
       data += n;
       len -= (size_t)n;
     } else if (errno == EAGAIN) {
-      if (!wait_for_room(w)) return false;
+      if (!output_wait_for_room(w)) return false;
     } else if (errno != EINTR) {
       return false;
     }
@@ -70,7 +70,7 @@ static bool write_all(line_writer *w, const char *data, size_t len) {
 
 bool line_write(line_writer *w, const char *data, size_t len) {
   pthread_mutex_lock(&w->mu);
-  if (!w->broken && !write_all(w, data, len)) w->broken = true;
+  if (!w->broken && !output_write_all(w, data, len)) w->broken = true;
   bool fine = !w->broken;
   pthread_mutex_unlock(&w->mu);
   return fine;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool wrong(call *c, const char *name, const char *what) {
+static bool param_wrong(call *c, const char *name, const char *what) {
   fail(c, RPC_INVALID_PARAMS, "%s: %s", name, what);
   return false;
 }
@@ -15,8 +15,8 @@ static bool wrong(call *c, const char *name, const char *what) {
 bool param_text_len(call *c, const char *name, bool required, const char **out, size_t *len) {
   yyjson_val *value = yyjson_obj_get(c->params, name);
   if (value == NULL || (yyjson_is_null(value) && !required))
-    return !required || wrong(c, name, "is required");
-  if (!yyjson_is_str(value)) return wrong(c, name, "must be a string");
+    return !required || param_wrong(c, name, "is required");
+  if (!yyjson_is_str(value)) return param_wrong(c, name, "must be a string");
   *out = yyjson_get_str(value);
   *len = yyjson_get_len(value);
   return true;
@@ -27,7 +27,7 @@ bool param_text(call *c, const char *name, bool required, const char **out) {
   size_t len = 0;
   if (!param_text_len(c, name, required, &text, &len)) return false;
   if (text == NULL) return true;
-  if (strlen(text) != len) return wrong(c, name, "must not contain a NUL character");
+  if (strlen(text) != len) return param_wrong(c, name, "must not contain a NUL character");
   *out = text;
   return true;
 }
@@ -58,10 +58,10 @@ static bool file_from_base64(call *c, const char *name, const char *text, size_t
     fail_memory(c);
     return false;
   }
-  if (status != CAY_OK) return wrong(c, name, "is not base64");
+  if (status != CAY_OK) return param_wrong(c, name, "is not base64");
   bool fine = memchr(bytes.data, '\0', bytes.len) == NULL
                   ? copy_file(c, name, bytes.data, bytes.len, out)
-                  : wrong(c, name, "must not contain a NUL character");
+                  : param_wrong(c, name, "must not contain a NUL character");
   mem_free(bytes.data);
   return fine;
 }
@@ -100,7 +100,7 @@ bool param_number(call *c, const char *name, uint64_t min, uint64_t max, uint64_
              floor(yyjson_get_real(value)) == yyjson_get_real(value)) {
     n = (uint64_t)yyjson_get_real(value); /* some clients write 30000.0 */
   } else {
-    return wrong(c, name, "must be a whole number that is not negative");
+    return param_wrong(c, name, "must be a whole number that is not negative");
   }
   if (n < min || n > max) {
     fail(c, RPC_INVALID_PARAMS, "%s: must be from %llu to %llu", name, (unsigned long long)min,
@@ -114,7 +114,7 @@ bool param_number(call *c, const char *name, uint64_t min, uint64_t max, uint64_
 bool param_bool(call *c, const char *name, bool *out) {
   yyjson_val *value = yyjson_obj_get(c->params, name);
   if (value == NULL || yyjson_is_null(value)) return true;
-  if (!yyjson_is_bool(value)) return wrong(c, name, "must be true or false");
+  if (!yyjson_is_bool(value)) return param_wrong(c, name, "must be true or false");
   *out = yyjson_get_bool(value);
   return true;
 }
@@ -122,9 +122,9 @@ bool param_bool(call *c, const char *name, bool *out) {
 static bool env_entry(call *c, const char *name, yyjson_val *key, yyjson_val *value, char **out) {
   const char *k = yyjson_get_str(key), *v = yyjson_get_str(value);
   size_t klen = yyjson_get_len(key), vlen = yyjson_get_len(value);
-  if (v == NULL) return wrong(c, name, "values must be strings");
+  if (v == NULL) return param_wrong(c, name, "values must be strings");
   if (klen == 0 || strlen(k) != klen || strlen(v) != vlen || strchr(k, '=') != NULL)
-    return wrong(c, name, "a name is empty or has '=', or something contains a NUL character");
+    return param_wrong(c, name, "a name is empty or has '=', or something contains a NUL character");
   char *entry = mem_alloc(klen + vlen + 2);
   if (entry == NULL) {
     fail_memory(c);
@@ -140,7 +140,7 @@ static bool env_entry(call *c, const char *name, yyjson_val *key, yyjson_val *va
 bool param_env(call *c, const char *name, char ***out) {
   yyjson_val *object = yyjson_obj_get(c->params, name);
   if (object == NULL || yyjson_is_null(object)) return true;
-  if (!yyjson_is_obj(object)) return wrong(c, name, "must be an object of strings");
+  if (!yyjson_is_obj(object)) return param_wrong(c, name, "must be an object of strings");
   char **env = mem_zalloc_array(yyjson_obj_size(object) + 1, sizeof *env);
   if (env == NULL) {
     fail_memory(c);
@@ -161,7 +161,7 @@ bool param_env(call *c, const char *name, char ***out) {
 bool param_texts(call *c, const char *name, const char ***out) {
   yyjson_val *array = yyjson_obj_get(c->params, name);
   if (array == NULL || yyjson_is_null(array)) return true;
-  if (!yyjson_is_arr(array)) return wrong(c, name, "must be an array of strings");
+  if (!yyjson_is_arr(array)) return param_wrong(c, name, "must be an array of strings");
   const char **texts = mem_zalloc_array(yyjson_arr_size(array) + 1, sizeof *texts);
   if (texts == NULL) {
     fail_memory(c);
@@ -173,7 +173,7 @@ bool param_texts(call *c, const char *name, const char ***out) {
     texts[count] = yyjson_get_str(one);
     if (texts[count] != NULL && strlen(texts[count]) == yyjson_get_len(one)) continue;
     mem_free(texts);
-    return wrong(c, name, "must be an array of strings without NUL");
+    return param_wrong(c, name, "must be an array of strings without NUL");
   }
   *out = texts;
   return true;

@@ -17,7 +17,7 @@ static bool put_data(const run *r, yyjson_mut_doc *doc, yyjson_mut_val *params, 
   return put_text(doc, params, "data", bytes.data, bytes.len);
 }
 
-static void notify(run *r, int which, cay_slice bytes) {
+static void run_stream_notify(run *r, int which, cay_slice bytes) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   buf kept = BUF_INIT(BUF_UNLIMITED);
@@ -54,8 +54,8 @@ static bool wait_for_client(run *r, size_t len) {
   return go_on;
 }
 
-static void deliver(run *r, int which, cay_slice bytes) {
-  if (bytes.len != 0 && wait_for_client(r, bytes.len)) notify(r, which, bytes);
+static void run_stream_deliver(run *r, int which, cay_slice bytes) {
+  if (bytes.len != 0 && wait_for_client(r, bytes.len)) run_stream_notify(r, which, bytes);
 }
 
 /* The end of `bytes` that is the beginning of a character is held back until the rest of it comes. */
@@ -63,14 +63,14 @@ static void write_text(run *r, int which, cay_slice bytes) {
   buf *held = &r->held[which];
   if (buf_append(held, bytes.data, bytes.len) != CAY_OK) return;
   size_t whole = utf8_whole_len(held->data, held->len);
-  deliver(r, which, (cay_slice){ held->data, whole });
+  run_stream_deliver(r, which, (cay_slice){ held->data, whole });
   memmove(held->data, held->data + whole, held->len - whole);
   held->len -= whole;
 }
 
 /* ---- what the answer will hold ---- */
 
-static void keep(run *r, int which, cay_slice bytes) {
+static void run_stream_keep(run *r, int which, cay_slice bytes) {
   buf *to = &r->kept[which];
   size_t room = r->box->output_max - to->len;
   size_t take = bytes.len < room ? bytes.len : room;
@@ -80,7 +80,7 @@ static void keep(run *r, int which, cay_slice bytes) {
 
 /* ---- the sink ---- */
 
-static run *enter(sink *to) {
+static run *run_stream_enter(sink *to) {
   pthread_mutex_lock(&to->server->mu);
   run *r = to->run;
   if (r != NULL) r->writing = true;
@@ -88,7 +88,7 @@ static run *enter(sink *to) {
   return r;
 }
 
-static void leave(run *r) {
+static void run_stream_leave(run *r) {
   server *s = r->server;
   pthread_mutex_lock(&s->mu);
   r->writing = false;
@@ -98,15 +98,15 @@ static void leave(run *r) {
 
 /* On the guest's thread, one at a time for this run. */
 void sink_write(void *ctx, int fd, cay_slice bytes) {
-  run *r = enter(ctx);
+  run *r = run_stream_enter(ctx);
   if (r == NULL) return;
   if (!r->stream)
-    keep(r, fd - 1, bytes);
+    run_stream_keep(r, fd - 1, bytes);
   else if (r->base64)
-    deliver(r, fd - 1, bytes);
+    run_stream_deliver(r, fd - 1, bytes);
   else
     write_text(r, fd - 1, bytes);
-  leave(r);
+  run_stream_leave(r);
 }
 
 static void sweep(serve_box *box) {
@@ -142,7 +142,7 @@ void sink_close(run *r) {
   while (r->writing) pthread_cond_wait(&s->changed, &s->mu);
   pthread_mutex_unlock(&s->mu);
   for (int i = 0; i < 2; i++)
-    if (r->held[i].len != 0) notify(r, i, (cay_slice){ r->held[i].data, r->held[i].len });
+    if (r->held[i].len != 0) run_stream_notify(r, i, (cay_slice){ r->held[i].data, r->held[i].len });
 }
 
 void sinks_free(serve_box *box) {

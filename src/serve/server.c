@@ -107,14 +107,14 @@ static bool answer_request(server *s, const rpc_message *m) {
   return a != ANSWER_QUIT;
 }
 
-static bool is_blank(const char *data, size_t len) {
+static bool server_is_blank(const char *data, size_t len) {
   for (size_t i = 0; i < len; i++)
     if (data[i] != ' ' && data[i] != '\t' && data[i] != '\r') return false;
   return true;
 }
 
 bool server_line(server *s, const char *data, size_t len) {
-  if (is_blank(data, len)) return true;
+  if (server_is_blank(data, len)) return true;
   rpc_message m;
   bool go_on = true;
   rpc_parse(data, len, &m);

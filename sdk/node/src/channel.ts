@@ -1,4 +1,4 @@
-// The child process: its pipes, its messages, and whoever waits for one.
+// The child process: its pipes, its messages, and the promises that wait for one.
 //
 // It must outlive the Link until the process has ended, so it does not know the Link. A sandbox with nothing to do does not
 // keep node alive; one that owes an answer does.
@@ -39,7 +39,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 function startProcess(binary: string): Child {
   try {
     const child = spawn(binary, ["serve", "--stdio"], { stdio: ["pipe", "pipe", "pipe"], detached: true });
-    if (child.pid === undefined) child.on("error", () => {}); // it is told by what is thrown, or by `close`
+    if (child.pid === undefined) child.on("error", () => {}); // reported by the exception, or by `close`
     if (child.stdin !== undefined && child.stdin !== null) return child;
     throw new Error("there are too many open files");
   } catch (problem) {
@@ -56,7 +56,7 @@ export function asLine(message: Params): string {
   return `${line}\n`;
 }
 
-/** What was thrown, which may be anything, in Unicode. */
+/** A thrown value, of any kind, as Unicode text. */
 function describeThrown(problem: unknown): string {
   try {
     const text = problem instanceof Error ? `${problem.name}: ${problem.message}` : String(problem);
@@ -101,7 +101,7 @@ export class Channel {
     this.rest();
   }
 
-  /** Only who waits for an answer keeps node alive. */
+  /** Only pending answers keep node alive. */
   private rest(): void {
     for (const part of [this.child, this.child.stdin, this.child.stdout, this.child.stderr]) {
       (part as unknown as { unref?: () => void }).unref?.();
@@ -132,7 +132,7 @@ export class Channel {
     this.asked.clear();
   }
 
-  // ---- what is sent ----
+  // ---- outgoing ----
 
   /** Sends a request, whose waiter is told its answer. */
   request(id: number, waiter: Waiter, makeMessage: () => Params): void {
@@ -163,7 +163,7 @@ export class Channel {
     }
   }
 
-  // ---- what comes ----
+  // ---- incoming ----
 
   private take(chunk: Buffer): void {
     let from = 0;

@@ -163,7 +163,7 @@ export class Commands {
 
   /**
    * Runs a line for bash. The result has its output and exit code; 124 is the timeout. Several may run at once. What the command
-   * leaves in the background lives on, and later commands can reach it; its output then goes to nobody.
+   * leaves in the background lives on, and later commands can reach it; its output is then discarded.
    */
   async run(command: string, options: RunOptions = {}): Promise<CommandResult> {
     checkOptions("commands.run", options, RUN);

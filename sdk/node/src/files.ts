@@ -112,7 +112,7 @@ export class Files {
     }
   }
 
-  /** What is in a directory; with recursive also below, with names relative to it. */
+  /** The entries of a directory; with recursive also below, with names relative to it. */
   async list(path: Remote, options: { recursive?: boolean } = {}): Promise<FileInfo[]> {
     checkOptions("files.list", options, { recursive: "boolean" });
     const { entries } = await this.link.call("files.list", { ...pathParam("path", path), recursive: options.recursive ?? false });
@@ -162,7 +162,7 @@ export class Files {
     await this.link.call("files.install", { hostPath: hostPath(local) });
   }
 
-  /** Copies a file, or a directory with all below it, into the sandbox, adding to what is there. */
+  /** Copies a file, or a directory with all below it, into the sandbox, merging with existing files. */
   async upload(local: string, remote: Remote): Promise<void> {
     const sending = new Sending(this.link);
     for await (const step of uploadSteps(local, remote)) {
@@ -195,7 +195,7 @@ export class Files {
   }
 
   /**
-   * Copies a file, or a directory with all below it, out of the sandbox, adding to what is there. What comes out is not
+   * Copies a file, or a directory with all below it, out of the sandbox, merging with existing files. The files are not
    * trusted: links that lead out of the copy are left out, and so are devices. Holes stay holes. More than `limit` bytes beside
    * them are refused with EFBIG; the default is the sandbox's fsLimitBytes.
    */
@@ -264,7 +264,7 @@ async function removeLink(path: LocalPath): Promise<void> {
   }
 }
 
-/** A piece of the file, smaller only at its end. What is small takes no more memory than it needs. */
+/** A piece of the file, smaller only at its end. A small file takes no more memory than it needs. */
 async function readPiece(file: FileHandle): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(PIECE);
   let done = 0;

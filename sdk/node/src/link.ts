@@ -1,7 +1,7 @@
 // Calls of the server in the child process.
 //
 // A Link owns one server. Requests may overlap; answers come by their ids. The process ends with kill(), when its input is closed,
-// which this process's own end does, however that comes, or when nobody holds the Link any more.
+// which this process's own end does, however that comes, or when no reference to the Link is left.
 import { Channel, END_PATIENCE, type Handler, type OutputParams, type Params } from "./channel.js";
 import { SandboxDied } from "./errors.js";
 

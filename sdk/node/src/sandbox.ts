@@ -74,7 +74,7 @@ async function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
 }
 
 /**
- * A small Linux of its own, in memory. Several commands may run at once. It ends with kill(), when nobody holds it any more,
+ * A small Linux of its own, in memory. Several commands may run at once. It ends with kill(), when no reference to it is left,
  * and with this process, however that ends. One with nothing to do does not keep node alive.
  */
 export class Sandbox {

@@ -1,4 +1,4 @@
-// WebAssembly tools: modules that take JSON and give JSON, and ask for what they want from the world.
+// WebAssembly tools: modules that take JSON and give JSON, and ask for capabilities.
 import { readFile } from "node:fs/promises";
 
 import { findBinary } from "./binary.js";
@@ -17,9 +17,9 @@ export interface ToolsOptions {
   dir?: Local;
   /** What tools keep. */
   database?: Local;
-  /** What they did. */
+  /** The audit log. */
   audit?: Local;
-  /** Whose rows are meant when a call names nobody. */
+  /** Whose rows are meant when a call names no user. */
   user?: string;
   /** A tool is called again with the answer of its capability, so many times at most. Default 0: that answer is the result. */
   rounds?: number;
@@ -53,11 +53,11 @@ export interface Tool {
   timeoutMs: number;
   /** 0: not counted. */
   fuel: number;
-  /** What it may use. */
+  /** Its capabilities. */
   allow: string[];
 }
 
-/** What is due. */
+/** An entry that is due. */
 export interface ToolEvent {
   kind: "task" | "wakeup" | "reminder";
   id: number;

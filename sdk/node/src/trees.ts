@@ -29,7 +29,7 @@ function step(kind: Step["kind"], local: LocalPath, remote: Remote, mode = 0, ta
   return { kind, local, remote, mode, target };
 }
 
-/** A directory's contents, parents first; links stay links, and what is neither file nor directory is left out. */
+/** A directory's contents, parents first; links stay links, and other kinds of files are left out. */
 export async function* uploadSteps(local: LocalPath, remote: Remote): AsyncGenerator<Step> {
   const info = await stat(local);
   if (!info.isDirectory()) {
@@ -56,7 +56,7 @@ export async function* uploadSteps(local: LocalPath, remote: Remote): AsyncGener
   }
 }
 
-/** Whether a link leads nowhere outside: ".." may stand only in front, where it leaves what was made here. */
+/** Whether a link leads nowhere outside: ".." may stand only in front, where it stays inside the copied tree. */
 function stays(name: string, target: string | undefined): boolean {
   if (target === undefined || target === "" || target.startsWith("/")) return false;
   const parts = target.split("/");

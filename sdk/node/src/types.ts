@@ -98,11 +98,11 @@ export interface TerminalOptions extends Pick<RunOptions, "cwd" | "env" | "timeo
   /** The size of the window; default 24 and 80. */
   rows?: number;
   cols?: number;
-  /** What it shows, as it comes. The command waits while a promise that it answered is not settled. */
+  /** Receives output as it comes. The command waits while a promise returned by it is not settled. */
   onOutput?: (text: string) => unknown;
 }
 
-/** How a command ended, and what it wrote. */
+/** How a command ended, and its output. */
 export class CommandResult {
   constructor(
     readonly stdout: string,

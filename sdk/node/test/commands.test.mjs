@@ -226,7 +226,7 @@ describe("commands", () => {
     assert.equal((await run("echo on", { signal: controller.signal.constructor.timeout(600_000) })).stdout, "on\n");
   });
 
-  test("what is left in the background lives on", async (t) => {
+  test("a background process lives on", async (t) => {
     const box = await own(t);
     assert.equal((await box.commands.run("sleep 1000 & echo $! >pid; echo started", { timeoutMs: 5000 })).stdout, "started\n");
     assert.ok((await box.commands.run("sleep 5.2; kill -0 $(cat pid)")).ok);

@@ -120,7 +120,7 @@ describe("files", () => {
     assert.equal(await readFile(join(folder, "one"), "utf8"), "a");
   });
 
-  test("what comes out cannot lead out", async (t) => {
+  test("downloaded links cannot lead out", async (t) => {
     const folder = makeFolder(t);
     const to = join(folder, "out");
     await writeFile(join(folder, "precious"), "mine");
@@ -149,7 +149,7 @@ describe("files", () => {
     await assert.rejects(sandbox.mount("/nowhere", "/mnt/other"), errno("ENOENT"));
   });
 
-  test("what is not there can be copied neither in nor out", async (t) => {
+  test("a missing file can be copied neither in nor out", async (t) => {
     const folder = makeFolder(t);
     await assert.rejects(files.upload(join(folder, "nothing"), "/tmp/x"), { code: "ENOENT", syscall: "stat" });
     await assert.rejects(files.download("/tmp/nothing", join(folder, "x")), errno("ENOENT"));

@@ -33,7 +33,7 @@ k_ret answer_EOPNOTSUPP(abi_machine *m, const uint32_t a[static 6]) {
   return (void)m, (void)a, -K_EOPNOTSUPP;
 }
 
-static k_ret unknown(abi_machine *m) {
+static k_ret calls_unknown(abi_machine *m) {
   k_lock(m->kernel);
   m->kernel->used.unknown_syscalls++;
   k_unlock(m->kernel);
@@ -72,7 +72,7 @@ enum eng_flow abi_attend(abi_machine *m) {
 
 /* ---- one call ---- */
 
-static enum eng_flow finish(abi_machine *m, k_ret r, int32_t *result) {
+static enum eng_flow calls_finish(abi_machine *m, k_ret r, int32_t *result) {
   enum eng_flow flow = abi_attend(m);
   if (r == -K_EKILLED) r = -K_EINTR;
   if (r == -K_ERESTART && m->pending_addr == 0) r = -K_EINTR;
@@ -80,7 +80,7 @@ static enum eng_flow finish(abi_machine *m, k_ret r, int32_t *result) {
   return flow;
 }
 
-static inline bool is_plain(const abi_machine *m, k_ret r) {
+static inline bool calls_is_plain(const abi_machine *m, k_ret r) {
   return m->next == ABI_NEXT_NONE && r != -K_EKILLED && r != -K_ERESTART &&
          !atomic_load_explicit(&m->p->attention, memory_order_relaxed);
 }
@@ -111,21 +111,21 @@ static enum eng_flow odd_call(abi_machine *m, const abi_row *row, int32_t number
   if (m->child_dead)
     r = call_of_the_dead(m, row, a);
   else
-    r = row != NULL ? row->fn(m, a) : unknown(m);
+    r = row != NULL ? row->fn(m, a) : calls_unknown(m);
   if (m->grows_itself && abi_memory_settle(m) < 0) abi_die(m, K_SIGKILL, "the memory limit is reached");
   if (m->fuel != NULL) abi_fuel_settle(m);
   abi_trace(m, pid, row, number, a, m->next == ABI_NEXT_EXIT ? NULL : &r);
   *result = (int32_t)r;
-  return is_plain(m, r) ? ENG_CONTINUE : finish(m, r, result);
+  return calls_is_plain(m, r) ? ENG_CONTINUE : calls_finish(m, r, result);
 }
 
 enum eng_flow abi_call(abi_machine *m, int32_t number, const uint32_t a[static 6], int32_t *result) {
   const abi_row *row = abi_row_of(number);
   m->calls++;
   if (__builtin_expect(m->odd, 0)) return odd_call(m, row, number, a, result);
-  k_ret r = row != NULL ? row->fn(m, a) : unknown(m);
+  k_ret r = row != NULL ? row->fn(m, a) : calls_unknown(m);
   *result = (int32_t)r;
-  return __builtin_expect(is_plain(m, r), 1) ? ENG_CONTINUE : finish(m, r, result);
+  return __builtin_expect(calls_is_plain(m, r), 1) ? ENG_CONTINUE : calls_finish(m, r, result);
 }
 
 /* ---- directories to start from ---- */

@@ -47,7 +47,7 @@ cay_status abi_compiler_new(eng_engine *engine, thread_pool *threads, uint64_t b
   return CAY_OK;
 }
 
-static void take_ref(abi_compiler *c) {
+static void compile_take_ref(abi_compiler *c) {
   pthread_mutex_lock(&c->mu);
   c->refs++;
   pthread_mutex_unlock(&c->mu);
@@ -185,13 +185,13 @@ static void pay_back(abi_compiler *c, uint64_t price) {
 }
 
 /* Takes over the bytes if it succeeds; the turn is the thread's from then on. */
-static job *begin(abi_compiler *c, const abi_source *source, cay_error *err) {
+static job *compile_begin(abi_compiler *c, const abi_source *source, cay_error *err) {
   job *j = mem_zalloc(sizeof *j);
   if (j == NULL) {
     (void)err_no_memory(err);
     return NULL;
   }
-  take_ref(c);
+  compile_take_ref(c);
   *j = (job){ .compiler = c, .refs = 2, .source = *source };
   eng_compiling_add(c->engine, 1);
   if (thread_pool_run(c->threads, work, j, err) == CAY_OK) return j;
@@ -211,7 +211,7 @@ static k_ret outcome(job *j, eng_module **out, cay_error *err) {
   return j->status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
 }
 
-static k_ret wait_for(job *j, k_process *p, eng_module **out, cay_error *err) {
+static k_ret compile_wait_for(job *j, k_process *p, eng_module **out, cay_error *err) {
   k_ret r = 0;
   pthread_mutex_lock(&j->compiler->mu);
   while (!j->done && r >= 0) r = wait_for_an_end(j->compiler, p);
@@ -223,7 +223,7 @@ static k_ret wait_for(job *j, k_process *p, eng_module **out, cay_error *err) {
 
 static job *pay_and_begin(abi_compiler *c, const abi_source *source, cay_error *err) {
   if (!pay(c, source->weight, err)) return NULL;
-  job *j = begin(c, source, err);
+  job *j = compile_begin(c, source, err);
   if (j == NULL) pay_back(c, source->weight);
   return j;
 }
@@ -231,7 +231,7 @@ static job *pay_and_begin(abi_compiler *c, const abi_source *source, cay_error *
 k_ret abi_compile(abi_compiler *c, k_process *p, abi_source source, eng_module **out, cay_error *err) {
   *out = eng_module_at_hand(c->engine, &source.key, source.stop, &abi_linux_imports);
   job *j = *out == NULL ? pay_and_begin(c, &source, err) : NULL;
-  if (j != NULL) return wait_for(j, p, out, err);
+  if (j != NULL) return compile_wait_for(j, p, out, err);
   abi_turn_end(c);
   mem_free(source.bytes);
   return *out != NULL ? 0 : err->status == CAY_LIMIT ? -K_EDQUOT : -K_ENOMEM;

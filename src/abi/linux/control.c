@@ -58,7 +58,7 @@ typedef struct room {
 } room;
 
 /* A head and `len` bytes, which fit; the padding at the end as far as it fits. */
-static void put_one(room *r, int32_t type, const void *data, uint32_t len) {
+static void control_put_one(room *r, int32_t type, const void *data, uint32_t len) {
   struct g_cmsghdr head = { .len = HEAD + len, .level = K_SOL_SOCKET, .type = type };
   memcpy(r->at + r->used, &head, HEAD);
   memcpy(r->at + r->used + HEAD, data, len);
@@ -76,7 +76,7 @@ static bool put_credentials(room *r, const k_cred *from) {
   struct g_ucred cred = { .pid = from->pid, .uid = from->uid, .gid = from->gid };
   uint32_t len = left_for_data(r) < sizeof cred ? left_for_data(r) : (uint32_t)sizeof cred;
   if (r->len - r->used < HEAD) return false;
-  put_one(r, SCM_CREDENTIALS, &cred, len);
+  control_put_one(r, SCM_CREDENTIALS, &cred, len);
   return len == sizeof cred;
 }
 
@@ -88,7 +88,7 @@ static bool put_rights(abi_machine *m, room *r, const k_parcel *parcel, bool clo
     if (fd < 0) break;
     fds[opened++] = (int32_t)fd;
   }
-  if (opened > 0) put_one(r, SCM_RIGHTS, fds, (uint32_t)(opened * sizeof *fds));
+  if (opened > 0) control_put_one(r, SCM_RIGHTS, fds, (uint32_t)(opened * sizeof *fds));
   return opened == count;
 }
 

@@ -105,14 +105,18 @@ struct listing {
   bool full;
 };
 
-static uint8_t type_of(uint32_t mode) { return (uint8_t)((mode & K_S_IFMT) >> 12); } /* DT_* of readdir(3) */
+static uint8_t dirs_type_of(uint32_t mode) {
+  return (uint8_t)((mode & K_S_IFMT) >> 12);
+} /* DT_* of readdir(3) */
 
-static bool add_entry(void *ctx, k_name name, uint64_t ino, uint32_t mode, int64_t next_pos) {
+static bool dirs_add_entry(void *ctx, k_name name, uint64_t ino, uint32_t mode, int64_t next_pos) {
   struct listing *l = ctx;
   size_t len = (G_DIRENT_NAME + name.len + 1 + 7) & ~(size_t)7;
   l->full = len > l->cap - l->len;
   if (l->full) return false;
-  struct g_dirent head = { .ino = ino, .next = next_pos, .reclen = (uint16_t)len, .type = type_of(mode) };
+  struct g_dirent head = {
+    .ino = ino, .next = next_pos, .reclen = (uint16_t)len, .type = dirs_type_of(mode)
+  };
   uint8_t *entry = l->buf + l->len;
   memset(entry, 0, len);
   memcpy(entry, &head, sizeof head);
@@ -130,7 +134,7 @@ static k_ret getdents_locked(abi_machine *m, const uint32_t *a) {
   if (f->ops->readdir == NULL) return -K_ENOTDIR;
   K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
   struct listing l = { .buf = buf, .cap = a[2] < MOST ? a[2] : MOST, .next = f->pos };
-  k_ret r = f->ops->readdir(f, f->pos, add_entry, &l);
+  k_ret r = f->ops->readdir(f, f->pos, dirs_add_entry, &l);
   if (r < 0) return r;
   if (l.len == 0 && l.full) return -K_EINVAL;
   f->pos = l.next;

@@ -6,7 +6,7 @@
 #define FLAGS_KNOWN 037777777u
 
 /* Gives the file a descriptor; the file is the table's or gone. */
-static k_ret install(abi_machine *m, k_file *f, uint32_t flags) {
+static k_ret files_install(abi_machine *m, k_file *f, uint32_t flags) {
   k_ret fd = k_fd_add(&m->p->fds, f, 0, (flags & K_O_CLOEXEC) != 0);
   if (fd < 0) k_file_unref(f);
   return fd;
@@ -17,7 +17,7 @@ static k_ret open_at(abi_machine *m, int32_t dirfd, const char *path, uint32_t f
   k_file *f = NULL;
   K_TRY(abi_at(m, dirfd, path, &at));
   K_TRY(vfs_open(&m->p->view, at, path, flags & FLAGS_KNOWN, mode & 07777, &f));
-  return install(m, f, flags);
+  return files_install(m, f, flags);
 }
 
 k_ret sys_openat(abi_machine *m, const uint32_t a[static 6]) {
@@ -72,7 +72,7 @@ k_ret sys_close_range(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, close_range(m, a[0], a[1], (a[2] & CLOEXEC) != 0));
 }
 
-static k_ret duplicate(abi_machine *m, uint32_t fd, int32_t from, bool cloexec) {
+static k_ret files_duplicate(abi_machine *m, uint32_t fd, int32_t from, bool cloexec) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
   k_ret r = k_fd_add(&m->p->fds, k_file_ref(f), from, cloexec);
@@ -81,7 +81,7 @@ static k_ret duplicate(abi_machine *m, uint32_t fd, int32_t from, bool cloexec) 
 }
 
 k_ret sys_dup(abi_machine *m, const uint32_t a[static 6]) {
-  return ABI_LOCKED(m, duplicate(m, a[0], 0, false));
+  return ABI_LOCKED(m, files_duplicate(m, a[0], 0, false));
 }
 
 static k_ret duplicate_to(abi_machine *m, uint32_t fd, uint32_t to, bool cloexec) {

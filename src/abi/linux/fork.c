@@ -18,7 +18,7 @@ static k_ret check_buffer(abi_machine *m, uint32_t addr) {
   return abi_ptr(m->instance, addr, b.end - addr, &all);
 }
 
-static k_ret begin(abi_machine *m, uint32_t buffer) {
+static k_ret fork_begin(abi_machine *m, uint32_t buffer) {
   if (m->next == ABI_NEXT_FORK) { /* it goes on where it should unwind */
     abi_fork_abandon(m);
     abi_die(m, K_SIGKILL, "a fork while its stack was being unwound");
@@ -49,7 +49,7 @@ enum eng_flow abi_import_fork(eng_instance *instance, void *ctx, eng_val *values
   (void)instance;
   m->calls++;
   if (!m->rewinding) {
-    k_ret r = begin(m, values[0].u32);
+    k_ret r = fork_begin(m, values[0].u32);
     values[0].i32 = (int32_t)r;
     if (r >= 0) return ENG_CONTINUE;
     trace(m, r);
@@ -92,7 +92,7 @@ static abi_machine *copy_machine(abi_machine *m, k_process *child) {
 }
 
 /* The pid, and the child runs; or minus the error, and there is none. */
-static k_ret start_child(abi_machine *m, k_process *child) {
+static k_ret fork_start_child(abi_machine *m, k_process *child) {
   abi_machine *copy = copy_machine(m, child);
   if (copy == NULL) return -K_ENOMEM;
   k_lock(m->kernel);
@@ -114,7 +114,7 @@ void abi_fork_finish(abi_machine *m) {
   m->next = ABI_NEXT_NONE;
   m->rewinding = true;
   bool unwound = eng_call(m->instance, &m->stop_unwind, &none) == ENG_RETURNED;
-  m->fork_result = unwound ? start_child(m, child) : -K_ENOMEM;
+  m->fork_result = unwound ? fork_start_child(m, child) : -K_ENOMEM;
   if (m->fork_result >= 0) return;
   k_lock(m->kernel);
   k_process_discard(child);

@@ -78,7 +78,7 @@ eng_module *abi_linux_image_module(const k_image *image) { return image->module;
 
 /* ---- the bytes of a file ---- */
 
-static k_ret read_locked(k_kernel *kernel, k_file *f, void *to, size_t len, int64_t pos) {
+static k_ret image_read_locked(k_kernel *kernel, k_file *f, void *to, size_t len, int64_t pos) {
   k_lock(kernel);
   k_ret r = vfs_pread(f, to, len, pos);
   k_unlock(kernel);
@@ -86,11 +86,11 @@ static k_ret read_locked(k_kernel *kernel, k_file *f, void *to, size_t len, int6
 }
 
 /* In pieces, so that others get the mutex in between. */
-static k_ret read_all(k_kernel *kernel, k_file *f, uint64_t len, uint8_t **out) {
+static k_ret image_read_all(k_kernel *kernel, k_file *f, uint64_t len, uint8_t **out) {
   uint8_t *bytes = mem_alloc(len);
   if (bytes == NULL) return -K_ENOMEM;
   for (uint64_t at = 0; at < len;) {
-    k_ret n = read_locked(kernel, f, bytes + at, len - at < PIECE ? len - at : PIECE, (int64_t)at);
+    k_ret n = image_read_locked(kernel, f, bytes + at, len - at < PIECE ? len - at : PIECE, (int64_t)at);
     if (n <= 0) {
       mem_free(bytes);
       return n < 0 ? n : -K_ENOEXEC; /* it became shorter meanwhile */
@@ -119,7 +119,7 @@ static struct abi_recent identity(const k_file *exe, const k_stat *st) {
                               .ctime_ns = st->ctime_ns };
 }
 
-static bool same(const struct abi_recent *a, const struct abi_recent *b) {
+static bool image_same(const struct abi_recent *a, const struct abi_recent *b) {
   return a->fs == b->fs && a->ino == b->ino && a->size == b->size && a->version == b->version &&
          a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
@@ -129,7 +129,7 @@ static k_image *find_recent(abi_runner *runner, const struct abi_recent *key) {
   pthread_mutex_lock(&runner->mu);
   for (size_t i = 0; i < ABI_RECENT && found == NULL; i++) {
     struct abi_recent *r = &runner->recent[i];
-    if (r->image == NULL || !same(r, key)) continue;
+    if (r->image == NULL || !image_same(r, key)) continue;
     r->used = ++runner->clock;
     found = abi_linux_image_ref(r->image);
   }
@@ -181,17 +181,17 @@ static cay_status refuse_heavy(const void *bytes, size_t len, uint64_t *weight, 
   return CAY_OK;
 }
 
-static cay_status check(abi_source *source, cay_error *err) {
+static cay_status image_check(abi_source *source, cay_error *err) {
   S_TRY(refuse_start_function(source->bytes, source->len, err));
   return refuse_heavy(source->bytes, source->len, &source->weight, err);
 }
 
 /* With the turn, which it ends. */
-static k_ret load_module(abi_runner *runner, k_process *p, k_file *exe, uint64_t len, eng_module **out,
-                         cay_error *err) {
+static k_ret image_load_module(abi_runner *runner, k_process *p, k_file *exe, uint64_t len, eng_module **out,
+                               cay_error *err) {
   abi_source source = { .len = len, .stop = ENG_STOP_EPOCH };
-  k_ret r = read_all(p->kernel, exe, len, &source.bytes);
-  if (r >= 0 && check(&source, err) != CAY_OK) {
+  k_ret r = image_read_all(p->kernel, exe, len, &source.bytes);
+  if (r >= 0 && image_check(&source, err) != CAY_OK) {
     mem_free(source.bytes);
     r = err->status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
   }
@@ -205,7 +205,7 @@ static k_ret load_module(abi_runner *runner, k_process *p, k_file *exe, uint64_t
 
 /* To the trace, and to the standard error of the process, whose shell only has an error number to explain. Not at any
  * price: a pipe that is full gets nothing. */
-static void say_why(abi_runner *runner, k_process *p, const char *why) {
+static void image_say_why(abi_runner *runner, k_process *p, const char *why) {
   char line[sizeof(((cay_error *)0)->message) + 32];
   k_file *f = NULL;
   abi_trace_text(runner, p->pid, "exec: %s", why);
@@ -222,12 +222,12 @@ static void say_why(abi_runner *runner, k_process *p, const char *why) {
 static k_ret make_image(abi_runner *runner, k_process *p, k_file *exe, uint64_t len, k_image **out) {
   OWNED(eng_module_unref) eng_module *module = NULL;
   cay_error err = { .message = "" };
-  k_ret r = load_module(runner, p, exe, len, &module, &err);
+  k_ret r = image_load_module(runner, p, exe, len, &module, &err);
   if (r >= 0) {
     cay_status status = abi_linux_image_new(module, (cay_slice){ 0 }, out, &err);
     r = status == CAY_OK ? 0 : status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
   }
-  if (r < 0 && err.message[0] != '\0') say_why(runner, p, err.message);
+  if (r < 0 && err.message[0] != '\0') image_say_why(runner, p, err.message);
   return r;
 }
 
@@ -240,7 +240,7 @@ static k_ret look_lately(abi_runner *runner, k_process *p, k_file *exe, struct a
     char why[80];
     (void)snprintf(why, sizeof why, "the module has %" PRIu64 " bytes; at most %d are taken", st.size,
                    MODULE_MAX);
-    say_why(runner, p, why);
+    image_say_why(runner, p, why);
     return -K_ENOEXEC;
   }
   *key = identity(exe, &st);
@@ -274,7 +274,7 @@ k_ret abi_image_load(abi_runner *runner, k_process *p, k_file *exe, const uint8_
 
 /* ---- the same code, counting ---- */
 
-static k_ret open_inode(k_kernel *kernel, k_inode *inode, k_file **out) {
+static k_ret image_open_inode(k_kernel *kernel, k_inode *inode, k_file **out) {
   k_lock(kernel);
   k_ret r = inode->ops->open != NULL ? inode->ops->open(inode, K_O_RDONLY, out) : -K_ENXIO;
   k_unlock(kernel);
@@ -290,10 +290,10 @@ static void close_file(k_kernel *kernel, k_file *f) {
 static k_ret read_program(k_kernel *kernel, k_inode *exe, uint8_t **out, uint64_t *len) {
   k_file *f = NULL;
   k_stat st;
-  K_TRY(open_inode(kernel, exe, &f));
+  K_TRY(image_open_inode(kernel, exe, &f));
   k_ret r = stat_file(kernel, f, &st);
   if (r >= 0 && st.size > MODULE_MAX) r = -K_ENOEXEC;
-  if (r >= 0) r = read_all(kernel, f, st.size, out);
+  if (r >= 0) r = image_read_all(kernel, f, st.size, out);
   if (r >= 0) *len = st.size;
   close_file(kernel, f);
   return r;
@@ -317,7 +317,7 @@ static cay_status count_file(const k_image *image, abi_runner *runner, k_process
   source.len = len;
   digest now = digest_of(source.bytes, len);
   cay_status status =
-      digest_equal(&now, &source.key) ? check(&source, err) : no_bytes(err, "the file has changed");
+      digest_equal(&now, &source.key) ? image_check(&source, err) : no_bytes(err, "the file has changed");
   if (status != CAY_OK) {
     abi_turn_end(compiler);
     mem_free(source.bytes);

@@ -8,7 +8,7 @@ enum { TRANSFER_MAX = 0x7ffff000 }; /* the most Linux moves in one call */
 
 static size_t clip(uint32_t len) { return len < TRANSFER_MAX ? len : TRANSFER_MAX; }
 
-static k_ret read_locked(abi_machine *m, const uint32_t *a) {
+static k_ret io_read_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   void *buf = NULL;
   K_TRY(abi_file(m, a[0], &f));
@@ -16,7 +16,7 @@ static k_ret read_locked(abi_machine *m, const uint32_t *a) {
   return k_file_read(m->p, f, buf, clip(a[2]));
 }
 
-k_ret sys_read(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, read_locked(m, a)); }
+k_ret sys_read(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, io_read_locked(m, a)); }
 
 static k_ret write_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;

@@ -3,7 +3,7 @@
 #include "abi/linux/layout.h"
 #include "abi/linux/sockaddr.h"
 
-static k_ret socket_of(abi_machine *m, uint32_t fd, k_file **out) {
+static k_ret message_socket_of(abi_machine *m, uint32_t fd, k_file **out) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
   if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
@@ -35,7 +35,7 @@ static k_ret send_locked(abi_machine *m, const uint32_t *a) {
   k_sockaddr addr;
   const k_sockaddr *to = NULL;
   void *buf = NULL;
-  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(message_socket_of(m, a[0], &f));
   if ((a[3] & ~(uint32_t)SEND_FLAGS) != 0) return -K_EOPNOTSUPP;
   K_TRY(optional_address(m, f, a[4], a[5], &addr, &to));
   K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
@@ -46,7 +46,7 @@ static k_ret send_locked(abi_machine *m, const uint32_t *a) {
 k_ret sys_sendto(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, send_locked(m, a)); }
 
 /* All buffers in one piece: a message is one, however many buffers it came in. */
-static k_ret gather(const k_iov *iov, size_t count, void **out, size_t *len) {
+static k_ret message_gather(const k_iov *iov, size_t count, void **out, size_t *len) {
   size_t total = 0;
   for (size_t i = 0; i < count; i++) total += iov[i].len;
   uint8_t *all = mem_alloc(total);
@@ -69,7 +69,7 @@ static k_ret send_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t cou
   for (size_t i = 0; i < count; i++) len += iov[i].len;
   if (len > MOST && k_socket_type(f) != K_SOCK_STREAM) return -K_EMSGSIZE;
   bool first_alone = count == 1 || len > MOST; /* a short count is fine */
-  if (!first_alone) K_TRY(gather(iov, count, &all, &len));
+  if (!first_alone) K_TRY(message_gather(iov, count, &all, &len));
   k_ret r = k_parcel_new(m->p, with->fds, with->count, &parcel);
   if (r >= 0 && first_alone) r = k_socket_send_parcel(m->p, f, iov->data, iov->len, flags, to, parcel);
   if (r >= 0 && !first_alone) r = k_socket_send_parcel(m->p, f, all, len, flags, to, parcel);
@@ -84,7 +84,7 @@ static k_ret sendmsg_locked(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t
   k_file *f = NULL;
   k_iov few[ABI_IOV_FEW], *iov = few;
   abi_control with;
-  K_TRY(socket_of(m, fd, &f));
+  K_TRY(message_socket_of(m, fd, &f));
   K_TRY(abi_get(m->instance, addr, &head));
   if ((flags & ~(uint32_t)SEND_FLAGS) != 0) return -K_EOPNOTSUPP;
   K_TRY(optional_address(m, f, head.name, head.name_len, &name, &to));
@@ -123,7 +123,7 @@ static k_ret recv_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   void *buf = NULL;
   k_received what;
-  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(message_socket_of(m, a[0], &f));
   if ((a[3] & ~(uint32_t)RECV_FLAGS) != 0) return -K_EOPNOTSUPP;
   K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
   k_ret r = k_socket_recv(m->p, f, buf, a[2] < INT32_MAX ? a[2] : INT32_MAX, a[3] & RECV_KEPT, &what);
@@ -134,7 +134,7 @@ static k_ret recv_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_recvfrom(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, recv_locked(m, a)); }
 
-static void scatter(const uint8_t *from, size_t len, const k_iov *iov) {
+static void message_scatter(const uint8_t *from, size_t len, const k_iov *iov) {
   for (; len > 0; iov++) {
     size_t n = len < iov->len ? len : iov->len;
     memcpy(iov->data, from, n);
@@ -153,7 +153,7 @@ static k_ret recv_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t cou
   void *all = mem_alloc(len);
   if (all == NULL) return -K_ENOMEM;
   k_ret r = k_socket_recv(m->p, f, all, len, flags, what);
-  if (r > 0) scatter(all, (size_t)r < len ? (size_t)r : len, iov);
+  if (r > 0) message_scatter(all, (size_t)r < len ? (size_t)r : len, iov);
   mem_free(all);
   return r;
 }
@@ -171,7 +171,7 @@ static k_ret recvmsg_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   k_iov few[ABI_IOV_FEW], *iov = few;
   k_received what;
-  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(message_socket_of(m, a[0], &f));
   K_TRY(abi_get(m->instance, a[1], &head));
   if ((a[2] & ~(uint32_t)RECV_FLAGS) != 0) return -K_EOPNOTSUPP;
   if (head.iov_len < 0 || head.iov_len > ABI_IOV_MAX) return -K_EMSGSIZE;

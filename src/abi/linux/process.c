@@ -35,7 +35,7 @@ k_ret sys_exit(abi_machine *m, const uint32_t a[static 6]) {
   return 0;
 }
 
-static k_ret start_child(abi_machine *m, k_program *program) {
+static k_ret process_start_child(abi_machine *m, k_program *program) {
   k_process *child = m->p;
   k_ret pid = child->pid;
   k_exec_commit(child, program);
@@ -70,7 +70,7 @@ static k_ret exec_locked(abi_machine *m, int32_t dirfd, const char *path, const 
     K_TRY(same_again(m, argv, envp, &program));
   else
     K_TRY(k_exec_prepare(m->p, dirfd, path, argv, envp, flags, &program));
-  if (m->depth > 0) return start_child(m, program);
+  if (m->depth > 0) return process_start_child(m, program);
   m->exec = program;
   m->next = ABI_NEXT_EXEC;
   return 0;

@@ -93,7 +93,7 @@ void abi_resident_free(abi_resident *r) {
 
 /* ---- calls ---- */
 
-static void enter(abi_resident *r) {
+static void resident_enter(abi_resident *r) {
   abi_machine *m = r->m;
   k_lock(m->kernel);
   k_kernel_hold(m->kernel);
@@ -133,7 +133,7 @@ static void settle_signals(k_process *p) {
   if (late != 0) k_signals_forget(p, late);
 }
 
-static void leave(abi_resident *r, bool returned) {
+static void resident_leave(abi_resident *r, bool returned) {
   abi_machine *m = r->m;
   if (m->fuel != NULL) abi_fuel_settle(m);
   k_lock(m->kernel);
@@ -152,7 +152,7 @@ static void leave(abi_resident *r, bool returned) {
   eng_kick_clear(m->instance);
 }
 
-static void say_why(abi_resident *r, abi_gone *gone) {
+static void resident_say_why(abi_resident *r, abi_gone *gone) {
   const abi_machine *m = r->m;
   const k_process *p = abi_root(m);
   gone->status = p->dying ? p->exit_status : m->status;
@@ -171,11 +171,11 @@ static bool call(abi_resident *r, const eng_func *func, eng_val values[2]) {
 
 cay_status abi_resident_boot(abi_resident *r, bool *returned, abi_gone *gone, cay_error *err) {
   eng_val values[2] = { 0 };
-  enter(r);
+  resident_enter(r);
   *returned = call(r, &r->boot, values);
-  leave(r, *returned);
+  resident_leave(r, *returned);
   if (!*returned) {
-    say_why(r, gone);
+    resident_say_why(r, gone);
     return CAY_OK;
   }
   if (values[0].i32 != 0) return err_set(err, CAY_INVALID, "cay_boot answered %d", values[0].i32);
@@ -188,7 +188,7 @@ static void nonsense(abi_resident *r, const char *what) {
   abi_die(r->m, K_SIGABRT, why);
 }
 
-static bool read_words(abi_resident *r) {
+static bool resident_read_words(abi_resident *r) {
   eng_val values[2] = { 0 };
   if (!call(r, &r->stop_words, values)) return false;
   k_lock(r->m->kernel);
@@ -208,12 +208,12 @@ static void clear_words(abi_resident *r) {
   k_unlock(r->m->kernel);
 }
 
-static bool serve(abi_resident *r, uint32_t op, cay_slice request, cay_slice *reply, bool *no_room) {
+static bool resident_serve(abi_resident *r, uint32_t op, cay_slice request, cay_slice *reply, bool *no_room) {
   eng_instance *i = r->m->instance;
   eng_val values[2] = { { .u32 = (uint32_t)request.len } };
   uint32_t answer[2];
   void *bytes;
-  if (!r->knows_words && !read_words(r)) return false;
+  if (!r->knows_words && !resident_read_words(r)) return false;
   clear_words(r);
   if (!call(r, &r->room, values)) return false;
   *no_room = values[0].u32 == 0 && request.len != 0;
@@ -234,11 +234,11 @@ cay_status abi_resident_call(abi_resident *r, uint32_t op, cay_slice request, ca
                              bool *returned, abi_gone *gone, cay_error *err) {
   bool no_room = false;
   if (request.len > INT32_MAX) return err_set(err, CAY_LIMIT, "the request is longer than 2 GiB");
-  enter(r);
-  *returned = serve(r, op, request, reply, &no_room);
-  leave(r, *returned);
+  resident_enter(r);
+  *returned = resident_serve(r, op, request, reply, &no_room);
+  resident_leave(r, *returned);
   if (!*returned)
-    say_why(r, gone);
+    resident_say_why(r, gone);
   else if (no_room)
     return err_set(err, CAY_NO_MEMORY, "the interpreter has no room for a request of %zu bytes", request.len);
   return CAY_OK;
@@ -248,7 +248,7 @@ bool abi_resident_was_alone(const abi_resident *r) { return r->alone; }
 
 /* ---- undo ---- */
 
-static k_ret remember(abi_resident *r) {
+static k_ret resident_remember(abi_resident *r) {
   k_process *p = r->m->p;
   struct before *b = &r->before;
   k_kept open;
@@ -269,7 +269,7 @@ static k_ret remember(abi_resident *r) {
 
 cay_status abi_resident_begin(abi_resident *r, cay_error *err) {
   k_lock(r->m->kernel);
-  k_ret kept = remember(r);
+  k_ret kept = resident_remember(r);
   k_unlock(r->m->kernel);
   return kept < 0 ? err_no_memory(err) : CAY_OK;
 }
@@ -351,11 +351,12 @@ cay_status abi_resident_freeze(abi_resident *r, eng_image **out, cay_error *err)
   return eng_image_freeze(r->m->instance, out, err);
 }
 
-static void drop(void *instance) { eng_instance_free(instance); }
+static void resident_drop(void *instance) { eng_instance_free(instance); }
 
 /* Giving back tens of megabytes takes longer than mapping others in their place. */
 static void drop_later(abi_runner *runner, eng_instance *instance) {
-  if (thread_pool_run(runner->options.threads, drop, instance, NULL) != CAY_OK) drop(instance);
+  if (thread_pool_run(runner->options.threads, resident_drop, instance, NULL) != CAY_OK)
+    resident_drop(instance);
 }
 
 cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *err) {

@@ -51,7 +51,8 @@ uint64_t abi_linux_code_used(abi_runner *runner) { return abi_compiler_used(runn
 
 /* ---- k_runner ---- */
 
-static k_ret load(void *ctx, k_process *p, k_file *exe, const uint8_t *head, size_t head_len, k_image **out) {
+static k_ret runner_load(void *ctx, k_process *p, k_file *exe, const uint8_t *head, size_t head_len,
+                         k_image **out) {
   return abi_image_load(ctx, p, exe, head, head_len, out);
 }
 
@@ -60,7 +61,7 @@ static k_image *image_ref(void *ctx, k_image *image) { return (void)ctx, abi_lin
 static void image_unref(void *ctx, k_image *image) { (void)ctx, abi_linux_image_unref(image); }
 
 /* A forked process comes with its machine, any other gets one here. */
-static k_ret start(void *ctx, k_process *p) {
+static k_ret runner_start(void *ctx, k_process *p) {
   abi_runner *runner = ctx;
   abi_machine *fresh = p->machine == NULL ? abi_machine_new(runner, p) : NULL;
   if (p->machine == NULL && fresh == NULL) return -K_ENOMEM;
@@ -88,9 +89,9 @@ static void kick(void *ctx, k_process *p) {
 }
 
 const k_runner abi_linux_ops = {
-  .load = load,
+  .load = runner_load,
   .image_ref = image_ref,
   .image_unref = image_unref,
-  .start = start,
+  .start = runner_start,
   .kick = kick,
 };

@@ -72,7 +72,7 @@ k_ret abi_get_address(abi_machine *m, const k_file *f, uint32_t addr, uint32_t l
 /* ---- out ---- */
 
 /* A path ends with a NUL that counts, an abstract name does not. */
-static uint32_t put_local(uint8_t *bytes, const k_sockaddr *from) {
+static uint32_t sockaddr_put_local(uint8_t *bytes, const k_sockaddr *from) {
   uint32_t len = (uint32_t)sizeof from->family;
   memcpy(bytes + len, from->path, from->path_len);
   len += from->path_len;
@@ -85,7 +85,7 @@ static uint32_t encode(uint8_t bytes[static G_SOCKADDR_MAX], const k_sockaddr *f
   struct g_sockaddr_in6 in6 = { .family = K_AF_INET6, .port = swap(from->port) };
   memcpy(bytes, &from->family, sizeof from->family);
   switch (from->family) {
-  case K_AF_UNIX: return put_local(bytes, from);
+  case K_AF_UNIX: return sockaddr_put_local(bytes, from);
   case K_AF_INET:
     memcpy(in.ip, from->ip + V4_AT, sizeof in.ip);
     memcpy(bytes, &in, sizeof in);

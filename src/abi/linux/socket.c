@@ -38,13 +38,13 @@ static k_ret check_flags(uint32_t flags) {
 }
 
 /* What Linux makes of SOCK_RAW with AF_UNIX. */
-static int type_of(uint32_t family, uint32_t type) {
+static int socket_type_of(uint32_t family, uint32_t type) {
   enum { RAW = 3 };
   int t = (int)(type & SOCK_TYPE);
   return family == K_AF_UNIX && t == RAW ? K_SOCK_DGRAM : t;
 }
 
-static k_ret check_type(uint32_t type) {
+static k_ret socket_check_type(uint32_t type) {
   enum { MOST = 10 };
   K_TRY(check_flags(type));
   return (type & SOCK_TYPE) > MOST ? -K_EINVAL : 0;
@@ -58,31 +58,31 @@ static k_ret give_socket(abi_machine *m, k_file *f, uint32_t flags) {
 
 static k_ret socket_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
-  K_TRY(k_socket_new(m->kernel, (int)a[0], type_of(a[0], a[1]), (int)a[2], a[1] & K_O_NONBLOCK, &f));
+  K_TRY(k_socket_new(m->kernel, (int)a[0], socket_type_of(a[0], a[1]), (int)a[2], a[1] & K_O_NONBLOCK, &f));
   return give_socket(m, f, a[1]);
 }
 
 k_ret sys_socket(abi_machine *m, const uint32_t a[static 6]) {
-  K_TRY(check_type(a[1]));
+  K_TRY(socket_check_type(a[1]));
   return ABI_LOCKED(m, socket_locked(m, a));
 }
 
 static k_ret socketpair_locked(abi_machine *m, const uint32_t *a) {
   k_file *x = NULL, *y = NULL;
-  K_TRY(k_socketpair(m->p, m->kernel, type_of(a[0], a[1]), a[1] & K_O_NONBLOCK, &x, &y));
+  K_TRY(k_socketpair(m->p, m->kernel, socket_type_of(a[0], a[1]), a[1] & K_O_NONBLOCK, &x, &y));
   return give_pair(m, x, y, a[1], a[3]);
 }
 
 k_ret sys_socketpair(abi_machine *m, const uint32_t a[static 6]) {
   if (a[0] != K_AF_UNIX) return a[0] == K_AF_UNSPEC || a[0] > AF_MOST ? -K_EAFNOSUPPORT : -K_EOPNOTSUPP;
-  K_TRY(check_type(a[1]));
+  K_TRY(socket_check_type(a[1]));
   if (a[2] != 0 && a[2] != K_AF_UNIX) return -K_EPROTONOSUPPORT;
   return ABI_LOCKED(m, socketpair_locked(m, a));
 }
 
 /* ---- names ---- */
 
-static k_ret socket_of(abi_machine *m, uint32_t fd, k_file **out) {
+static k_ret linux_socket_of(abi_machine *m, uint32_t fd, k_file **out) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
   if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
@@ -95,7 +95,7 @@ typedef k_ret address_fn(k_process *p, k_file *f, const k_sockaddr *addr);
 static k_ret with_address(abi_machine *m, const uint32_t *a, address_fn *fn) {
   k_file *f = NULL;
   k_sockaddr addr;
-  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(linux_socket_of(m, a[0], &f));
   K_TRY(abi_get_address(m, f, a[1], a[2], &addr));
   return fn(m->p, f, &addr);
 }
@@ -113,7 +113,7 @@ typedef k_ret name_fn(k_file *f, k_sockaddr *out);
 static k_ret name_locked(abi_machine *m, const uint32_t *a, name_fn *fn) {
   k_file *f = NULL;
   k_sockaddr addr;
-  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(linux_socket_of(m, a[0], &f));
   K_TRY(fn(f, &addr));
   return abi_put_address(m, a[1], a[2], &addr);
 }
@@ -130,7 +130,7 @@ k_ret sys_getpeername(abi_machine *m, const uint32_t a[static 6]) {
 
 static k_ret listen_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
-  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(linux_socket_of(m, a[0], &f));
   return k_socket_listen(m->p, f, (int32_t)a[1]);
 }
 
@@ -140,7 +140,7 @@ k_ret sys_listen(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED
 static k_ret accept_locked(abi_machine *m, const uint32_t *a, uint32_t flags) {
   k_file *f = NULL, *made = NULL;
   k_sockaddr from;
-  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(linux_socket_of(m, a[0], &f));
   K_TRY(k_fd_room(&m->p->fds));
   K_TRY(k_socket_accept(m->p, f, flags & K_O_NONBLOCK, &made));
   k_ret fd = give_socket(m, made, flags), r = 0;
@@ -186,7 +186,7 @@ static k_ret setsockopt_locked(abi_machine *m, const uint32_t *a) {
   int level = (int)a[1], name = (int)a[2];
   int32_t words[WORDS] = { 0 }, value[K_OPTION_MAX] = { 0 };
   k_file *f = NULL;
-  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(linux_socket_of(m, a[0], &f));
   if ((int32_t)a[4] < 0) return -K_EINVAL;
   size_t len = a[4] < sizeof words ? a[4] : sizeof words, count = len / sizeof *words;
   K_TRY(abi_copy_in(m->instance, a[3], words, len));
@@ -204,7 +204,7 @@ k_ret sys_setsockopt(abi_machine *m, const uint32_t a[static 6]) {
 static k_ret getsockopt_locked(abi_machine *m, const uint32_t *a) {
   int32_t value[K_OPTION_MAX] = { 0 }, room = 0;
   k_file *f = NULL;
-  K_TRY(socket_of(m, a[0], &f));
+  K_TRY(linux_socket_of(m, a[0], &f));
   K_TRY(abi_get(m->instance, a[4], &room));
   if (room < 0) return -K_EINVAL;
   k_ret count = k_socket_get(f, (int)a[1], (int)a[2], value);

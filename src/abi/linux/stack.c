@@ -23,8 +23,8 @@ static struct layout lay_out(const k_program *program) {
 }
 
 /* Copies one list of strings to *at and their addresses to *words, with the null pointer. */
-static uint32_t *put_strings(uint32_t *words, char *const *list, uint32_t count, char **at, const char *base,
-                             uint32_t sp) {
+static uint32_t *stack_put_strings(uint32_t *words, char *const *list, uint32_t count, char **at,
+                                   const char *base, uint32_t sp) {
   for (uint32_t i = 0; i < count; i++) {
     size_t len = strlen(list[i]) + 1;
     *words++ = sp + (uint32_t)(*at - base);
@@ -66,8 +66,8 @@ k_ret abi_initial_stack(abi_machine *m, uint32_t sp) {
   char *base = block, *at = base + l.strings;
   uint32_t *words = block;
   *words++ = program->argc;
-  words = put_strings(words, program->argv, program->argc, &at, base, sp);
-  words = put_strings(words, program->envp, program->envc, &at, base, sp);
+  words = stack_put_strings(words, program->argv, program->argc, &at, base, sp);
+  words = stack_put_strings(words, program->envp, program->envc, &at, base, sp);
   put_aux(words, &l, sp);
   k_lock(m->kernel);
   rng_bytes(&m->kernel->random, base + l.random, RANDOM_LEN);

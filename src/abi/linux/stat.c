@@ -133,7 +133,7 @@ k_ret sys_faccessat2(abi_machine *m, const uint32_t a[static 6]) {
 }
 
 /* The inode of (directory, path, flags): a reference. With kernel.mu. */
-static k_ret resolve(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t flags, k_inode **out) {
+static k_ret stat_resolve(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t flags, k_inode **out) {
   const char *path = NULL;
   k_inode *at = NULL;
   K_TRY(abi_string(m->instance, addr, &path));
@@ -154,7 +154,7 @@ static k_ret inode_of(abi_machine *m, uint32_t fd, k_inode **out) {
 static k_ret chmod_locked(abi_machine *m, const uint32_t *a, uint32_t flags) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0) return -K_EINVAL;
-  K_TRY(resolve(m, a[0], a[1], flags, &inode));
+  K_TRY(stat_resolve(m, a[0], a[1], flags, &inode));
   if (k_is_link(inode)) return -K_EOPNOTSUPP;
   return vfs_chmod(&m->p->view, inode, a[2] & 07777);
 }
@@ -178,7 +178,7 @@ k_ret sys_fchmod(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED
 static k_ret chown_locked(abi_machine *m, const uint32_t *a) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   if ((a[4] & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0) return -K_EINVAL;
-  K_TRY(resolve(m, a[0], a[1], a[4], &inode));
+  K_TRY(stat_resolve(m, a[0], a[1], a[4], &inode));
   return vfs_chown(&m->p->view, inode, a[2], a[3]);
 }
 
@@ -223,7 +223,7 @@ static k_ret utimens_locked(abi_machine *m, const uint32_t *a) {
   if (a[1] == 0)
     K_TRY(inode_of(m, a[0], &inode)); /* futimens(3) */
   else
-    K_TRY(resolve(m, a[0], a[1], a[3], &inode));
+    K_TRY(stat_resolve(m, a[0], a[1], a[3], &inode));
   if (set[0] == NULL && set[1] == NULL) return 0;
   bool both_now = (uint32_t)times[0].nsec == UTIME_NOW && (uint32_t)times[1].nsec == UTIME_NOW;
   return vfs_utimens(&m->p->view, inode, set[0], set[1], !both_now);

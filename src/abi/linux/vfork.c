@@ -3,7 +3,7 @@
  */
 #include "abi/linux/life.h"
 
-static k_ret enter(abi_machine *m) {
+static k_ret vfork_enter(abi_machine *m) {
   k_process *child = NULL;
   if (m->depth == ABI_VFORK_MAX) return -K_EAGAIN;
   K_TRY(k_process_fork(m->p, &child));
@@ -34,7 +34,7 @@ k_ret sys_cay_vfork(abi_machine *m, const uint32_t a[static 6]) {
   enum { VFORK = 0, SPAWN = 1, ABANDON = -1 };
   switch ((int32_t)a[0]) {
   case VFORK:
-  case SPAWN: return ABI_LOCKED(m, enter(m));
+  case SPAWN: return ABI_LOCKED(m, vfork_enter(m));
   case ABANDON: return ABI_LOCKED(m, abandon(m));
   default: return -K_EINVAL;
   }

@@ -176,7 +176,7 @@ bool execution_watch_remove(execution *e, execution_watch *watch) {
 /* ---- output ---- */
 
 /* e->mu. What does not fit is dropped from its first character on, and all that follows. */
-static void keep_text(execution *e, int fd, cay_slice text) {
+static void execution_keep_text(execution *e, int fd, cay_slice text) {
   buf *to = fd == 2 && !e->merged ? &e->err : &e->out;
   bool *cut = &e->cut[to == &e->err];
   if (*cut) return;
@@ -193,7 +193,7 @@ static void emit(execution *e, int fd, const void *bytes, size_t len) {
   utf8_copy_clean(clean, bytes, len);
   cay_slice text = { clean, len };
   (void)pthread_mutex_lock(&e->mu);
-  keep_text(e, fd, text);
+  execution_keep_text(e, fd, text);
   (void)pthread_mutex_unlock(&e->mu);
   if (e->sink != NULL) e->sink(e->sink_ctx, e, fd, text);
   if (clean != stack) mem_free(clean);
@@ -242,7 +242,7 @@ void execution_put_response(execution *e, pb_writer *w) {
 }
 
 /* e->mu */
-static void put_result(execution *e, pb_writer *w) {
+static void service_execution_put_result(execution *e, pb_writer *w) {
   bool success = e->state == EXECUTION_COMPLETED;
   pb_put_int(w, 1, success);
   if (!success) pb_put_bytes_always(w, 2, slice_of(&e->error));
@@ -253,7 +253,7 @@ static void put_result(execution *e, pb_writer *w) {
 
 void execution_put_result(execution *e, pb_writer *w) {
   (void)pthread_mutex_lock(&e->mu);
-  put_result(e, w);
+  service_execution_put_result(e, w);
   (void)pthread_mutex_unlock(&e->mu);
 }
 
@@ -284,7 +284,7 @@ void execution_put_get(execution *e, int64_t offset, pb_writer *w) {
   pb_put_int(w, 6, (int64_t)e->err.len);
   if (execution_is_final(e->state)) {
     size_t result = pb_begin(w, 7);
-    put_result(e, w);
+    service_execution_put_result(e, w);
     pb_end(w, result);
   }
   (void)pthread_mutex_unlock(&e->mu);

@@ -4,7 +4,7 @@
 
 static uint8_t lower(uint8_t c) { return c >= 'A' && c <= 'Z' ? (uint8_t)(c | 0x20) : c; }
 
-static bool same(const uint8_t *a, const uint8_t *b, size_t len) {
+static bool glob_same(const uint8_t *a, const uint8_t *b, size_t len) {
   for (size_t i = 0; i < len; i++)
     if (lower(a[i]) != lower(b[i])) return false;
   return true;
@@ -12,7 +12,7 @@ static bool same(const uint8_t *a, const uint8_t *b, size_t len) {
 
 bool glob_has_part(cay_slice part, cay_slice name) {
   for (size_t at = 0; at + part.len <= name.len; at++)
-    if (same(part.data, (const uint8_t *)name.data + at, part.len)) return true;
+    if (glob_same(part.data, (const uint8_t *)name.data + at, part.len)) return true;
   return false;
 }
 

@@ -12,7 +12,7 @@
 enum { LINE_MAX_LEN = 4096 };
 
 /* A JSON text. What is no UTF-8 becomes '?'. */
-static cay_status put_text(buf *b, const char *text) {
+static cay_status log_put_text(buf *b, const char *text) {
   char clean[1024];
   size_t len = strlen(text) < sizeof clean ? strlen(text) : sizeof clean;
   utf8_copy_clean(clean, text, utf8_whole_len(text, len));
@@ -48,11 +48,11 @@ static cay_status put_line(buf *b, cay_log_level level, const char *message, con
                            size_t count) {
   S_TRY(put_time(b));
   S_TRY(buf_appendf(b, ",\"level\":\"%s\",\"message\":", level_name(level)));
-  S_TRY(put_text(b, message));
+  S_TRY(log_put_text(b, message));
   for (size_t i = 0; i < count; i++) {
     S_TRY(buf_appendf(b, ",\"%s\":", fields[i].name));
     if (fields[i].text != NULL)
-      S_TRY(put_text(b, fields[i].text));
+      S_TRY(log_put_text(b, fields[i].text));
     else
       S_TRY(buf_appendf(b, "%lld", (long long)fields[i].number));
   }

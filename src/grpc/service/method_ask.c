@@ -98,7 +98,7 @@ static int newest_first(const void *a, const void *b) {
   return strcmp(x->id, y->id);
 }
 
-static cay_status collect(service *s, listing *l, cay_error *err) {
+static cay_status method_ask_collect(service *s, listing *l, cay_error *err) {
   l->stop = l->limit;
   table_each(s->table, offer, l);
   l->stop = l->count + l->limit;
@@ -142,7 +142,7 @@ void method_list_executions(void *app, call *c, cay_slice message) {
   listing *l = mem_zalloc(sizeof *l);
   if (l == NULL) return call_finish(c, GRPC_RESOURCE_EXHAUSTED, "out of memory");
   read_listing(&r, l);
-  cay_status status = collect(app, l, &err);
+  cay_status status = method_ask_collect(app, l, &err);
   if (status == CAY_OK)
     answer_list(c, l);
   else

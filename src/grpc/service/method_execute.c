@@ -12,7 +12,7 @@ typedef struct execute_how {
 
 static void begin_chunk(execution *e, pb_writer *w) { pb_put_text(w, 1, e->id); }
 
-static bool send_chunk(call *c, pb_writer *w, int64_t until_ns) {
+static bool method_execute_send_chunk(call *c, pb_writer *w, int64_t until_ns) {
   pb_put_int(w, 5, wall_ms());
   bool good = w->failed == CAY_OK;
   if (good) return call_send(c, &w->out, until_ns);
@@ -26,7 +26,7 @@ static void stream_output(void *ctx, execution *e, int fd, cay_slice text) {
   pb_writer w = PB_WRITER(BUF_UNLIMITED);
   begin_chunk(e, &w);
   pb_put_bytes_always(&w, fd == 2 ? 3 : 2, text);
-  (void)send_chunk(ctx, &w, e->started_ns + e->timeout_ms * NS_PER_MS);
+  (void)method_execute_send_chunk(ctx, &w, e->started_ns + e->timeout_ms * NS_PER_MS);
 }
 
 static void stream_end(call *c, execution *e, int64_t offset) {
@@ -36,7 +36,7 @@ static void stream_end(call *c, execution *e, int64_t offset) {
   size_t result = pb_begin(&w, 4);
   execution_put_result(e, &w);
   pb_end(&w, result);
-  if (send_chunk(c, &w, CALL_NOW))
+  if (method_execute_send_chunk(c, &w, CALL_NOW))
     call_finish(c, GRPC_OK, NULL);
   else
     call_finish(c, GRPC_RESOURCE_EXHAUSTED, "the result could not be sent");
@@ -60,7 +60,7 @@ static void answer_async(call *c, execution *e) {
 
 /* ---- beginning ---- */
 
-static execution *make(service *s, call *c, cay_slice message, const execute_how *how) {
+static execution *method_execute_make(service *s, call *c, cay_slice message, const execute_how *how) {
   request r;
   execution_spec spec;
   execution *e = NULL;
@@ -82,7 +82,7 @@ static execution *make(service *s, call *c, cay_slice message, const execute_how
 }
 
 static void execute(service *s, call *c, cay_slice message, const execute_how *how) {
-  execution *e = make(s, c, message, how);
+  execution *e = method_execute_make(s, c, message, how);
   if (e == NULL) return;
   pending_options wait = { .answer = how->stream ? stream_end : answer_response,
                            .owner = true,

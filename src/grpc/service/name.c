@@ -30,7 +30,7 @@ static void scan_line_end(scan *s) {
 /* ---- the comment at the beginning ---- */
 
 /* Appends the text of one line: what decorates a comment is left out, blanks become one. False: it is empty. */
-static bool add_line(const char *at, const char *end, char *out, size_t cap) {
+static bool name_add_line(const char *at, const char *end, char *out, size_t cap) {
   while (at < end && strchr(" \t*/#!\"'-=", *at) != NULL) at++;
   while (end > at && strchr(" \t\r*/#\"'-=", end[-1]) != NULL) end--;
   if (at == end) return false;
@@ -53,12 +53,12 @@ static void add_lines(const char *at, const char *end, char *out, size_t cap) {
     bool tag = false;
     for (const char *c = at; c < stop && (isspace((unsigned char)*c) || *c == '*' || *c == '@'); c++)
       tag |= *c == '@';
-    if (tag || (!add_line(at, stop, out, cap) && out[0] != '\0')) return;
+    if (tag || (!name_add_line(at, stop, out, cap) && out[0] != '\0')) return;
     at = stop + 1;
   }
 }
 
-static const char *find(const char *at, const char *end, const char *word) {
+static const char *name_find(const char *at, const char *end, const char *word) {
   return at < end ? memmem(at, (size_t)(end - at), word, strlen(word)) : NULL;
 }
 
@@ -70,7 +70,7 @@ static bool block_comment(scan *s, char *out, size_t cap) {
   static const char *const pairs[][2] = { { "/*", "*/" }, { "\"\"\"", "\"\"\"" }, { "'''", "'''" } };
   for (size_t i = 0; i < COUNT_OF(pairs); i++) {
     if (!scan_skip(s, pairs[i][0])) continue;
-    const char *stop = find(s->at, s->end, pairs[i][1]);
+    const char *stop = name_find(s->at, s->end, pairs[i][1]);
     add_lines(s->at, stop != NULL ? stop : s->end, out, cap);
     return true;
   }
@@ -93,11 +93,11 @@ static void leading_comment(scan s, char *out, size_t cap) {
 
 /* ---- names in the code ---- */
 
-static bool is_word(char c) { return isalnum((unsigned char)c) != 0 || c == '_' || c == '$'; }
+static bool name_is_word(char c) { return isalnum((unsigned char)c) != 0 || c == '_' || c == '$'; }
 
 static bool identifier(scan *s, char out[static IDENTIFIER]) {
   size_t len = 0;
-  for (; s->at < s->end && is_word(*s->at); s->at++)
+  for (; s->at < s->end && name_is_word(*s->at); s->at++)
     if (len + 1 < IDENTIFIER) out[len++] = *s->at;
   out[len] = '\0';
   return len != 0 && !isdigit((unsigned char)out[0]);
@@ -164,7 +164,7 @@ static bool is_usual(const char *name) {
 /* The name before the parenthesis at `open`, with what stands before its dots. */
 static bool call_name(const char *begin, const char *open, char *out, size_t cap) {
   const char *at = open;
-  while (at > begin && (is_word(at[-1]) || at[-1] == '.')) at--;
+  while (at > begin && (name_is_word(at[-1]) || at[-1] == '.')) at--;
   size_t len = (size_t)(open - at);
   if (len == 0 || len >= cap || isdigit((unsigned char)*at)) return false;
   (void)snprintf(out, cap, "%.*s", (int)len, at);
@@ -175,7 +175,7 @@ static bool call_name(const char *begin, const char *open, char *out, size_t cap
 static bool first_call(scan s, char *out, size_t cap) {
   bool found = false;
   char name[NAME_TEXT];
-  for (const char *open = s.at; (open = find(open, s.end, "(")) != NULL; open++) {
+  for (const char *open = s.at; (open = name_find(open, s.end, "(")) != NULL; open++) {
     if (!call_name(s.at, open, name, sizeof name < cap ? sizeof name : cap)) continue;
     bool usual = is_usual(name);
     if (!usual || !found) (void)snprintf(out, cap, "%.*s", (int)cap - 1, name);

@@ -65,7 +65,7 @@ static void client_take(queue *q, queue_client *c, execution *e) {
 
 /* ---- adding and removing ---- */
 
-static cay_status check_room(queue *q, const queue_client *c, size_t bytes, cay_error *err) {
+static cay_status queue_check_room(queue *q, const queue_client *c, size_t bytes, cay_error *err) {
   const queue_options *o = &q->options;
   if (q->closed) return err_set(err, CAY_CANCELLED, "the server is shutting down");
   if (q->count >= o->total_max || q->bytes + bytes > o->total_bytes)
@@ -78,7 +78,7 @@ static cay_status check_room(queue *q, const queue_client *c, size_t bytes, cay_
 static cay_status add_locked(queue *q, execution *e, cay_error *err) {
   size_t bytes = execution_bytes(e);
   queue_client *c = client_find(q, e->client);
-  S_TRY(check_room(q, c, bytes, err));
+  S_TRY(queue_check_room(q, c, bytes, err));
   if (c == NULL && (c = client_add(q, e->client)) == NULL) return err_no_memory(err);
   list_push(&c->waiting, &execution_ref(e)->in_queue);
   c->count++, q->count++;
@@ -146,7 +146,7 @@ static cay_status start_threads(queue *q, cay_error *err) {
   return CAY_OK;
 }
 
-static void ignore(void *ctx, execution *e) { (void)ctx, execution_unref(e); }
+static void queue_ignore(void *ctx, execution *e) { (void)ctx, execution_unref(e); }
 
 cay_status queue_new(const queue_options *options, queue **out, cay_error *err) {
   queue *q = mem_zalloc(sizeof *q);
@@ -158,7 +158,7 @@ cay_status queue_new(const queue_options *options, queue **out, cay_error *err) 
   clock_cond_init(&q->rest);
   cay_status status = start_threads(q, err);
   if (status != CAY_OK) {
-    queue_close(q, ignore, NULL);
+    queue_close(q, queue_ignore, NULL);
     queue_free(q);
     return status;
   }

@@ -22,7 +22,7 @@ enum { /* fields of descriptor.proto */
 };
 enum { ASK_NAME = 3, ASK_SYMBOL = 4, ASK_EXTENSION = 5, ASK_NUMBERS = 6, ASK_SERVICES = 7 };
 
-static bool same(cay_slice a, cay_slice b) {
+static bool reflection_same(cay_slice a, cay_slice b) {
   return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
@@ -35,7 +35,7 @@ static cay_slice field_of(cay_slice message, uint32_t number) {
 }
 
 /* Takes `name` and the dot behind it from the front. False: it does not begin so. */
-static bool take_name(cay_slice *symbol, cay_slice name) {
+static bool reflection_take_name(cay_slice *symbol, cay_slice name) {
   const char *text = symbol->data;
   if (name.len == 0) return true;
   if (symbol->len < name.len || memcmp(text, name.data, name.len) != 0) return false;
@@ -46,33 +46,33 @@ static bool take_name(cay_slice *symbol, cay_slice name) {
 }
 
 static bool service_has(cay_slice service, cay_slice symbol) {
-  if (!take_name(&symbol, field_of(service, NAME))) return false;
+  if (!reflection_take_name(&symbol, field_of(service, NAME))) return false;
   if (symbol.len == 0) return true;
   pb_reader r = pb_read(service);
   for (pb_field f; pb_next(&r, &f);)
-    if (f.number == SERVICE_METHOD && same(field_of(f.bytes, NAME), symbol)) return true;
+    if (f.number == SERVICE_METHOD && reflection_same(field_of(f.bytes, NAME), symbol)) return true;
   return false;
 }
 
 /* As deep as the messages of our own files are nested. */
 static bool message_has(cay_slice message, cay_slice symbol) {
-  if (!take_name(&symbol, field_of(message, NAME))) return false;
+  if (!reflection_take_name(&symbol, field_of(message, NAME))) return false;
   if (symbol.len == 0) return true;
   pb_reader r = pb_read(message);
   for (pb_field f; pb_next(&r, &f);) {
     if (f.number == MESSAGE_NESTED && message_has(f.bytes, symbol)) return true;
-    if (f.number == MESSAGE_ENUM && same(field_of(f.bytes, NAME), symbol)) return true;
+    if (f.number == MESSAGE_ENUM && reflection_same(field_of(f.bytes, NAME), symbol)) return true;
   }
   return false;
 }
 
 static bool file_has(cay_slice file, cay_slice symbol) {
-  if (!take_name(&symbol, field_of(file, FILE_PACKAGE)) || symbol.len == 0) return false;
+  if (!reflection_take_name(&symbol, field_of(file, FILE_PACKAGE)) || symbol.len == 0) return false;
   pb_reader r = pb_read(file);
   for (pb_field f; pb_next(&r, &f);) {
     if (f.number == FILE_MESSAGE && message_has(f.bytes, symbol)) return true;
     if (f.number == FILE_SERVICE && service_has(f.bytes, symbol)) return true;
-    if (f.number == FILE_ENUM && same(field_of(f.bytes, NAME), symbol)) return true;
+    if (f.number == FILE_ENUM && reflection_same(field_of(f.bytes, NAME), symbol)) return true;
   }
   return false;
 }
@@ -81,7 +81,8 @@ static cay_slice file_find(uint32_t kind, cay_slice what) {
   pb_reader r = pb_read((cay_slice){ grpc_descriptors, grpc_descriptors_len });
   for (pb_field f; pb_next(&r, &f);) {
     if (f.number != SET_FILE) continue;
-    if (kind == ASK_NAME ? same(field_of(f.bytes, FILE_NAME), what) : file_has(f.bytes, what)) return f.bytes;
+    if (kind == ASK_NAME ? reflection_same(field_of(f.bytes, FILE_NAME), what) : file_has(f.bytes, what))
+      return f.bytes;
   }
   return (cay_slice){ NULL, 0 };
 }
@@ -109,7 +110,7 @@ static void put_services(pb_writer *w) {
   pb_end(w, answer);
 }
 
-static void put_error(pb_writer *w, enum grpc_code code, const char *text) {
+static void reflection_put_error(pb_writer *w, enum grpc_code code, const char *text) {
   size_t answer = pb_begin(w, 7);
   pb_put_int(w, 1, code);
   pb_put_text(w, 2, text);
@@ -118,7 +119,7 @@ static void put_error(pb_writer *w, enum grpc_code code, const char *text) {
 
 static void put_file(pb_writer *w, uint32_t kind, cay_slice what) {
   cay_slice file = file_find(kind, what);
-  if (file.data == NULL) return put_error(w, GRPC_NOT_FOUND, "there is no such file or symbol");
+  if (file.data == NULL) return reflection_put_error(w, GRPC_NOT_FOUND, "there is no such file or symbol");
   size_t answer = pb_begin(w, 4);
   pb_put_bytes(w, 1, file);
   pb_end(w, answer);
@@ -143,9 +144,9 @@ void reflection_info(void *app, call *c, cay_slice message) {
   else if (kind == ASK_NAME || kind == ASK_SYMBOL)
     put_file(&w, kind, what);
   else if (kind == ASK_EXTENSION || kind == ASK_NUMBERS)
-    put_error(&w, GRPC_NOT_FOUND, "there are no extensions");
+    reflection_put_error(&w, GRPC_NOT_FOUND, "there are no extensions");
   else
-    put_error(&w, GRPC_INVALID_ARGUMENT, "nothing is asked");
+    reflection_put_error(&w, GRPC_INVALID_ARGUMENT, "nothing is asked");
   if (w.failed != CAY_OK || !call_send(c, &w.out, CALL_NOW)) {
     buf_free(&w.out);
     call_finish(c, GRPC_RESOURCE_EXHAUSTED, "the answer could not be sent");

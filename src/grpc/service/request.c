@@ -8,7 +8,7 @@
 
 typedef bool field_fn(request *r, const pb_field *f);
 
-static bool take_bytes(cay_slice *to, bool *has, const pb_field *f) {
+static bool request_take_bytes(cay_slice *to, bool *has, const pb_field *f) {
   if (f->type != PB_BYTES) return false;
   *to = f->bytes;
   if (to->data == NULL) to->data = "";
@@ -26,8 +26,8 @@ static bool take_int(int64_t *to, bool *has, const pb_field *f, bool is_int32) {
 /* The last of a oneof counts. */
 static bool execute_field(request *r, const pb_field *f) {
   switch (f->number) {
-  case 1: r->has_cached = false; return take_bytes(&r->code, &r->has_code, f);
-  case 2: r->has_code = false; return take_bytes(&r->cached, &r->has_cached, f);
+  case 1: r->has_cached = false; return request_take_bytes(&r->code, &r->has_code, f);
+  case 2: r->has_code = false; return request_take_bytes(&r->cached, &r->has_cached, f);
   case 3: return take_int(&r->timeout_ms, &r->has_timeout, f, true);
   default: return true;
   }
@@ -35,8 +35,8 @@ static bool execute_field(request *r, const pb_field *f) {
 
 static bool test_field(request *r, const pb_field *f) {
   switch (f->number) {
-  case 1: return take_bytes(&r->code, &r->has_code, f);
-  case 2: return take_bytes(&r->tests, &r->has_tests, f);
+  case 1: return request_take_bytes(&r->code, &r->has_code, f);
+  case 2: return request_take_bytes(&r->tests, &r->has_tests, f);
   case 3: return take_int(&r->timeout_ms, &r->has_timeout, f, true);
   default: return true;
   }
@@ -45,7 +45,7 @@ static bool test_field(request *r, const pb_field *f) {
 static bool get_field(request *r, const pb_field *f) {
   int64_t wait = 0;
   switch (f->number) {
-  case 1: return take_bytes(&r->id, NULL, f);
+  case 1: return request_take_bytes(&r->id, NULL, f);
   case 2:
     if (!take_int(&wait, NULL, f, false)) return false;
     r->wait = wait != 0;
@@ -55,9 +55,11 @@ static bool get_field(request *r, const pb_field *f) {
   }
 }
 
-static bool id_field(request *r, const pb_field *f) { return f->number != 1 || take_bytes(&r->id, NULL, f); }
+static bool id_field(request *r, const pb_field *f) {
+  return f->number != 1 || request_take_bytes(&r->id, NULL, f);
+}
 static bool filter_field(request *r, const pb_field *f) {
-  return f->number != 1 || take_bytes(&r->filter, NULL, f);
+  return f->number != 1 || request_take_bytes(&r->filter, NULL, f);
 }
 
 static bool add_state(request *r, uint64_t state) {

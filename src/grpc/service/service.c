@@ -47,7 +47,7 @@ static void service_end(service *s, execution *e, execution_result *result) {
   execution_unref(e);
 }
 
-static void end_with(service *s, execution *e, enum execution_state state, const char *why) {
+static void service_end_with(service *s, execution *e, enum execution_state state, const char *why) {
   execution_result result = { .state = state, .error = BUF_INIT(BUF_UNLIMITED) };
   IGNORED(buf_append_text(&result.error, why)); /* without memory it has no words */
   service_end(s, e, &result);
@@ -141,7 +141,7 @@ bool submit(service *s, call *c, execution *e) {
 void service_cancel(service *s, execution *e) {
   cancel_raise(&e->cancel);
   if (!queue_remove(s->queue, e)) return;
-  end_with(s, e, EXECUTION_CANCELLED, "the execution was cancelled before it began");
+  service_end_with(s, e, EXECUTION_CANCELLED, "the execution was cancelled before it began");
   execution_unref(e);
 }
 
@@ -182,8 +182,8 @@ cay_status service_new(const service_options *options, service **out, cay_error 
 }
 
 static void end_waiting(void *ctx, execution *e) {
-  end_with(ctx, e, e->lasting ? EXECUTION_FAILED : EXECUTION_CANCELLED,
-           "the server was shut down before it began");
+  service_end_with(ctx, e, e->lasting ? EXECUTION_FAILED : EXECUTION_CANCELLED,
+                   "the server was shut down before it began");
   execution_unref(e);
 }
 

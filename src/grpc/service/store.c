@@ -95,7 +95,7 @@ cay_slice sql_bytes(sqlite3_stmt *of, int column) {
 
 /* ---- opening ---- */
 
-static cay_status ask(store *s, const char *text, int64_t *out, cay_error *err) {
+static cay_status service_store_ask(store *s, const char *text, int64_t *out, cay_error *err) {
   sqlite3_stmt *of = NULL;
   int code = sqlite3_prepare_v2(s->db, text, -1, &of, NULL);
   if (code == SQLITE_OK && (code = sqlite3_step(of)) == SQLITE_ROW) *out = sqlite3_column_int64(of, 0);
@@ -104,11 +104,11 @@ static cay_status ask(store *s, const char *text, int64_t *out, cay_error *err) 
   return status;
 }
 
-static cay_status check_identity(store *s, bool *empty, cay_error *err) {
+static cay_status service_store_check_identity(store *s, bool *empty, cay_error *err) {
   int64_t id = 0, version = 0, tables = 0;
-  S_TRY(ask(s, "PRAGMA application_id", &id, err));
-  S_TRY(ask(s, "PRAGMA user_version", &version, err));
-  S_TRY(ask(s, "SELECT count(*) FROM sqlite_schema", &tables, err));
+  S_TRY(service_store_ask(s, "PRAGMA application_id", &id, err));
+  S_TRY(service_store_ask(s, "PRAGMA user_version", &version, err));
+  S_TRY(service_store_ask(s, "SELECT count(*) FROM sqlite_schema", &tables, err));
   *empty = id == 0 && version == 0 && tables == 0;
   if (*empty) return CAY_OK;
   if (id != APPLICATION_ID) return err_set(err, CAY_INVALID, "a SQLite file of another program");
@@ -119,7 +119,7 @@ static cay_status check_identity(store *s, bool *empty, cay_error *err) {
 }
 
 /* SQLite would make it readable to others. */
-static cay_status make_file(const char *path, cay_error *err) {
+static cay_status service_store_make_file(const char *path, cay_error *err) {
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd >= 0) return close(fd) == 0 ? CAY_OK : err_errno(err, errno, "cannot be made");
   struct stat st;
@@ -132,7 +132,7 @@ static cay_status make_file(const char *path, cay_error *err) {
 }
 
 /* A file may come from anywhere: nothing in it runs. */
-static void harden(sqlite3 *db) {
+static void service_store_harden(sqlite3 *db) {
   (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   (void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -140,23 +140,23 @@ static void harden(sqlite3 *db) {
   (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
 }
 
-static cay_status store_connect(store *s, cay_error *err) {
+static cay_status service_store_connect(store *s, cay_error *err) {
   char path[PATH_MAX] =
       ":memory:"; /* SQLite gives names like this one a meaning: a path begins with / or . */
   const char *wanted = s->options.path;
   if (wanted != NULL) {
     int len = snprintf(path, sizeof path, "%s%s", wanted[0] == '/' ? "" : "./", wanted);
     if (len < 0 || (size_t)len >= sizeof path) return err_set(err, CAY_INVALID, "the path is too long");
-    S_TRY(make_file(path, err));
+    S_TRY(service_store_make_file(path, err));
   }
   int code = sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
   if (code != SQLITE_OK) return sql_error(s, code, err);
   (void)sqlite3_busy_timeout(s->db, BUSY_MS);
-  harden(s->db);
+  service_store_harden(s->db);
   /* Exclusive: a second server would take the executions of the first for those of one that has ended. */
   S_TRY(sql_exec(s, "PRAGMA locking_mode = EXCLUSIVE", err));
   bool empty = true;
-  S_TRY(check_identity(s, &empty, err));
+  S_TRY(service_store_check_identity(s, &empty, err));
   S_TRY(sql_exec(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE", err));
   if (empty) S_TRY(sql_exec(s, schema, err));
   return sql_exec(s, "COMMIT", err);
@@ -178,7 +178,7 @@ cay_status store_open(const store_options *options, store **out, cay_error *err)
   (void)pthread_mutex_init(&s->mu, NULL);
   s->options = *options;
   (void)snprintf(s->suffix, sizeof s->suffix, "%s", options->suffix);
-  cay_status status = store_connect(s, err);
+  cay_status status = service_store_connect(s, err);
   if (status == CAY_OK) status = fail_unfinished(s, err);
   s->options.path = NULL;
   if (status != CAY_OK) {

@@ -56,7 +56,7 @@ static cay_status drop_oldest(store *s, cay_error *err) {
   return sql_run(s, of, err);
 }
 
-static cay_status insert(store *s, const cache_entry *entry, cay_slice code, cay_error *err) {
+static cay_status store_cache_insert(store *s, const cache_entry *entry, cay_slice code, cay_error *err) {
   static const char text[] =
       "INSERT INTO cache (name, description, hash, code, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
   sqlite3_stmt *of;
@@ -84,7 +84,7 @@ static cay_status cache_add(store *s, cay_slice code, buf *out, cay_error *err) 
   cache_entry entry = { .name = full, .description = name.text, .hash = hash, .created_ms = wall_ms() };
   pb_writer w = PB_WRITER(BUF_UNLIMITED);
   put_entry(&entry, &w);
-  cay_status status = w.failed != CAY_OK ? err_no_memory(err) : insert(s, &entry, code, err);
+  cay_status status = w.failed != CAY_OK ? err_no_memory(err) : store_cache_insert(s, &entry, code, err);
   if (status == CAY_OK)
     *out = w.out;
   else
@@ -146,12 +146,13 @@ typedef struct near_list {
   size_t distance[NEAR_NAMES], count;
 } near_list;
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t store_cache_least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* How many letters have to be put in, taken out or changed (Levenshtein), of the first NEAR_TEXT - 1 of each. */
 static size_t edit_distance(cay_slice a, cay_slice b) {
   const uint8_t *x = a.data, *y = b.data;
-  size_t xl = least(a.len, NEAR_TEXT - 1), yl = least(b.len, NEAR_TEXT - 1), row[NEAR_TEXT];
+  size_t xl = store_cache_least(a.len, NEAR_TEXT - 1), yl = store_cache_least(b.len, NEAR_TEXT - 1),
+         row[NEAR_TEXT];
   for (size_t j = 0; j <= yl; j++) row[j] = j;
   for (size_t i = 1; i <= xl; i++) {
     size_t corner = row[0];
@@ -159,7 +160,7 @@ static size_t edit_distance(cay_slice a, cay_slice b) {
     for (size_t j = 1; j <= yl; j++) {
       size_t changed = corner + ((x[i - 1] | 0x20) != (y[j - 1] | 0x20));
       corner = row[j];
-      row[j] = least(changed, least(row[j], row[j - 1]) + 1);
+      row[j] = store_cache_least(changed, store_cache_least(row[j], row[j - 1]) + 1);
     }
   }
   return row[yl];
@@ -173,9 +174,10 @@ static cay_slice stem_of(cay_slice name) {
 
 /* A name that begins like what is wanted is near, however long it is. */
 static size_t name_distance(cay_slice wanted, cay_slice name) {
-  cay_slice front = { name.data, least(name.len, wanted.len) };
+  cay_slice front = { name.data, store_cache_least(name.len, wanted.len) };
   size_t begins = edit_distance(wanted, front) + (front.len < name.len);
-  return least(begins, least(edit_distance(wanted, name), edit_distance(wanted, stem_of(name))));
+  return store_cache_least(
+      begins, store_cache_least(edit_distance(wanted, name), edit_distance(wanted, stem_of(name))));
 }
 
 static void near_offer(near_list *l, cay_slice wanted, cay_slice name) {

@@ -32,7 +32,7 @@ cay_status table_new(size_t kept_max, size_t kept_bytes, table **out, cay_error 
   return CAY_OK;
 }
 
-static void drop(execution *e) {
+static void table_drop(execution *e) {
   list_remove(&e->in_table);
   list_remove(&e->in_order);
   execution_unref(e);
@@ -41,7 +41,7 @@ static void drop(execution *e) {
 void table_free(table *t) {
   if (t == NULL) return;
   LIST_EACH_SAFE (e, &t->order, execution, in_order) {
-    drop(e);
+    table_drop(e);
   }
   (void)pthread_mutex_destroy(&t->mu);
   mem_free(t);
@@ -58,13 +58,13 @@ void table_add(table *t, execution *e) {
 /* Final and therefore fixed: read without its mutex. */
 static size_t kept_bytes(const execution *e) { return sizeof *e + e->out.len + e->err.len + e->report.len; }
 
-static void make_room(table *t) {
+static void table_make_room(table *t) {
   LIST_EACH_SAFE (e, &t->order, execution, in_order) {
     if (t->kept <= t->kept_max && t->bytes <= t->kept_bytes) return;
     if (!execution_is_final(execution_state_of(e)) || !e->in_kept) continue;
     t->kept--;
     t->bytes -= kept_bytes(e);
-    drop(e);
+    table_drop(e);
   }
 }
 
@@ -75,19 +75,19 @@ void table_ended(table *t, execution *e) {
     return;
   }
   if (e->lasting) {
-    drop(e);
+    table_drop(e);
   } else {
     e->in_kept = true;
     t->kept++;
     t->bytes += kept_bytes(e);
-    make_room(t);
+    table_make_room(t);
   }
   (void)pthread_mutex_unlock(&t->mu);
 }
 
 void table_remove(table *t, execution *e) {
   (void)pthread_mutex_lock(&t->mu);
-  if (list_linked(&e->in_table)) drop(e);
+  if (list_linked(&e->in_table)) table_drop(e);
   (void)pthread_mutex_unlock(&t->mu);
 }
 

@@ -73,7 +73,7 @@ static bool fill_out(conn *c) {
 }
 
 /* False: no more can be written now. */
-static bool write_out(conn *c) {
+static bool conn_write_out(conn *c) {
   size_t len = 0;
   switch (conn_send(c, c->out + c->out_at, c->out_len - c->out_at, &len)) {
   case TLS_DONE: break;
@@ -93,7 +93,7 @@ void conn_flush(conn *c) {
   for (bool more = true; more && !c->dead;) {
     if (c->out_len == 0 && !fill_out(c)) c->dead = true;
     if (c->out_len == 0) break;
-    more = write_out(c);
+    more = conn_write_out(c);
   }
   if (c->dead) return;
   conn_watch(c);

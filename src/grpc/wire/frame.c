@@ -14,7 +14,7 @@ static cay_slice frame_cut(cay_slice *data, size_t most) {
   return front;
 }
 
-static enum frame_event read_head(frame_reader *f) {
+static enum frame_event frame_read_head(frame_reader *f) {
   if (f->head[0] > 1) return FRAME_BAD_FLAG;
   f->compressed = f->head[0] == 1;
   f->want = (size_t)f->head[1] << 24 | (size_t)f->head[2] << 16 | (size_t)f->head[3] << 8 | f->head[4];
@@ -28,7 +28,7 @@ enum frame_event frame_take(frame_reader *f, cay_slice *data) {
     memcpy(f->head + f->head_len, part.data, part.len);
     f->head_len += part.len;
     if (f->head_len < FRAME_HEAD) return FRAME_MORE;
-    enum frame_event event = read_head(f);
+    enum frame_event event = frame_read_head(f);
     if (event != FRAME_MORE) return event;
   }
   cay_slice part = frame_cut(data, f->want - f->message.len);

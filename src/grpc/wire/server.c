@@ -177,7 +177,7 @@ cay_status server_run(server *s, cay_error *err) {
 
 /* ---- life ---- */
 
-static cay_status watch(server *s, int fd, void *of, cay_error *err) {
+static cay_status server_watch(server *s, int fd, void *of, cay_error *err) {
   struct epoll_event event = { .events = EPOLLIN, .data.ptr = of };
   if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
     return err_errno(err, errno, "cannot watch a descriptor");
@@ -192,8 +192,9 @@ static cay_status server_open(server *s, cay_error *err) {
   if (s->account == NULL) return err_no_memory(err);
   S_TRY(stream_setup(s, err));
   for (size_t i = 0; s->options.addresses[i] != NULL; i++) S_TRY(listen_on(s, s->options.addresses[i], err));
-  for (size_t i = 0; i < s->listener_count; i++) S_TRY(watch(s, s->listeners[i].fd, &s->listeners[i], err));
-  return watch(s, s->wake, s, err);
+  for (size_t i = 0; i < s->listener_count; i++)
+    S_TRY(server_watch(s, s->listeners[i].fd, &s->listeners[i], err));
+  return server_watch(s, s->wake, s, err);
 }
 
 cay_status server_new(const server_options *options, server **out, cay_error *err) {

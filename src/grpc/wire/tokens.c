@@ -24,7 +24,7 @@ struct tokens {
   size_t count;
 };
 
-static cay_status read_file(const char *path, buf *out, cay_error *err) {
+static cay_status tokens_read_file(const char *path, buf *out, cay_error *err) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return err_errno(err, errno, "cannot open it");
   struct stat st;
@@ -42,7 +42,7 @@ static cay_status read_file(const char *path, buf *out, cay_error *err) {
   return status;
 }
 
-static cay_status add_line(tokens *t, const char *line, size_t len, size_t number, cay_error *err) {
+static cay_status tokens_add_line(tokens *t, const char *line, size_t len, size_t number, cay_error *err) {
   while (len > 0 && strchr(" \t\r", line[len - 1]) != NULL) len--;
   while (len > 0 && strchr(" \t", *line) != NULL) line++, len--;
   if (len == 0 || *line == '#') return CAY_OK;
@@ -69,7 +69,7 @@ static cay_status read_lines(tokens *t, const buf *text, cay_error *err) {
   for (size_t number = 1; at < end; number++) {
     const char *stop = memchr(at, '\n', (size_t)(end - at));
     if (stop == NULL) stop = end;
-    S_TRY(add_line(t, at, (size_t)(stop - at), number, err));
+    S_TRY(tokens_add_line(t, at, (size_t)(stop - at), number, err));
     at = stop + 1;
   }
   return t->count != 0 ? CAY_OK : err_set(err, CAY_INVALID, "no token is in it");
@@ -79,7 +79,7 @@ cay_status tokens_load(const char *path, tokens **out, cay_error *err) {
   tokens *t = mem_zalloc(sizeof *t);
   if (t == NULL) return err_no_memory(err);
   buf text = BUF_INIT(TOKEN_FILE_MAX);
-  cay_status status = read_file(path, &text, err);
+  cay_status status = tokens_read_file(path, &text, err);
   if (status == CAY_OK) status = read_lines(t, &text, err);
   if (text.data != NULL) explicit_bzero(text.data, text.len);
   buf_free(&text);

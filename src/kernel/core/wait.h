@@ -29,7 +29,7 @@ typedef struct k_process k_process;
 
 typedef struct k_waitq {
   list waiters;
-  uint64_t wakes; /* so far: whoever remembers the count sees that something happened since */
+  uint64_t wakes; /* so far: a changed count says that something happened since */
 } k_waitq;
 
 typedef struct k_sleeper {

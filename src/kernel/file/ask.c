@@ -35,11 +35,11 @@ void k_ask_answer(k_ask *ask, bool refused, uint8_t *data, size_t len) {
 
 /* ---- the file ---- */
 
-static k_ask *of(const k_file *f) { return f->object; }
+static k_ask *ask_of(const k_file *f) { return f->object; }
 
 /* The position is kept by the description, as of a file that has 1 + len bytes. */
 static k_ret ask_read(k_file *f, void *buf, size_t len, int64_t pos) {
-  const k_ask *ask = of(f);
+  const k_ask *ask = ask_of(f);
   uint8_t *to = buf;
   size_t done = 0;
   (void)pos;
@@ -52,13 +52,13 @@ static k_ret ask_read(k_file *f, void *buf, size_t len, int64_t pos) {
   return (k_ret)(done + n);
 }
 
-static uint32_t ask_ready(k_file *f) { return of(f)->answered ? K_POLLIN | K_POLLRDNORM : 0; }
+static uint32_t ask_ready(k_file *f) { return ask_of(f)->answered ? K_POLLIN | K_POLLRDNORM : 0; }
 
-static k_waitq *ask_queue(k_file *f) { return &of(f)->changed; }
+static k_waitq *ask_queue(k_file *f) { return &ask_of(f)->changed; }
 
 static k_ret ask_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
   if (request != K_FIONREAD || len < sizeof(int32_t)) return -K_ENOTTY;
-  size_t left = of(f)->answered ? of(f)->len + 1 - (size_t)f->answer_offset : 0;
+  size_t left = ask_of(f)->answered ? ask_of(f)->len + 1 - (size_t)f->answer_offset : 0;
   int32_t count = left > INT32_MAX ? INT32_MAX : (int32_t)left;
   memcpy(arg, &count, sizeof count);
   return 0;
@@ -72,8 +72,8 @@ static k_ret ask_stat(k_file *f, k_stat *out) {
 }
 
 static void ask_release(k_file *f) {
-  of(f)->dropped = true;
-  k_ask_unref(of(f));
+  ask_of(f)->dropped = true;
+  k_ask_unref(ask_of(f));
 }
 
 static const k_file_ops ask_ops = {

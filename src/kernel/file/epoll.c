@@ -8,7 +8,7 @@
 
 /* One entry. `file` is borrowed: k_epoll_forget takes the entry away with its last descriptor. */
 typedef struct interest {
-  list in_set; /* what was reported goes to the end, so that a short array shows all in turn */
+  list in_set; /* reported entries go to the end, so that a short array shows all in turn */
   list in_kernel;
   k_file *file;
   int32_t fd;
@@ -28,12 +28,12 @@ typedef struct epoll_set {
 static const uint32_t always = K_POLLERR | K_POLLHUP;
 static const uint32_t modes = K_EPOLLET | K_EPOLLONESHOT | 1u << 28 | 1u << 29;
 
-static epoll_set *of(const k_file *f) { return f->object; }
+static epoll_set *epoll_of(const k_file *f) { return f->object; }
 
 /* More than that in one sandbox is an attack on the host's memory. */
 enum { MAX_INTERESTS = 65536 };
 
-static void drop(interest *i) {
+static void epoll_drop(interest *i) {
   i->file->kernel->interest_count--;
   i->file->interests--;
   list_remove(&i->in_set);
@@ -45,13 +45,13 @@ static void drop(interest *i) {
 void k_epoll_forget(k_file *f) {
   if (f->interests == 0) return;
   LIST_EACH_SAFE (i, &f->kernel->interests, interest, in_kernel) {
-    if (i->file == f) drop(i);
+    if (i->file == f) epoll_drop(i);
   }
 }
 
 /* ---- looking ---- */
 
-static uint32_t ready_of(const interest *i) {
+static uint32_t epoll_ready_of(const interest *i) {
   uint32_t all = K_POLLIN | K_POLLOUT | K_POLLRDNORM | K_POLLWRNORM;
   uint32_t ready = i->file->ops->ready == NULL ? all : i->file->ops->ready(i->file);
   return ready & (i->events | always);
@@ -61,7 +61,7 @@ static bool is_off(const interest *i) { return (i->events & ~modes) == 0; }
 
 /* What to report of this entry now. An edge is any wake of its queue: more than were needed, never fewer. */
 static uint32_t news_of(interest *i) {
-  uint32_t ready = is_off(i) ? 0 : ready_of(i);
+  uint32_t ready = is_off(i) ? 0 : epoll_ready_of(i);
   if (ready == 0 || (i->events & K_EPOLLET) == 0 || i->file->ops->queue == NULL) return ready;
   uint64_t wakes = i->file->ops->queue(i->file)->wakes;
   if (i->reported && i->wakes == wakes) return 0;
@@ -70,7 +70,7 @@ static uint32_t news_of(interest *i) {
   return ready;
 }
 
-static size_t collect(epoll_set *s, k_epoll_event *events, size_t count) {
+static size_t epoll_collect(epoll_set *s, k_epoll_event *events, size_t count) {
   size_t found = 0, left = s->count;
   LIST_EACH_SAFE (i, &s->interests, interest, in_set) {
     if (found == count || left-- == 0) break;
@@ -87,19 +87,19 @@ static size_t collect(epoll_set *s, k_epoll_event *events, size_t count) {
 /* ---- the file ---- */
 
 static uint32_t epoll_ready(k_file *f) {
-  LIST_EACH (i, &of(f)->interests, interest, in_set) {
-    if (!is_off(i) && ready_of(i) != 0) return K_POLLIN | K_POLLRDNORM;
+  LIST_EACH (i, &epoll_of(f)->interests, interest, in_set) {
+    if (!is_off(i) && epoll_ready_of(i) != 0) return K_POLLIN | K_POLLRDNORM;
   }
   return 0;
 }
 
 static void epoll_release(k_file *f) {
-  epoll_set *s = of(f);
-  LIST_EACH_SAFE (i, &s->interests, interest, in_set) drop(i);
+  epoll_set *s = epoll_of(f);
+  LIST_EACH_SAFE (i, &s->interests, interest, in_set) epoll_drop(i);
   mem_free(s);
 }
 
-static k_waitq *epoll_queue(k_file *f) { return &of(f)->changed; }
+static k_waitq *epoll_queue(k_file *f) { return &epoll_of(f)->changed; }
 
 static const k_file_ops epoll_ops = {
   .ready = epoll_ready,
@@ -119,14 +119,14 @@ k_ret k_epoll_new(k_kernel *k, k_file **out) {
 
 /* ---- epoll_ctl(2) ---- */
 
-static interest *find(epoll_set *s, const k_file *file, int32_t fd) {
+static interest *epoll_find(epoll_set *s, const k_file *file, int32_t fd) {
   LIST_EACH (i, &s->interests, interest, in_set) {
     if (i->file == file && i->fd == fd) return i;
   }
   return NULL;
 }
 
-static k_ret add(epoll_set *s, k_file *file, int32_t fd, const k_epoll_event *event) {
+static k_ret epoll_add(epoll_set *s, k_file *file, int32_t fd, const k_epoll_event *event) {
   if (s->count >= K_SLEEP_MAX_QUEUES - 1 || file->kernel->interest_count >= MAX_INTERESTS) return -K_ENOSPC;
   interest *i = mem_zalloc(sizeof *i);
   if (i == NULL) return -K_ENOMEM;
@@ -142,20 +142,20 @@ static k_ret add(epoll_set *s, k_file *file, int32_t fd, const k_epoll_event *ev
 k_ret k_epoll_ctl(k_process *p, k_file *epoll, int op, int32_t fd, const k_epoll_event *event) {
   k_file *file;
   K_TRY(k_fd_get(&p->fds, fd, &file));
-  /* Sets inside sets would have to pass on wakes; nobody needs them here. */
+  /* Sets inside sets would have to pass on wakes; they are not supported. */
   if (epoll->ops != &epoll_ops || file->ops == &epoll_ops) return k_file_wrong(epoll, -K_EINVAL);
   if (file->ops->ready == NULL) return k_file_wrong(file, -K_EPERM); /* ordinary files, as Linux */
-  epoll_set *s = of(epoll);
-  interest *i = find(s, file, fd);
+  epoll_set *s = epoll_of(epoll);
+  interest *i = epoll_find(s, file, fd);
   k_ret r = 0;
   if (op == K_EPOLL_CTL_ADD) {
-    r = i != NULL ? -K_EEXIST : add(s, file, fd, event);
+    r = i != NULL ? -K_EEXIST : epoll_add(s, file, fd, event);
   } else if (op != K_EPOLL_CTL_DEL && op != K_EPOLL_CTL_MOD) {
     r = -K_EINVAL;
   } else if (i == NULL) {
     r = -K_ENOENT;
   } else if (op == K_EPOLL_CTL_DEL) {
-    drop(i);
+    epoll_drop(i);
   } else {
     i->events = event->events;
     i->data = event->data;
@@ -196,11 +196,11 @@ static k_ret sleep_on_all(k_process *p, epoll_set *s, int64_t deadline_ns) {
 k_ret k_epoll_wait(k_process *p, k_file *epoll, k_epoll_event *events, size_t count, int64_t deadline_ns,
                    const k_sigset *mask) {
   if (epoll->ops != &epoll_ops || count == 0) return k_file_wrong(epoll, -K_EINVAL);
-  epoll_set *s = of(epoll);
+  epoll_set *s = epoll_of(epoll);
   k_signal_mask_for_call(p, mask);
   k_ret r;
   do {
-    r = (k_ret)collect(s, events, count);
+    r = (k_ret)epoll_collect(s, events, count);
     if (r > 0 || deadline_ns <= 0) break;
     r = sleep_on_all(p, s, deadline_ns);
   } while (r >= 0);

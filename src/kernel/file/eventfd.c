@@ -12,11 +12,11 @@ typedef struct counter {
 
 static const uint64_t most = UINT64_MAX - 1;
 
-static counter *of(const k_file *f) { return f->object; }
+static counter *eventfd_of(const k_file *f) { return f->object; }
 
 static k_ret counter_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)pos;
-  counter *c = of(f);
+  counter *c = eventfd_of(f);
   if (len < sizeof c->value) return -K_EINVAL;
   if (c->value == 0) return -K_EAGAIN;
   uint64_t taken = c->semaphore ? 1 : c->value;
@@ -28,7 +28,7 @@ static k_ret counter_read(k_file *f, void *buf, size_t len, int64_t pos) {
 
 static k_ret counter_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
-  counter *c = of(f);
+  counter *c = eventfd_of(f);
   uint64_t added;
   if (len < sizeof added) return -K_EINVAL;
   memcpy(&added, buf, sizeof added);
@@ -40,13 +40,13 @@ static k_ret counter_write(k_file *f, const void *buf, size_t len, int64_t pos) 
 }
 
 static uint32_t counter_ready(k_file *f) {
-  const counter *c = of(f);
+  const counter *c = eventfd_of(f);
   return (c->value > 0 ? K_POLLIN | K_POLLRDNORM : 0) | (c->value < most ? K_POLLOUT | K_POLLWRNORM : 0);
 }
 
-static k_waitq *counter_queue(k_file *f) { return &of(f)->changed; }
+static k_waitq *counter_queue(k_file *f) { return &eventfd_of(f)->changed; }
 
-static void counter_release(k_file *f) { mem_free(of(f)); }
+static void counter_release(k_file *f) { mem_free(eventfd_of(f)); }
 
 static const k_file_ops counter_ops = {
   .read = counter_read,
@@ -69,7 +69,7 @@ k_ret k_eventfd(k_kernel *k, uint64_t initial, bool semaphore, uint32_t flags, k
 
 bool k_eventfd_look(const k_file *f, uint64_t *count, bool *semaphore) {
   if (f->ops != &counter_ops) return false;
-  const counter *c = of(f);
+  const counter *c = eventfd_of(f);
   *count = c->value;
   *semaphore = c->semaphore;
   return true;

@@ -2,7 +2,7 @@
 
 #include "kernel/file/pipe.h"
 
-static k_ret duplicate(k_process *p, k_file *f, uint32_t from, bool cloexec) {
+static k_ret fcntl_duplicate(k_process *p, k_file *f, uint32_t from, bool cloexec) {
   if (from >= p->fds.limit) return -K_EINVAL;
   k_ret r = k_fd_add(&p->fds, k_file_ref(f), (int32_t)from, cloexec);
   if (r < 0) k_file_unref(f);
@@ -22,8 +22,8 @@ k_ret k_fcntl(k_process *p, int32_t fd, uint32_t cmd, uint32_t arg) {
   K_TRY(k_fd_get(&p->fds, fd, &f));
   if ((f->flags & K_O_PATH) != 0 && !allowed_on_path(cmd)) return -K_EBADF;
   switch (cmd) {
-  case K_F_DUPFD: return duplicate(p, f, arg, false);
-  case K_F_DUPFD_CLOEXEC: return duplicate(p, f, arg, true);
+  case K_F_DUPFD: return fcntl_duplicate(p, f, arg, false);
+  case K_F_DUPFD_CLOEXEC: return fcntl_duplicate(p, f, arg, true);
   case K_F_GETFD: return p->fds.slots[fd].cloexec;
   case K_F_SETFD: p->fds.slots[fd].cloexec = (arg & 1) != 0; return 0;
   case K_F_GETFL: return f->flags;

@@ -93,21 +93,21 @@ void k_kept_clear(k_kept *kept) {
 
 /* ---- opening again ---- */
 
-static k_ret open_inode(const vfs_view *v, k_inode *inode, const k_kept_file *one, k_file **out) {
+static k_ret fd_snapshot_open_inode(const vfs_view *v, k_inode *inode, const k_kept_file *one, k_file **out) {
   if (kept_kind_of(inode) != one->kind) return -K_ESTALE;
   return vfs_open_inode(v, inode, one->flags & KEPT_FLAGS, out);
 }
 
 /* Meanwhile the embedder may have taken the mount away: then its files are gone, too. */
-static k_ret open_same(const vfs_view *v, const k_kept_file *one, k_file **out) {
+static k_ret fd_snapshot_open_same(const vfs_view *v, const k_kept_file *one, k_file **out) {
   if (vfs_mount_of(v->kernel, one->inode)->root->fs != one->inode->fs) return -K_ESTALE;
-  return open_inode(v, one->inode, one, out);
+  return fd_snapshot_open_inode(v, one->inode, one, out);
 }
 
-static k_ret open_path(const vfs_view *v, const k_kept_file *one, k_file **out) {
+static k_ret fd_snapshot_open_path(const vfs_view *v, const k_kept_file *one, k_file **out) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(vfs_resolve(v, NULL, one->path, 0, &inode));
-  return open_inode(v, inode, one, out);
+  return fd_snapshot_open_inode(v, inode, one, out);
 }
 
 /* One of the two, which are both there while the image is opened. */
@@ -123,9 +123,9 @@ static k_ret open_one(k_process *p, const k_kept_file *one, k_file *const ends[]
   if (one->kind == KEPT_PIPE)
     r = open_end(ends[one->pipe], one, out);
   else if (one->inode != NULL)
-    r = open_same(&p->view, one, out);
+    r = fd_snapshot_open_same(&p->view, one, out);
   else if (one->path != NULL)
-    r = open_path(&p->view, one, out);
+    r = fd_snapshot_open_path(&p->view, one, out);
   if (r >= 0) {
     if (one->kind != KEPT_PIPE) (*out)->pos = one->pos;
     return 0;
@@ -133,7 +133,7 @@ static k_ret open_one(k_process *p, const k_kept_file *one, k_file *const ends[]
   return r == -K_ENOMEM ? r : open_dead(p->kernel, out);
 }
 
-static k_ret fill(k_file *end, const k_kept_pipe *pipe) {
+static k_ret fd_snapshot_fill(k_file *end, const k_kept_pipe *pipe) {
   K_TRY(k_pipe_resize(end, pipe->cap));
   for (size_t done = 0; done < pipe->len;) {
     k_ret n = end->ops->write(end, (const uint8_t *)pipe->queued + done, pipe->len - done, 0);
@@ -157,7 +157,7 @@ static k_ret make_pipes(k_kernel *k, const k_kept *kept, k_file *(**out)[2]) {
   k_ret r = ends != NULL ? 0 : -K_ENOMEM;
   for (uint32_t i = 0; r >= 0 && i < kept->pipe_count; i++) {
     r = k_pipe_new(k, 0, &ends[i][0], &ends[i][1]);
-    if (r >= 0) r = fill(ends[i][1], &kept->pipes[i]);
+    if (r >= 0) r = fd_snapshot_fill(ends[i][1], &kept->pipes[i]);
   }
   if (r < 0)
     drop_pipes(kept, ends);
@@ -183,7 +183,7 @@ static void find_open(k_process *p, const k_kept *kept, k_file **files) {
   }
 }
 
-static k_ret make_room(k_process *p, const k_kept *kept) {
+static k_ret fd_snapshot_make_room(k_process *p, const k_kept *kept) {
   uint32_t limit = p->fds.limit;
   for (uint32_t i = kept->fd_count; i-- > 0;)
     if (kept->fds[i].fd < limit) return k_fdtable_reserve(&p->fds, kept->fds[i].fd + 1);
@@ -194,7 +194,7 @@ k_ret k_kept_open(k_process *p, const k_kept *kept, k_file ***out) {
   k_file **files = NULL, *(*ends)[2] = NULL;
   *out = NULL;
   if (kept->file_count == 0) return 0;
-  K_TRY(make_room(p, kept));
+  K_TRY(fd_snapshot_make_room(p, kept));
   files = mem_zalloc_array(kept->file_count, sizeof *files);
   if (files == NULL) return -K_ENOMEM;
   find_open(p, kept, files);
@@ -225,7 +225,7 @@ static void close_others(k_process *p, const k_kept *kept) {
   }
 }
 
-static void put_one(k_process *p, const k_kept_fd *fd, k_file *f) {
+static void fd_snapshot_put_one(k_process *p, const k_kept_fd *fd, k_file *f) {
   if (fd->fd >= p->fds.limit) return;
   if (p->fds.slots[fd->fd].file == f)
     p->fds.slots[fd->fd].cloexec = fd->cloexec != 0;
@@ -236,7 +236,8 @@ static void put_one(k_process *p, const k_kept_fd *fd, k_file *f) {
 void k_kept_put(k_process *p, const k_kept *kept, k_file **files) {
   enum { STATUS = K_O_APPEND | K_O_NONBLOCK };
   close_others(p, kept);
-  for (uint32_t i = 0; i < kept->fd_count; i++) put_one(p, &kept->fds[i], files[kept->fds[i].file]);
+  for (uint32_t i = 0; i < kept->fd_count; i++)
+    fd_snapshot_put_one(p, &kept->fds[i], files[kept->fds[i].file]);
   for (uint32_t i = 0; i < kept->file_count; i++) {
     const k_kept_file *one = &kept->files[i];
     if (files[i]->serial != one->serial) continue;

@@ -88,7 +88,7 @@ static void describe_pipe(struct writing *w, k_kept_file *one, const void *pipe)
   one->kind = KEPT_PIPE;
 }
 
-static k_ret describe(struct writing *w, k_kept_file *one) {
+static k_ret fd_snapshot_bytes_describe(struct writing *w, k_kept_file *one) {
   char path[K_PATH_MAX];
   const k_file *f = one->live;
   const void *pipe = k_pipe_of(f);
@@ -107,26 +107,26 @@ static k_ret describe(struct writing *w, k_kept_file *one) {
   return buf_append(&w->paths, path, one->path_len) == CAY_OK ? 0 : -K_ENOMEM;
 }
 
-static k_ret put(buf *out, const void *data, size_t len) {
+static k_ret fd_snapshot_bytes_put(buf *out, const void *data, size_t len) {
   return len == 0 || buf_append(out, data, len) == CAY_OK ? 0 : -K_ENOMEM;
 }
 
 static k_ret put_records(const struct writing *w, buf *out) {
   const k_kept *kept = &w->kept;
   struct head head = { kept->fd_count, kept->file_count, w->pipe_count, 0 };
-  K_TRY(put(out, &head, sizeof head));
-  K_TRY(put(out, kept->fds, kept->fd_count * sizeof *kept->fds));
+  K_TRY(fd_snapshot_bytes_put(out, &head, sizeof head));
+  K_TRY(fd_snapshot_bytes_put(out, kept->fds, kept->fd_count * sizeof *kept->fds));
   for (uint32_t i = 0; i < kept->file_count; i++) {
     const k_kept_file *one = &kept->files[i];
     struct file_record record = { (uint32_t)one->kind, one->flags, one->pos, one->pipe, one->path_len };
-    K_TRY(put(out, &record, sizeof record));
+    K_TRY(fd_snapshot_bytes_put(out, &record, sizeof record));
   }
   for (uint32_t i = 0; i < w->pipe_count; i++) {
     struct pipe_record record = { (uint32_t)k_pipe_capacity((k_file *)w->pipes[i]),
                                   (uint32_t)k_pipe_peek(w->pipes[i], NULL, 0) };
-    K_TRY(put(out, &record, sizeof record));
+    K_TRY(fd_snapshot_bytes_put(out, &record, sizeof record));
   }
-  return put(out, w->paths.data, w->paths.len);
+  return fd_snapshot_bytes_put(out, w->paths.data, w->paths.len);
 }
 
 static k_ret put_queued(const struct writing *w, buf *out) {
@@ -144,7 +144,7 @@ static k_ret write_kept(struct writing *w, buf *out) {
   size_t before = out->len;
   w->pipes = mem_zalloc_array(kept->file_count, sizeof *w->pipes);
   if (w->pipes == NULL) return -K_ENOMEM;
-  for (uint32_t i = 0; i < kept->file_count; i++) K_TRY(describe(w, &kept->files[i]));
+  for (uint32_t i = 0; i < kept->file_count; i++) K_TRY(fd_snapshot_bytes_describe(w, &kept->files[i]));
   k_ret r = put_records(w, out);
   if (r >= 0) r = put_queued(w, out);
   if (r < 0) out->len = before;
@@ -163,7 +163,7 @@ k_ret k_kept_write(const k_process *p, buf *out) {
 
 /* ---- reading ---- */
 
-static const void *take(cay_slice *left, size_t len) {
+static const void *fd_snapshot_bytes_take(cay_slice *left, size_t len) {
   const uint8_t *at = left->data;
   if (len > left->len) return NULL;
   *left = (cay_slice){ at + len, left->len - len };
@@ -172,7 +172,7 @@ static const void *take(cay_slice *left, size_t len) {
 
 static k_ret read_fds(cay_slice *left, k_kept *kept) {
   size_t len = kept->fd_count * sizeof *kept->fds;
-  const void *records = take(left, len);
+  const void *records = fd_snapshot_bytes_take(left, len);
   if (records == NULL) return -K_EINVAL;
   memcpy(kept->fds, records, len);
   for (uint32_t i = 0, next = K_KEPT_FIRST; i < kept->fd_count; i++) {
@@ -185,7 +185,7 @@ static k_ret read_fds(cay_slice *left, k_kept *kept) {
 }
 
 /* Only a file opened by path has a path, and only a pipe has a number. */
-static bool fits(const struct file_record *r, const k_kept *kept) {
+static bool fd_snapshot_bytes_fits(const struct file_record *r, const k_kept *kept) {
   bool has_path = r->kind == KEPT_FILE || r->kind == KEPT_DIR || r->kind == KEPT_DEVICE;
   return r->kind < KEPT_KINDS && (r->flags & ~(uint32_t)KEPT_FLAGS) == 0 && r->pos >= 0 &&
          (r->path_len != 0) == has_path && r->path_len <= K_PATH_MAX &&
@@ -195,10 +195,10 @@ static bool fits(const struct file_record *r, const k_kept *kept) {
 static k_ret read_files(cay_slice *left, k_kept *kept) {
   for (uint32_t i = 0; i < kept->file_count; i++) {
     struct file_record r;
-    const void *record = take(left, sizeof r);
+    const void *record = fd_snapshot_bytes_take(left, sizeof r);
     if (record == NULL) return -K_EINVAL;
     memcpy(&r, record, sizeof r);
-    if (!fits(&r, kept)) return -K_EINVAL;
+    if (!fd_snapshot_bytes_fits(&r, kept)) return -K_EINVAL;
     kept->files[i] = (k_kept_file){
       .kind = (enum kept_kind)r.kind, .flags = r.flags, .pos = r.pos, .pipe = r.pipe, .path_len = r.path_len
     };
@@ -209,7 +209,7 @@ static k_ret read_files(cay_slice *left, k_kept *kept) {
 static k_ret read_pipes(cay_slice *left, k_kept *kept) {
   for (uint32_t i = 0; i < kept->pipe_count; i++) {
     struct pipe_record r;
-    const void *record = take(left, sizeof r);
+    const void *record = fd_snapshot_bytes_take(left, sizeof r);
     if (record == NULL) return -K_EINVAL;
     memcpy(&r, record, sizeof r);
     if (r.cap < K_PAGE || r.cap > K_PIPE_CAP_MAX || (r.cap & (r.cap - 1)) != 0 || r.len > r.cap)
@@ -219,30 +219,30 @@ static k_ret read_pipes(cay_slice *left, k_kept *kept) {
   return 0;
 }
 
-static k_ret read_texts(cay_slice *left, k_kept *kept) {
+static k_ret fd_snapshot_bytes_read_texts(cay_slice *left, k_kept *kept) {
   for (uint32_t i = 0; i < kept->file_count; i++) {
     k_kept_file *one = &kept->files[i];
     if (one->path_len == 0) continue;
-    one->path = take(left, one->path_len);
+    one->path = fd_snapshot_bytes_take(left, one->path_len);
     if (one->path == NULL || one->path[0] != '/' ||
         memchr(one->path, 0, one->path_len) != one->path + one->path_len - 1)
       return -K_EINVAL;
   }
   for (uint32_t i = 0; i < kept->pipe_count; i++) {
-    kept->pipes[i].queued = take(left, kept->pipes[i].len);
+    kept->pipes[i].queued = fd_snapshot_bytes_take(left, kept->pipes[i].len);
     if (kept->pipes[i].queued == NULL) return -K_EINVAL;
   }
   return left->len == 0 ? 0 : -K_EINVAL;
 }
 
-static k_ret read_all(cay_slice left, k_kept *kept) {
+static k_ret fd_snapshot_bytes_read_all(cay_slice left, k_kept *kept) {
   K_TRY(read_fds(&left, kept));
   K_TRY(read_files(&left, kept));
   K_TRY(read_pipes(&left, kept));
-  return read_texts(&left, kept);
+  return fd_snapshot_bytes_read_texts(&left, kept);
 }
 
-static bool plausible(const struct head *head, size_t len) {
+static bool fd_snapshot_bytes_plausible(const struct head *head, size_t len) {
   return head->zero == 0 && head->files <= head->fds && head->pipes <= head->files && head->fds != 0 &&
          head->fds <= K_KEPT_FDS_MAX && head->fds * sizeof(k_kept_fd) < len;
 }
@@ -252,10 +252,10 @@ k_ret k_kept_read(cay_slice bytes, k_kept *out) {
   k_kept kept = { 0 };
   *out = kept;
   if (bytes.len == 0) return 0;
-  const void *start = bytes.len <= K_KEPT_LEN_MAX ? take(&bytes, sizeof head) : NULL;
+  const void *start = bytes.len <= K_KEPT_LEN_MAX ? fd_snapshot_bytes_take(&bytes, sizeof head) : NULL;
   if (start == NULL) return -K_EINVAL;
   memcpy(&head, start, sizeof head);
-  if (!plausible(&head, bytes.len)) return -K_EINVAL;
+  if (!fd_snapshot_bytes_plausible(&head, bytes.len)) return -K_EINVAL;
   kept = (k_kept){ .fds = mem_zalloc_array(head.fds, sizeof *kept.fds),
                    .files = mem_zalloc_array(head.files + 1, sizeof *kept.files),
                    .pipes = mem_zalloc_array(head.pipes + 1, sizeof *kept.pipes),
@@ -264,7 +264,7 @@ k_ret k_kept_read(cay_slice bytes, k_kept *out) {
                    .pipe_count = head.pipes };
   k_ret r = -K_ENOMEM;
   if (kept.fds != NULL && kept.files != NULL && kept.pipes != NULL)
-    r = read_all(bytes, &kept);
+    r = fd_snapshot_bytes_read_all(bytes, &kept);
   else
     kept.file_count = 0;
   if (r < 0)

@@ -63,7 +63,7 @@ typedef struct k_file_ops {
   k_ret (*stat)(k_file *f, k_stat *out); /* NULL: the inode's */
   k_ret (*ioctl)(k_file *f, uint32_t request, void *arg,
                  size_t len); /* [ENOTTY] arg: a copy in and out of the fixed-size argument */
-  /* Of terminals, where it matters who asks. All may be NULL. */
+  /* Of terminals, where the calling process matters. All may be NULL. */
   k_ret (*read_by)(k_process *p, k_file *f, void *buf, size_t len,
                    bool now); /* instead of `read`: the whole call, sleeping unless `now` */
   k_ret (*admit_writer)(k_process *p, k_file *f); /* before `write`; may sleep */
@@ -154,7 +154,7 @@ k_ret k_fd_add(k_fdtable *t, k_file *f, int32_t from, bool cloexec)
     CHECKED; /* takes the reference over on success; lowest free >= from; -K_EMFILE */
 k_ret k_fd_room(const k_fdtable *t) CHECKED; /* -K_EMFILE: k_fd_add would */
 k_ret k_fd_put(k_fdtable *t, k_file *f, int32_t fd,
-               bool cloexec) CHECKED; /* dup3(2): closes what was there; -K_EBADF when out of range */
+               bool cloexec) CHECKED; /* dup3(2): closes the old file; -K_EBADF when out of range */
 k_ret k_fd_close(k_fdtable *t, int32_t fd) CHECKED;
 
 /* fcntl(2) F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, and POSIX record locks and flock(2)

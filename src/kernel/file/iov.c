@@ -19,14 +19,14 @@ static k_ret total_len(const k_iov *iov, size_t count, size_t *out) {
   return 0;
 }
 
-static void gather(uint8_t *to, const k_iov *iov, size_t count) {
+static void iov_gather(uint8_t *to, const k_iov *iov, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (iov[i].len != 0) memcpy(to, iov[i].data, iov[i].len);
     to += iov[i].len;
   }
 }
 
-static void scatter(const k_iov *iov, size_t count, const uint8_t *from, size_t len) {
+static void iov_scatter(const k_iov *iov, size_t count, const uint8_t *from, size_t len) {
   for (size_t i = 0; i < count && len > 0; i++) {
     size_t n = iov[i].len < len ? iov[i].len : len;
     if (n != 0) memcpy(iov[i].data, from, n);
@@ -43,12 +43,12 @@ static bool is_read_whole(const k_file *f) { return has_messages(f) || f->ops->r
 
 /* ---- reading: only the first part may sleep ---- */
 
-static k_ret read_whole(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total) {
+static k_ret iov_read_whole(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total) {
   if (total > MESSAGE_MAX) total = MESSAGE_MAX;
   uint8_t *whole = mem_alloc(total);
   if (whole == NULL) return -K_ENOMEM;
   k_ret r = k_file_read(p, f, whole, total);
-  if (r > 0) scatter(iov, count, whole, (size_t)r);
+  if (r > 0) iov_scatter(iov, count, whole, (size_t)r);
   mem_free(whole);
   return r;
 }
@@ -58,7 +58,7 @@ k_ret k_file_readv(k_process *p, k_file *f, const k_iov *iov, size_t count, int6
   if (pos < -1) return -K_EINVAL;
   K_TRY(total_len(iov, count, &total));
   K_TRY(k_file_may_read(f));
-  if (is_read_whole(f)) return read_whole(p, f, iov, count, total);
+  if (is_read_whole(f)) return iov_read_whole(p, f, iov, count, total);
   for (size_t i = 0; i < count; i++) {
     if (iov[i].len == 0) continue;
     int64_t at = pos < 0 ? -1 : pos + (int64_t)done;
@@ -72,11 +72,12 @@ k_ret k_file_readv(k_process *p, k_file *f, const k_iov *iov, size_t count, int6
 
 /* ---- writing: what fits into one atomic write is made one ---- */
 
-static k_ret write_whole(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total, int64_t pos) {
+static k_ret iov_write_whole(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total,
+                             int64_t pos) {
   uint8_t few[K_PIPE_ATOMIC], *whole = few;
   few[0] = 0;
   if (total > sizeof few && (whole = mem_alloc(total)) == NULL) return -K_ENOMEM;
-  gather(whole, iov, count);
+  iov_gather(whole, iov, count);
   k_ret r = k_transfer_write(p, f, whole, total, pos, 0);
   if (whole != few) mem_free(whole);
   return r;
@@ -88,7 +89,7 @@ k_ret k_file_writev(k_process *p, k_file *f, const k_iov *iov, size_t count, int
   K_TRY(total_len(iov, count, &total));
   K_TRY(k_file_may_write(f));
   if (has_messages(f) && total > MESSAGE_MAX) return -K_EMSGSIZE;
-  if (total <= K_PIPE_ATOMIC || has_messages(f)) return write_whole(p, f, iov, count, total, pos);
+  if (total <= K_PIPE_ATOMIC || has_messages(f)) return iov_write_whole(p, f, iov, count, total, pos);
   for (size_t i = 0; i < count; i++) {
     if (iov[i].len == 0) continue;
     int64_t at = pos < 0 ? -1 : pos + (int64_t)done;
@@ -103,7 +104,7 @@ k_ret k_file_writev(k_process *p, k_file *f, const k_iov *iov, size_t count, int
 /* ---- sendfile ---- */
 
 /* One chunk: the count that arrived at `out`. Bytes read and not written are read again next time. */
-static k_ret send_chunk(k_process *p, k_file *out, k_file *in, int64_t pos, uint8_t *chunk, size_t len) {
+static k_ret iov_send_chunk(k_process *p, k_file *out, k_file *in, int64_t pos, uint8_t *chunk, size_t len) {
   k_ret n = k_file_pread(p, in, chunk, len, pos);
   return n <= 0 ? n : k_file_write(p, out, chunk, (size_t)n);
 }
@@ -112,7 +113,7 @@ static k_ret send_all(k_process *p, k_file *out, k_file *in, int64_t *pos, uint8
   size_t done = 0;
   while (done < len) {
     size_t want = len - done < SEND_CHUNK ? len - done : SEND_CHUNK;
-    k_ret n = send_chunk(p, out, in, *pos, chunk, want);
+    k_ret n = iov_send_chunk(p, out, in, *pos, chunk, want);
     if (n < 0) return done > 0 ? (k_ret)done : n;
     if (n == 0) break;
     done += (size_t)n;

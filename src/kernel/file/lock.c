@@ -119,7 +119,7 @@ static void cut_out(k_kernel *k, k_lock_set *s, const record *range, record **sp
 }
 
 /* All memory is taken first: a failure changes nothing. */
-static k_ret apply(k_kernel *k, k_lock_set *s, const record *wanted, bool unlock) {
+static k_ret lock_apply(k_kernel *k, k_lock_set *s, const record *wanted, bool unlock) {
   record *spare = record_new(k, wanted, 0, 0), *added = NULL;
   if (spare == NULL) return -K_ENOLCK;
   if (!unlock && (added = record_new(k, wanted, wanted->first, wanted->last)) == NULL) {
@@ -159,7 +159,7 @@ static bool would_deadlock(const k_kernel *k, const k_lock_set *s, const record 
   return false;
 }
 
-static k_ret wait_for(k_process *p, k_lock_set *s, const record *wanted) {
+static k_ret lock_wait_for(k_process *p, k_lock_set *s, const record *wanted) {
   sleeping here = { .owner = wanted->owner, .wanted = wanted };
   k_waitq *queue = &s->freed;
   k_ret r = 0;
@@ -176,8 +176,8 @@ static k_ret set_lock(k_process *p, k_inode *inode, const record *wanted, bool u
   k_lock_set *s;
   K_TRY(get_set(p->kernel, inode, &s));
   k_ret r = 0;
-  if (!unlock && conflict_of(s, wanted) != NULL) r = wait ? wait_for(p, s, wanted) : -K_EAGAIN;
-  if (r >= 0) r = apply(p->kernel, s, wanted, unlock);
+  if (!unlock && conflict_of(s, wanted) != NULL) r = wait ? lock_wait_for(p, s, wanted) : -K_EAGAIN;
+  if (r >= 0) r = lock_apply(p->kernel, s, wanted, unlock);
   drop_set_if_empty(s);
   return r;
 }

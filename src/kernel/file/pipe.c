@@ -18,7 +18,7 @@ struct k_fifo {
 };
 typedef struct k_fifo pipe_state;
 
-static pipe_state *of(const k_file *f) { return f->object; }
+static pipe_state *pipe_of(const k_file *f) { return f->object; }
 
 static bool reads(uint32_t flags) { return (flags & K_O_ACCMODE) != K_O_WRONLY; }
 static bool writes(uint32_t flags) { return (flags & K_O_ACCMODE) != K_O_RDONLY; }
@@ -41,13 +41,13 @@ static void state_drop(pipe_state *s) {
   mem_free(s);
 }
 
-static void enter(pipe_state *s, uint32_t flags) {
+static void pipe_enter(pipe_state *s, uint32_t flags) {
   if (reads(flags)) s->readers++, s->reader_count++;
   if (writes(flags)) s->writers++, s->writer_count++;
   k_wake(&s->changed);
 }
 
-static void leave(pipe_state *s, uint32_t flags) {
+static void pipe_leave(pipe_state *s, uint32_t flags) {
   if (reads(flags)) s->readers--;
   if (writes(flags)) s->writers--;
   k_wake(&s->changed);
@@ -58,7 +58,7 @@ static void leave(pipe_state *s, uint32_t flags) {
 
 static k_ret pipe_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)pos;
-  pipe_state *s = of(f);
+  pipe_state *s = pipe_of(f);
   if (len == 0) return 0;
   if (s->ring.len == 0) return s->writers > 0 ? -K_EAGAIN : 0;
   size_t n = k_ring_peek(&s->ring, buf, len);
@@ -69,7 +69,7 @@ static k_ret pipe_read(k_file *f, void *buf, size_t len, int64_t pos) {
 
 static k_ret pipe_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
-  pipe_state *s = of(f);
+  pipe_state *s = pipe_of(f);
   if (len == 0) return 0;
   if (s->readers == 0) return -K_EPIPE;
   size_t room = k_ring_room(&s->ring);
@@ -82,7 +82,7 @@ static k_ret pipe_write(k_file *f, const void *buf, size_t len, int64_t pos) {
 }
 
 static uint32_t pipe_ready(k_file *f) {
-  const pipe_state *s = of(f);
+  const pipe_state *s = pipe_of(f);
   uint32_t ready = 0;
   if (reads(f->flags)) {
     if (s->ring.len > 0) ready |= K_POLLIN | K_POLLRDNORM;
@@ -96,10 +96,10 @@ static uint32_t pipe_ready(k_file *f) {
   return ready;
 }
 
-static k_waitq *pipe_queue(k_file *f) { return &of(f)->changed; }
+static k_waitq *pipe_queue(k_file *f) { return &pipe_of(f)->changed; }
 
 static k_ret pipe_stat(k_file *f, k_stat *out) {
-  const pipe_state *s = of(f);
+  const pipe_state *s = pipe_of(f);
   *out = (k_stat){
     .ino = s->ino,
     .mode = K_S_IFIFO | 0600,
@@ -117,11 +117,11 @@ static k_ret pipe_stat(k_file *f, k_stat *out) {
 
 static k_ret pipe_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
   if (request != K_FIONREAD || len < sizeof(int32_t)) return -K_ENOTTY;
-  *(int32_t *)arg = (int32_t)of(f)->ring.len;
+  *(int32_t *)arg = (int32_t)pipe_of(f)->ring.len;
   return 0;
 }
 
-static void pipe_release(k_file *f) { leave(of(f), f->flags); }
+static void pipe_release(k_file *f) { pipe_leave(pipe_of(f), f->flags); }
 
 static const k_file_ops pipe_ops = {
   .read = pipe_read,
@@ -155,13 +155,13 @@ k_ret k_pipe_new(k_kernel *k, uint32_t flags, k_file **read_end, k_file **write_
     state_drop(s);
     return r;
   }
-  enter(s, K_O_RDONLY);
+  pipe_enter(s, K_O_RDONLY);
   r = k_file_new(k, &pipe_ops, flags | K_O_WRONLY, NULL, s, &out);
   if (r < 0) {
     k_file_unref(in);
     return r;
   }
-  enter(s, K_O_WRONLY);
+  pipe_enter(s, K_O_WRONLY);
   *read_end = in;
   *write_end = out;
   return 0;
@@ -169,14 +169,14 @@ k_ret k_pipe_new(k_kernel *k, uint32_t flags, k_file **read_end, k_file **write_
 
 static bool is_pipe(const k_file *f) { return f->ops == &pipe_ops || f->ops == &fifo_ops; }
 
-k_ret k_pipe_capacity(k_file *f) { return is_pipe(f) ? (k_ret)of(f)->ring.cap : -K_EBADF; }
+k_ret k_pipe_capacity(k_file *f) { return is_pipe(f) ? (k_ret)pipe_of(f)->ring.cap : -K_EBADF; }
 
 k_ret k_pipe_resize(k_file *f, uint64_t cap) {
   if (!is_pipe(f)) return -K_EBADF;
   if (cap > K_PIPE_CAP_MAX) return -K_EPERM;
   size_t rounded = K_PAGE;
   while (rounded < cap) rounded *= 2;
-  pipe_state *s = of(f);
+  pipe_state *s = pipe_of(f);
   K_TRY(k_ring_resize(&s->ring, s->kernel, rounded));
   k_wake(&s->changed);
   return (k_ret)rounded;
@@ -184,11 +184,11 @@ k_ret k_pipe_resize(k_file *f, uint64_t cap) {
 
 /* ---- looking ---- */
 
-const void *k_pipe_of(const k_file *f) { return f->ops == &pipe_ops ? of(f) : NULL; }
-uint32_t k_pipe_ends(const k_file *f) { return of(f)->readers + of(f)->writers; }
+const void *k_pipe_of(const k_file *f) { return f->ops == &pipe_ops ? pipe_of(f) : NULL; }
+uint32_t k_pipe_ends(const k_file *f) { return pipe_of(f)->readers + pipe_of(f)->writers; }
 
 size_t k_pipe_peek(const k_file *f, void *out, size_t len) {
-  const k_ring *ring = &of(f)->ring;
+  const k_ring *ring = &pipe_of(f)->ring;
   return out != NULL ? k_ring_peek(ring, out, len) : ring->len;
 }
 
@@ -219,11 +219,11 @@ k_ret k_fifo_open(k_process *p, k_inode *inode, k_fifo **slot, uint32_t flags, k
     *slot = s;
   }
   uint32_t writers_seen = s->writer_count;
-  enter(s, flags);
+  pipe_enter(s, flags);
   k_ret r = both || nonblock ? 0 : wait_for_other_side(p, s, reader);
   if (r >= 0) r = k_file_new(inode->kernel, &fifo_ops, flags, inode, s, out);
   if (r < 0) {
-    leave(s, flags);
+    pipe_leave(s, flags);
     return r;
   }
   k_inode_ref(inode);

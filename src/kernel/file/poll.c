@@ -5,19 +5,19 @@
 
 enum { FEW = 16, ALWAYS = K_POLLERR | K_POLLHUP | K_POLLNVAL };
 
-static uint32_t ready_of(k_file *f) {
+static uint32_t poll_ready_of(k_file *f) {
   if ((f->flags & K_O_PATH) != 0) return K_POLLNVAL;
   if (f->ops->ready == NULL) return K_POLLIN | K_POLLOUT | K_POLLRDNORM | K_POLLWRNORM;
   return f->ops->ready(f);
 }
 
-static size_t look(const k_process *p, k_pollfd *fds, size_t count) {
+static size_t poll_look(const k_process *p, k_pollfd *fds, size_t count) {
   size_t found = 0;
   for (size_t i = 0; i < count; i++) {
     fds[i].revents = 0;
     if (fds[i].fd < 0) continue;
     k_file *f;
-    uint32_t ready = k_fd_get(&p->fds, fds[i].fd, &f) < 0 ? K_POLLNVAL : ready_of(f);
+    uint32_t ready = k_fd_get(&p->fds, fds[i].fd, &f) < 0 ? K_POLLNVAL : poll_ready_of(f);
     fds[i].revents = (uint16_t)(ready & (fds[i].events | (uint32_t)ALWAYS));
     if (fds[i].revents != 0) found++;
   }
@@ -39,7 +39,7 @@ static k_ret wait_for_any(k_process *p, k_pollfd *fds, size_t count, int64_t dea
   size_t queue_count = 0;
   bool registered = false;
   for (;;) {
-    size_t found = look(p, fds, count);
+    size_t found = poll_look(p, fds, count);
     if (found > 0) return (k_ret)found;
     if (deadline_ns <= 0) return 0;
     if (!registered) queue_count = queues_of(p, fds, count, queues);

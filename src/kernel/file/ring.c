@@ -26,7 +26,7 @@ void k_ring_skip(k_ring *r, size_t len) {
   r->head = r->len == 0 ? 0 : (r->head + len) % r->size;
 }
 
-static k_ret move_to(k_ring *r, k_kernel *k, size_t size) {
+static k_ret ring_move_to(k_ring *r, k_kernel *k, size_t size) {
   if (size > r->size) K_TRY(k_memory_charge(k, size - r->size));
   uint8_t *data = mem_alloc(size);
   if (data == NULL) {
@@ -47,7 +47,7 @@ k_ret k_ring_reserve(k_ring *r, k_kernel *k, size_t len) {
   if (want <= r->size) return 0;
   size_t size = r->size == 0 ? K_PAGE : r->size;
   while (size < want) size *= 2;
-  if (move_to(r, k, size < r->cap ? size : r->cap) >= 0) return 0;
+  if (ring_move_to(r, k, size < r->cap ? size : r->cap) >= 0) return 0;
   return r->len > 0 ? -K_EAGAIN : -K_ENOMEM;
 }
 
@@ -66,7 +66,7 @@ k_ret k_ring_put(k_ring *r, k_kernel *k, const void *data, size_t len) {
 
 k_ret k_ring_resize(k_ring *r, k_kernel *k, size_t cap) {
   if (cap < r->len) return -K_EBUSY;
-  if (cap < r->size) K_TRY(move_to(r, k, cap));
+  if (cap < r->size) K_TRY(ring_move_to(r, k, cap));
   r->cap = cap;
   return 0;
 }

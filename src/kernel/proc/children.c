@@ -60,7 +60,7 @@ static bool is_asked_for(const k_process *p, const k_process *child, int32_t whi
   return child->pgid == (which == 0 ? p->pgid : -which);
 }
 
-static void fill(const k_process *child, int code, int32_t status, k_wait_result *out) {
+static void children_fill(const k_process *child, int code, int32_t status, k_wait_result *out) {
   *out = (k_wait_result){
     .pid = child->pid,
     .status = status,
@@ -78,21 +78,22 @@ static void take_zombie(k_process *p, k_process *child, const k_wait_result *res
 }
 
 /* Is there something to tell about this child? Then tells it, and unless K_WNOWAIT it is told once. */
-static bool tell(k_process *p, k_process *child, uint32_t options, k_wait_result *out) {
+static bool children_tell(k_process *p, k_process *child, uint32_t options, k_wait_result *out) {
   bool keep = (options & K_WNOWAIT) != 0;
   if (child->zombie) {
     if ((options & K_WEXITED) == 0) return false;
-    fill(child, (child->exit_status & 0x7f) == 0 ? K_CLD_EXITED : K_CLD_KILLED, child->exit_status, out);
+    children_fill(child, (child->exit_status & 0x7f) == 0 ? K_CLD_EXITED : K_CLD_KILLED, child->exit_status,
+                  out);
     if (!keep) take_zombie(p, child, out);
     return true;
   }
   if ((options & K_WUNTRACED) != 0 && child->stopped && !child->stop_reported) {
-    fill(child, K_CLD_STOPPED, child->stop_signal << 8 | 0x7f, out);
+    children_fill(child, K_CLD_STOPPED, child->stop_signal << 8 | 0x7f, out);
     child->stop_reported = !keep;
     return true;
   }
   if ((options & K_WCONTINUED) != 0 && child->continue_pending) {
-    fill(child, K_CLD_CONTINUED, 0xffff, out);
+    children_fill(child, K_CLD_CONTINUED, 0xffff, out);
     child->continue_pending = keep;
     return true;
   }
@@ -101,11 +102,11 @@ static bool tell(k_process *p, k_process *child, uint32_t options, k_wait_result
 
 /* A child that ended is gone but for its status; it still counts for ECHILD unless only other things are
  * waited for. */
-static k_ret look(k_process *p, int32_t which, uint32_t options, k_wait_result *out) {
+static k_ret children_look(k_process *p, int32_t which, uint32_t options, k_wait_result *out) {
   bool any = false;
   LIST_EACH (child, &p->children, k_process, sibling) {
     if (!is_asked_for(p, child, which)) continue;
-    if (tell(p, child, options, out)) return out->pid;
+    if (children_tell(p, child, options, out)) return out->pid;
     any |= !child->zombie || (options & K_WEXITED) != 0;
   }
   return any ? 0 : -K_ECHILD;
@@ -117,7 +118,7 @@ k_ret k_wait(k_process *p, int32_t which, uint32_t options, k_wait_result *out) 
   k_waitq *queue = &p->child_events;
   for (;;) {
     k_wait_result result = { 0 };
-    k_ret r = look(p, which, options, &result);
+    k_ret r = children_look(p, which, options, &result);
     if (r < 0) return r;
     if (r > 0 || (options & K_WNOHANG) != 0) {
       *out = result;

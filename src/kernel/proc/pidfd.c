@@ -8,20 +8,20 @@ typedef struct pidfd {
   k_process *process; /* NULL: gone */
 } pidfd;
 
-static pidfd *of(const k_file *f) { return f->object; }
+static pidfd *pidfd_of(const k_file *f) { return f->object; }
 
 /* Every end of a process wakes all who watch one: they look again. */
 static k_waitq *pidfd_queue(k_file *f) { return &f->kernel->exits; }
 
 static uint32_t pidfd_ready(k_file *f) {
-  const k_process *p = of(f)->process;
+  const k_process *p = pidfd_of(f)->process;
   if (p == NULL) return K_POLLIN | K_POLLRDNORM | K_POLLHUP;
   return p->zombie ? K_POLLIN | K_POLLRDNORM : 0;
 }
 
 static void pidfd_release(k_file *f) {
-  list_remove(&of(f)->in_process);
-  mem_free(of(f));
+  list_remove(&pidfd_of(f)->in_process);
+  mem_free(pidfd_of(f));
 }
 
 static const k_file_ops pidfd_ops = {
@@ -45,7 +45,7 @@ k_ret k_pidfd(k_process *p, uint32_t flags, k_file **out) {
 
 k_ret k_pidfd_process(const k_file *f, k_process **out) {
   if (f->ops != &pidfd_ops) return -K_EBADF;
-  *out = of(f)->process;
+  *out = pidfd_of(f)->process;
   return 0;
 }
 

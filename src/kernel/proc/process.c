@@ -74,18 +74,18 @@ static void let_go(k_process *p) {
   p->memory = 0;
 }
 
-static void release(k_process *p) {
+static void process_release(k_process *p) {
   k_pidfds_detach(p);
   k_sleeper_destroy(&p->sleeper);
   mem_free(p);
 }
 
-static void destroy(k_process *p) {
+static void process_destroy(k_process *p) {
   let_go(p);
-  release(p);
+  process_release(p);
 }
 
-static void enter(k_process *p, k_process *parent) {
+static void process_enter(k_process *p, k_process *parent) {
   k_kernel *k = p->kernel;
   p->pid = next_pid(k);
   p->parent = parent;
@@ -99,7 +99,7 @@ k_ret k_process_make_init(k_kernel *k) {
   K_TRY(allocate(k, &p));
   k_ret r = vfs_view_init(&p->view, k);
   if (r < 0) {
-    release(p);
+    process_release(p);
     return r;
   }
   p->pid = p->pgid = p->sid = 1;
@@ -113,7 +113,7 @@ k_ret k_process_make_init(k_kernel *k) {
 
 void k_process_free_init(k_kernel *k) {
   assert(list_empty(&k->init->children));
-  destroy(k->init);
+  process_destroy(k->init);
   k->init = NULL;
 }
 
@@ -123,13 +123,13 @@ k_ret k_process_new(k_kernel *k, k_job *job, k_process **out) {
   K_TRY(allocate(k, &p));
   k_ret r = vfs_view_init(&p->view, k);
   if (r < 0) {
-    release(p);
+    process_release(p);
     return r;
   }
   p->view.process = p;
   k_fdtable_init(&p->fds, k->limits.open_files);
   k_rlimits_init(p);
-  enter(p, k->init);
+  process_enter(p, k->init);
   p->pgid = p->sid = p->pid;
   if (job != NULL) k_job_entered(job, p);
   *out = p;
@@ -154,7 +154,7 @@ k_ret k_process_fork(k_process *parent, k_process **out) {
   k_fdtable_init(&p->fds, parent->fds.limit);
   k_ret r = copy_parts(p, parent);
   if (r < 0) {
-    destroy(p);
+    process_destroy(p);
     return r;
   }
   memcpy(p->rlimits, parent->rlimits, sizeof p->rlimits);
@@ -163,7 +163,7 @@ k_ret k_process_fork(k_process *parent, k_process **out) {
   p->pgid = parent->pgid;
   p->sid = parent->sid;
   p->has_no_tty = parent->has_no_tty;
-  enter(p, parent);
+  process_enter(p, parent);
   if (parent->job != NULL) k_job_entered(parent->job, p);
   p->kernel->used.forks++;
   *out = p;
@@ -186,7 +186,7 @@ k_ret k_process_start(k_process *p) {
 
 /* ---- end ---- */
 
-static void leave(k_process *p) {
+static void process_leave(k_process *p) {
   list_remove(&p->sibling);
   list_remove(&p->in_kernel);
   p->kernel->used.processes--;
@@ -194,8 +194,8 @@ static void leave(k_process *p) {
 
 void k_process_reap(k_process *p) {
   assert(p->zombie);
-  leave(p);
-  release(p);
+  process_leave(p);
+  process_release(p);
 }
 
 void k_process_discard(k_process *p) {
@@ -206,8 +206,8 @@ void k_process_discard(k_process *p) {
   k_process *parent = p->parent;
   k_job *job = p->job;
   k_job_left(p, false);
-  leave(p);
-  release(p);
+  process_leave(p);
+  process_release(p);
   k_wake(&parent->child_events); /* it may have been the last one waited for: ECHILD */
   k_job_unref(job);
 }

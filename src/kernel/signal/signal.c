@@ -29,7 +29,7 @@ static int lowest(k_sigset set) { return set == 0 ? 0 : 1 + __builtin_ctzll(set)
 
 /* ---- the queue ---- */
 
-static void forget(k_process *p, k_sigset set) {
+static void signal_forget(k_process *p, k_sigset set) {
   k_signals *s = &p->signals;
   s->pending &= ~set;
   for (k_sigqueued **at = &s->queue; *at != NULL;) {
@@ -46,7 +46,7 @@ static void forget(k_process *p, k_sigset set) {
 
 /* One standard signal is remembered, of real-time signals each. Without memory for it a real-time signal is
  * delivered without its value, as Linux does. */
-static bool remember(k_process *p, const k_siginfo *info) {
+static bool signal_remember(k_process *p, const k_siginfo *info) {
   k_signals *s = &p->signals;
   int sig = info->signo;
   if (sig < FIRST_REALTIME) {
@@ -102,7 +102,7 @@ void k_signal_update(k_process *p) {
     int sig = lowest(left);
     if (k_signal_is_ignored(p, sig)) ignored |= BIT(sig);
   }
-  if (ignored != 0) forget(p, ignored);
+  if (ignored != 0) signal_forget(p, ignored);
   p->attention = p->dying || p->signals.has_saved_mask || (open & ~ignored) != 0;
 }
 
@@ -120,10 +120,10 @@ static void resume(k_process *p) {
 /* A stop and a continue undo each other even when they are ignored or blocked. */
 static void undo_opposites(k_process *p, int sig) {
   if (sig == K_SIGCONT) {
-    forget(p, stops);
+    signal_forget(p, stops);
     resume(p);
   } else if ((stops & BIT(sig)) != 0) {
-    forget(p, BIT(K_SIGCONT));
+    signal_forget(p, BIT(K_SIGCONT));
   }
 }
 
@@ -152,7 +152,7 @@ static bool send(k_process *p, const k_siginfo *info) {
     return true;
   }
   if (sig < FIRST_REALTIME && (p->signals.pending & BIT(sig)) != 0) return true;
-  bool remembered = remember(p, info);
+  bool remembered = signal_remember(p, info);
   if (!remembered) {
     if (info->code == K_SI_QUEUE) return false;
     p->signals.pending |= BIT(sig);
@@ -164,7 +164,7 @@ static bool send(k_process *p, const k_siginfo *info) {
 void k_signal_send(k_process *p, const k_siginfo *info) { (void)send(p, info); }
 
 void k_signals_forget(k_process *p, k_sigset set) {
-  forget(p, set);
+  signal_forget(p, set);
   k_signal_update(p);
 }
 

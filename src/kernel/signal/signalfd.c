@@ -27,7 +27,7 @@ typedef struct record {
 } record;
 _Static_assert(sizeof(record) == 128, "as the guest's C library has it");
 
-static receiver *of(const k_file *f) { return f->object; }
+static receiver *signalfd_of(const k_file *f) { return f->object; }
 
 static k_process *owner_of(const receiver *r) {
   k_process *p = k_process_find(r->kernel, r->pid);
@@ -48,11 +48,11 @@ static record record_of(const k_siginfo *info) {
 
 static k_ret signals_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)pos;
-  k_process *p = owner_of(of(f));
+  k_process *p = owner_of(signalfd_of(f));
   if (len < sizeof(record)) return -K_EINVAL;
   size_t done = 0;
   k_siginfo info;
-  while (p != NULL && len - done >= sizeof(record) && k_signal_dequeue(p, of(f)->set, &info) != 0) {
+  while (p != NULL && len - done >= sizeof(record) && k_signal_dequeue(p, signalfd_of(f)->set, &info) != 0) {
     record r = record_of(&info);
     memcpy((char *)buf + done, &r, sizeof r);
     done += sizeof r;
@@ -63,13 +63,13 @@ static k_ret signals_read(k_file *f, void *buf, size_t len, int64_t pos) {
 }
 
 static uint32_t signals_ready(k_file *f) {
-  const k_process *p = owner_of(of(f));
-  return p != NULL && (p->signals.pending & of(f)->set) != 0 ? K_POLLIN | K_POLLRDNORM : 0;
+  const k_process *p = owner_of(signalfd_of(f));
+  return p != NULL && (p->signals.pending & signalfd_of(f)->set) != 0 ? K_POLLIN | K_POLLRDNORM : 0;
 }
 
 static k_waitq *signals_queue(k_file *f) { return &f->kernel->arrivals; }
 
-static void signals_release(k_file *f) { mem_free(of(f)); }
+static void signals_release(k_file *f) { mem_free(signalfd_of(f)); }
 
 static const k_file_ops signals_ops = {
   .read = signals_read,
@@ -80,7 +80,7 @@ static const k_file_ops signals_ops = {
 
 k_ret k_signalfd_set(k_file *f, k_sigset set) {
   if (f->ops != &signals_ops) return k_file_wrong(f, -K_EINVAL);
-  of(f)->set = set & ~(k_sigbit(K_SIGKILL) | k_sigbit(K_SIGSTOP));
+  signalfd_of(f)->set = set & ~(k_sigbit(K_SIGKILL) | k_sigbit(K_SIGSTOP));
   k_wake(&f->kernel->arrivals);
   return 0;
 }

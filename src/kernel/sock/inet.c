@@ -79,7 +79,7 @@ static k_ret free_port(const k_socket *s, uint16_t *out) {
 
 /* ---- bind(2) ---- */
 
-static void take_name(k_socket *s, const k_sockaddr *addr) {
+static void inet_take_name(k_socket *s, const k_sockaddr *addr) {
   s->local = *addr;
   if (!list_linked(&s->named)) list_push(&s->kernel->sockets, &s->named);
 }
@@ -96,7 +96,7 @@ k_ret sock_inet_bind(k_socket *s, const k_sockaddr *addr) {
   else if (is_taken(s, &name))
     return -K_EADDRINUSE;
   name.family = s->family;
-  take_name(s, &name);
+  inet_take_name(s, &name);
   s->bound = true;
   return 0;
 }
@@ -139,7 +139,7 @@ k_ret sock_inet_autobind(k_socket *s, const k_sockaddr *to, bool fix) {
     memcpy(name.ip, s->family == K_AF_INET ? any4 : any6, IP_LEN);
     k_ret r = free_port(s, &name.port);
     if (r < 0) return to != NULL && sock_is_connected_kind(s) ? -K_EADDRNOTAVAIL : -K_EAGAIN;
-    take_name(s, &name);
+    inet_take_name(s, &name);
   }
   if (fix) s->local = sock_inet_source(s, to);
   return 0;

@@ -244,7 +244,7 @@ static void tell_of_room(k_socket *s) {
   sock_wake_followers(s);
 }
 
-static k_ret take_bytes(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
+static k_ret queue_take_bytes(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
   if (s->ring.len == 0) return nothing(s);
   size_t n = k_ring_peek(&s->ring, buf, until_border(s, len));
   K_TRY(tell_of_spans(s, n, peek, what));
@@ -255,7 +255,7 @@ static k_ret take_bytes(k_socket *s, void *buf, size_t len, bool peek, k_receive
   return (k_ret)n;
 }
 
-static k_ret take_message(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
+static k_ret queue_take_message(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
   if (list_empty(&s->messages)) return nothing(s);
   message *m = first(s);
   size_t whole = m->len, n = len < whole ? len : whole;
@@ -271,5 +271,6 @@ static k_ret take_message(k_socket *s, void *buf, size_t len, bool peek, k_recei
 
 k_ret sock_take(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
   if (!sock_is_connected_kind(s) && s->error != 0) return sock_take_error(s);
-  return sock_is_stream(s) ? take_bytes(s, buf, len, peek, what) : take_message(s, buf, len, peek, what);
+  return sock_is_stream(s) ? queue_take_bytes(s, buf, len, peek, what)
+                           : queue_take_message(s, buf, len, peek, what);
 }

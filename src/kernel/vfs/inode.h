@@ -4,7 +4,7 @@
  * inodes and gives them a table of operations; an operation that is NULL answers the error in brackets.
  *
  * Locks       everything here requires kernel.mu. An operation marked [host] may release and retake it while
- * it asks the host; the caller holds references to what it passed and assumes nothing else. Permissions are
+ * it asks the host; the caller holds references to the objects it passed and assumes nothing else. Permissions are
  * checked by the path layer (fs/path.c, vfs.c) from stat, not by file systems. */
 #pragma once
 
@@ -71,8 +71,8 @@ typedef struct k_inode_ops {
   k_ret (*follow)(k_inode *inode, k_process *viewer, k_inode **out); /* NULL: an ordinary symlink */
   /* directories; `out` is a new reference */
   k_ret (*lookup)(k_inode *dir, k_name name, k_process *viewer,
-                  k_inode **out);               /* [host] [ENOTDIR] viewer: who asks (procfs), or NULL */
-  k_ret (*parent)(k_inode *dir, k_inode **out); /* of a root: itself */
+                  k_inode **out); /* [host] [ENOTDIR] viewer: the asking process (procfs), or NULL */
+  k_ret (*parent)(k_inode *dir, k_inode **out);          /* of a root: itself */
   k_ret (*name_of)(k_inode *dir, char *buf, size_t cap); /* name in its parent, length; ENOENT when removed */
   k_ret (*was)(k_inode *inode, char *buf,
                size_t cap); /* [ENOENT] "/a/b": where it was in its file system while it had a name; length */
@@ -100,7 +100,7 @@ struct k_inode {
   bool writing;                   /* a call that changes the contents has let go of kernel.mu */
   struct vfs_mount *mounted_here; /* a mount covers this directory */
   struct k_fifo *fifo;            /* what a FIFO holds while it is open (pipe.h) */
-  struct k_socket *socket;        /* who is bound to this name, borrowed; NULL: nobody (socket.h) */
+  struct k_socket *socket;        /* bound to this name, borrowed; NULL: none (socket.h) */
   void *exe;                      /* the runner's note about a program in this file; see k_inode_changed */
   uint64_t version;               /* grows with each change of the contents */
 };

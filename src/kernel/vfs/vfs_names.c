@@ -27,7 +27,7 @@ static k_ret find_room(const vfs_view *v, k_inode *at, const char *path, bool di
   return r;
 }
 
-static k_ret make(const vfs_view *v, k_inode *at, const char *path, uint32_t mode, uint64_t rdev) {
+static k_ret vfs_names_make(const vfs_view *v, k_inode *at, const char *path, uint32_t mode, uint64_t rdev) {
   vfs_last last;
   K_TRY(find_room(v, at, path, (mode & K_S_IFMT) == K_S_IFDIR, &last));
   OWNED(k_inode_unref) k_inode *made = NULL;
@@ -39,7 +39,7 @@ static k_ret make(const vfs_view *v, k_inode *at, const char *path, uint32_t mod
 }
 
 k_ret vfs_mkdir(const vfs_view *v, k_inode *at, const char *path, uint32_t mode) {
-  return make(v, at, path, K_S_IFDIR | (mode & 01777 & ~v->umask), 0);
+  return vfs_names_make(v, at, path, K_S_IFDIR | (mode & 01777 & ~v->umask), 0);
 }
 
 k_ret vfs_mknod(const vfs_view *v, k_inode *at, const char *path, uint32_t mode, uint64_t rdev) {
@@ -47,7 +47,7 @@ k_ret vfs_mknod(const vfs_view *v, k_inode *at, const char *path, uint32_t mode,
   if (type == 0) type = K_S_IFREG;
   if (type == K_S_IFCHR || type == K_S_IFBLK) return -K_EPERM;
   if (type != K_S_IFREG && type != K_S_IFIFO && type != K_S_IFSOCK) return -K_EINVAL;
-  return make(v, at, path, type | (mode & 07777 & ~v->umask), rdev);
+  return vfs_names_make(v, at, path, type | (mode & 07777 & ~v->umask), rdev);
 }
 
 k_ret vfs_make_socket(const vfs_view *v, const char *path, k_inode **out) {

@@ -14,14 +14,14 @@ enum {
 /* A place in the tree and nothing more: the generic functions refuse all else by the flag. */
 static const k_file_ops path_ops = { 0 };
 
-static k_ret open_path(const vfs_view *v, k_inode *inode, k_file **out) {
+static k_ret vfs_open_path(const vfs_view *v, k_inode *inode, k_file **out) {
   k_inode_ref(inode);
   k_ret r = k_file_new(v->kernel, &path_ops, K_O_PATH, inode, NULL, out);
   if (r < 0) k_inode_unref(inode);
   return r;
 }
 
-static uint32_t wanted(uint32_t flags) {
+static uint32_t vfs_open_wanted(uint32_t flags) {
   switch (flags & K_O_ACCMODE) {
   case K_O_RDONLY: return 4;
   case K_O_WRONLY: return 2;
@@ -29,7 +29,7 @@ static uint32_t wanted(uint32_t flags) {
   }
 }
 
-static k_ret check_type(const k_inode *inode, uint32_t flags) {
+static k_ret vfs_open_check_type(const k_inode *inode, uint32_t flags) {
   if (k_is_link(inode)) return -K_ELOOP;
   if ((flags & K_O_DIRECTORY) && !k_is_dir(inode)) return -K_ENOTDIR;
   if (k_is_dir(inode) && ((flags & K_O_ACCMODE) != K_O_RDONLY || (flags & K_O_TRUNC))) return -K_EISDIR;
@@ -47,9 +47,9 @@ static k_ret open_checked(const vfs_view *v, k_inode *inode, uint32_t flags, k_f
 }
 
 k_ret vfs_open_inode(const vfs_view *v, k_inode *inode, uint32_t flags, k_file **out) {
-  if (flags & K_O_PATH) return open_path(v, inode, out);
-  K_TRY(check_type(inode, flags));
-  K_TRY(vfs_may(v, inode, wanted(flags) | ((flags & K_O_TRUNC) ? 2 : 0)));
+  if (flags & K_O_PATH) return vfs_open_path(v, inode, out);
+  K_TRY(vfs_open_check_type(inode, flags));
+  K_TRY(vfs_may(v, inode, vfs_open_wanted(flags) | ((flags & K_O_TRUNC) ? 2 : 0)));
   return open_checked(v, inode, flags, out);
 }
 

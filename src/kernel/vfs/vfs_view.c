@@ -39,7 +39,7 @@ k_ret vfs_may(const vfs_view *v, k_inode *inode, uint32_t mask) {
 }
 
 /* Only the owner may. */
-static k_ret own(const vfs_view *v, k_inode *inode, k_stat *st) {
+static k_ret vfs_view_own(const vfs_view *v, k_inode *inode, k_stat *st) {
   K_TRY(inode->ops->stat(inode, st));
   return v->privileged || st->uid == v->uid ? 0 : -K_EPERM;
 }
@@ -54,7 +54,7 @@ static k_ret set(const vfs_view *v, k_inode *inode, const k_attr *attr) {
 /* A file of a group that one is not in cannot be made to run as that group. */
 k_ret vfs_chmod(const vfs_view *v, k_inode *inode, uint32_t mode) {
   k_stat st;
-  K_TRY(own(v, inode, &st));
+  K_TRY(vfs_view_own(v, inode, &st));
   if (k_is_link(inode)) return -K_EOPNOTSUPP;
   if (!v->privileged && st.gid != v->gid) mode &= ~(uint32_t)K_S_ISGID;
   return set(v, inode, &(k_attr){ .which = K_ATTR_MODE, .mode = mode & 07777 });
@@ -64,7 +64,7 @@ k_ret vfs_chmod(const vfs_view *v, k_inode *inode, uint32_t mode) {
  * of its owner may no longer when that changes (chown(2)). */
 k_ret vfs_chown(const vfs_view *v, k_inode *inode, uint32_t uid, uint32_t gid) {
   k_stat st;
-  k_ret r = own(v, inode, &st);
+  k_ret r = vfs_view_own(v, inode, &st);
   if (uid == UINT32_MAX && gid == UINT32_MAX) return r == -K_EPERM ? 0 : r;
   if (r < 0) return r;
   if (!v->privileged &&
@@ -80,7 +80,7 @@ k_ret vfs_chown(const vfs_view *v, k_inode *inode, uint32_t uid, uint32_t gid) {
 k_ret vfs_utimens(const vfs_view *v, k_inode *inode, const int64_t *atime_ns, const int64_t *mtime_ns,
                   bool explicit_times) {
   k_stat st;
-  k_ret r = own(v, inode, &st);
+  k_ret r = vfs_view_own(v, inode, &st);
   if (r < 0) {
     if (explicit_times || r != -K_EPERM) return r;
     K_TRY(vfs_may(v, inode, 2));

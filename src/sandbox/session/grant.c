@@ -53,14 +53,14 @@ static void grant_unref(grant *one) {
   mem_free(one);
 }
 
-static grant *find(sb_grants *g, const char *name, size_t len) {
+static grant *grant_find(sb_grants *g, const char *name, size_t len) {
   LIST_EACH (one, &g->grants, grant, node) {
     if (strlen(one->name) == len && memcmp(one->name, name, len) == 0) return one;
   }
   return NULL;
 }
 
-static void drop(sb_grants *g, grant *one) {
+static void grant_drop(sb_grants *g, grant *one) {
   list_remove(&one->node);
   g->count--;
   grant_unref(one);
@@ -69,7 +69,7 @@ static void drop(sb_grants *g, grant *one) {
 void sb_grants_close(sb_grants *g) {
   if (g == NULL) return;
   pthread_mutex_lock(&g->mu);
-  LIST_EACH_SAFE (one, &g->grants, grant, node) drop(g, one);
+  LIST_EACH_SAFE (one, &g->grants, grant, node) grant_drop(g, one);
   LIST_EACH_SAFE (request, &g->requests, cay_request, node) {
     list_remove(&request->node);
     k_lock(g->box->kernel);
@@ -85,7 +85,7 @@ void sb_grants_close(sb_grants *g) {
 /* ---- questions ---- */
 
 /* With mu. Takes over `data`. */
-static void settle(cay_request *request, bool refused, uint8_t *data, size_t len) {
+static void grant_settle(cay_request *request, bool refused, uint8_t *data, size_t len) {
   k_kernel *k = request->ask->kernel;
   list_remove(&request->node);
   k_lock(k);
@@ -95,12 +95,12 @@ static void settle(cay_request *request, bool refused, uint8_t *data, size_t len
 }
 
 /* An answer that there is no memory for is a refusal without text. */
-static void answer(cay_request *request, bool refused, const void *text, size_t len) {
+static void grant_answer(cay_request *request, bool refused, const void *text, size_t len) {
   sb_grants *g = request->grants;
   uint8_t *copy = len != 0 ? mem_dup(text, len) : NULL;
   pthread_mutex_lock(&g->mu);
   if (request->ask != NULL)
-    settle(request, refused || (len != 0 && copy == NULL), copy, copy != NULL ? len : 0);
+    grant_settle(request, refused || (len != 0 && copy == NULL), copy, copy != NULL ? len : 0);
   else
     mem_free(copy);
   pthread_mutex_unlock(&g->mu);
@@ -108,10 +108,12 @@ static void answer(cay_request *request, bool refused, const void *text, size_t 
   unref(g);
 }
 
-void cay_request_answer(cay_request *request, cay_slice json) { answer(request, false, json.data, json.len); }
+void cay_request_answer(cay_request *request, cay_slice json) {
+  grant_answer(request, false, json.data, json.len);
+}
 
 void cay_request_fail(cay_request *request, const char *message) {
-  answer(request, true, message, strlen(message));
+  grant_answer(request, true, message, strlen(message));
 }
 
 bool cay_request_cancelled(cay_request *request) {
@@ -138,12 +140,12 @@ static cay_request *request_new(sb_grants *g, k_ask *ask) {
   return request;
 }
 
-static k_ret ask(void *ctx, k_ask *question, const char *name, size_t name_len, const void *args,
-                 size_t args_len) {
+static k_ret grant_ask(void *ctx, k_ask *question, const char *name, size_t name_len, const void *args,
+                       size_t args_len) {
   sb_grants *g = ctx;
   char why[WHY_MAX];
   pthread_mutex_lock(&g->mu);
-  grant *one = find(g, name, name_len);
+  grant *one = grant_find(g, name, name_len);
   if (one != NULL) one->refs++;
   pthread_mutex_unlock(&g->mu);
   if (one == NULL) return -K_ENOENT;
@@ -176,7 +178,7 @@ static cay_status append_all(sb_grants *g, buf *to) {
   return buf_append_byte(to, ']');
 }
 
-static k_ret list_all(void *ctx, char **out, size_t *len) {
+static k_ret grant_list_all(void *ctx, char **out, size_t *len) {
   sb_grants *g = ctx;
   buf text = BUF_INIT(INT32_MAX);
   pthread_mutex_lock(&g->mu);
@@ -200,7 +202,7 @@ cay_status sb_grants_new(cay_sandbox *box, sb_grants **out, cay_error *err) {
   atomic_init(&g->refs, 1);
   pthread_mutex_init(&g->mu, NULL);
   g->box = box;
-  g->asker = (k_asker){ .ask = ask, .list = list_all, .ctx = g };
+  g->asker = (k_asker){ .ask = grant_ask, .list = grant_list_all, .ctx = g };
   list_init(&g->grants);
   list_init(&g->requests);
   *out = g;
@@ -216,7 +218,7 @@ uint64_t sb_grants_version(sb_grants *g) {
   return version;
 }
 
-static bool is_word(char c) {
+static bool grant_is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
@@ -224,11 +226,11 @@ static bool is_name(const char *name) {
   size_t len = strlen(name);
   if (len == 0 || len > NAME_MAX_LEN || name[0] == '.' || name[len - 1] == '.') return false;
   for (size_t i = 0; i < len; i++)
-    if (!is_word(name[i]) && !(name[i] == '.' && name[i + 1] != '.')) return false;
+    if (!grant_is_word(name[i]) && !(name[i] == '.' && name[i + 1] != '.')) return false;
   return true;
 }
 
-static cay_status fill(grant *one, const cay_grant_options *o, cay_error *err) {
+static cay_status grant_fill(grant *one, const cay_grant_options *o, cay_error *err) {
   one->name = mem_strdup(o->name);
   if (one->name == NULL) return err_no_memory(err);
   if (o->description != NULL && (one->description = mem_strdup(o->description)) == NULL)
@@ -239,11 +241,11 @@ static cay_status fill(grant *one, const cay_grant_options *o, cay_error *err) {
 }
 
 /* With mu. */
-static cay_status add(sb_grants *g, grant *one, cay_error *err) {
-  grant *before = find(g, one->name, strlen(one->name));
+static cay_status grant_add(sb_grants *g, grant *one, cay_error *err) {
+  grant *before = grant_find(g, one->name, strlen(one->name));
   if (before == NULL && g->count == GRANTS_MAX)
     return err_set(err, CAY_LIMIT, "a sandbox has at most %d grants", GRANTS_MAX);
-  if (before != NULL) drop(g, before);
+  if (before != NULL) grant_drop(g, before);
   list_push(&g->grants, &one->node);
   g->count++;
   g->version++;
@@ -261,9 +263,9 @@ cay_status cay_grant(cay_sandbox *box, const cay_grant_options *options, cay_err
   if (one == NULL) return err_no_memory(err);
   *one = (grant){ .refs = 1, .fn = o.fn, .ctx = o.ctx };
   list_init(&one->node);
-  cay_status status = fill(one, &o, err);
+  cay_status status = grant_fill(one, &o, err);
   pthread_mutex_lock(&box->grants->mu);
-  if (status == CAY_OK) status = add(box->grants, one, err);
+  if (status == CAY_OK) status = grant_add(box->grants, one, err);
   if (status != CAY_OK) grant_unref(one);
   pthread_mutex_unlock(&box->grants->mu);
   return status;
@@ -272,9 +274,9 @@ cay_status cay_grant(cay_sandbox *box, const cay_grant_options *options, cay_err
 cay_status cay_revoke(cay_sandbox *box, const char *name, cay_error *err) {
   sb_grants *g = box->grants;
   pthread_mutex_lock(&g->mu);
-  grant *one = find(g, name, strlen(name));
+  grant *one = grant_find(g, name, strlen(name));
   if (one != NULL) {
-    drop(g, one);
+    grant_drop(g, one);
     g->version++;
   }
   pthread_mutex_unlock(&g->mu);

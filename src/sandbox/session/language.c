@@ -65,7 +65,7 @@ typedef struct build {
   bool done;
 } build;
 
-static void on_output(void *ctx, int fd, const void *data, size_t len) {
+static void language_on_output(void *ctx, int fd, const void *data, size_t len) {
   build *b = ctx;
   (void)fd;
   size_t room = b->said.max - b->said.len;
@@ -87,7 +87,7 @@ static cay_status boot(build *b, cay_error *err) {
   k_process *p = abi_resident_process(b->resident);
   k_job *job = NULL;
   k_lock(k);
-  k_ret r = k_job_new(k, on_output, b, &job);
+  k_ret r = k_job_new(k, language_on_output, b, &job);
   if (r >= 0) r = k_job_attach(job, p);
   k_unlock(k);
   cay_status status = sb_status(err, r, NULL);

@@ -119,7 +119,7 @@ typedef struct reader {
 
 static cay_status read_schema(reader *r, yyjson_val *value);
 
-static cay_status wrong(const reader *r, const char *what) {
+static cay_status schema_wrong(const reader *r, const char *what) {
   return err_set(r->err, CAY_INVALID, "%s: %s", TEXT_NAME(r->at.len != 0 ? r->at.text : "/"), what);
 }
 
@@ -131,19 +131,20 @@ static bool is_type_name(yyjson_val *v) {
 }
 
 static cay_status read_types(reader *r, yyjson_val *v) {
-  if (yyjson_is_str(v)) return is_type_name(v) ? CAY_OK : wrong(r, "no such type");
-  if (!yyjson_is_arr(v) || yyjson_arr_size(v) == 0) return wrong(r, "wants the name of a type, or several");
+  if (yyjson_is_str(v)) return is_type_name(v) ? CAY_OK : schema_wrong(r, "no such type");
+  if (!yyjson_is_arr(v) || yyjson_arr_size(v) == 0)
+    return schema_wrong(r, "wants the name of a type, or several");
   yyjson_val *one;
   yyjson_arr_iter it = yyjson_arr_iter_with(v);
   while ((one = yyjson_arr_iter_next(&it)) != NULL)
-    if (!is_type_name(one)) return wrong(r, "no such type");
+    if (!is_type_name(one)) return schema_wrong(r, "no such type");
   return CAY_OK;
 }
 
 static cay_status read_pattern(reader *r, yyjson_val *v) {
   sb_schema *s = r->schema;
-  if (!yyjson_is_str(v)) return wrong(r, "wants a regular expression");
-  if (s->pattern_count == PATTERNS_MAX) return wrong(r, "too many patterns");
+  if (!yyjson_is_str(v)) return schema_wrong(r, "wants a regular expression");
+  if (s->pattern_count == PATTERNS_MAX) return schema_wrong(r, "too many patterns");
   pattern *more = mem_realloc_array(s->patterns, s->pattern_count + 1, sizeof *more);
   if (more == NULL) return err_no_memory(r->err);
   s->patterns = more;
@@ -158,7 +159,7 @@ static cay_status read_pattern(reader *r, yyjson_val *v) {
   pcre2_compile_context_free(compile);
   pcre2_general_context_free(memory);
   if (compile == NULL || (code == NULL && error == PCRE2_ERROR_HEAP_FAILED)) return err_no_memory(r->err);
-  if (code == NULL) return wrong(r, "not a regular expression that is understood");
+  if (code == NULL) return schema_wrong(r, "not a regular expression that is understood");
   s->patterns[s->pattern_count++] = (pattern){ v, code };
   return CAY_OK;
 }
@@ -166,7 +167,7 @@ static cay_status read_pattern(reader *r, yyjson_val *v) {
 static cay_status read_list(reader *r, yyjson_val *list) {
   size_t index, count;
   yyjson_val *one;
-  if (!yyjson_is_arr(list) || yyjson_arr_size(list) == 0) return wrong(r, "wants a list of schemas");
+  if (!yyjson_is_arr(list) || yyjson_arr_size(list) == 0) return schema_wrong(r, "wants a list of schemas");
   yyjson_arr_foreach(list, index, count, one) {
     size_t before = sb_step_into_index(&r->at, index);
     S_TRY(read_schema(r, one));
@@ -175,10 +176,10 @@ static cay_status read_list(reader *r, yyjson_val *list) {
   return CAY_OK;
 }
 
-static cay_status read_map(reader *r, yyjson_val *map, bool names_are_patterns) {
+static cay_status schema_read_map(reader *r, yyjson_val *map, bool names_are_patterns) {
   size_t index, count;
   yyjson_val *key, *one;
-  if (!yyjson_is_obj(map)) return wrong(r, "wants an object of schemas");
+  if (!yyjson_is_obj(map)) return schema_wrong(r, "wants an object of schemas");
   yyjson_obj_foreach(map, index, count, key, one) {
     size_t before = sb_step_into(&r->at, yyjson_get_str(key));
     if (names_are_patterns) S_TRY(read_pattern(r, key));
@@ -188,12 +189,12 @@ static cay_status read_map(reader *r, yyjson_val *map, bool names_are_patterns) 
   return CAY_OK;
 }
 
-static cay_status read_texts(reader *r, yyjson_val *list) {
+static cay_status schema_read_texts(reader *r, yyjson_val *list) {
   size_t index, count;
   yyjson_val *one;
-  if (!yyjson_is_arr(list)) return wrong(r, "wants a list of names");
+  if (!yyjson_is_arr(list)) return schema_wrong(r, "wants a list of names");
   yyjson_arr_foreach(list, index, count, one) {
-    if (!yyjson_is_str(one)) return wrong(r, "wants a list of names");
+    if (!yyjson_is_str(one)) return schema_wrong(r, "wants a list of names");
   }
   return CAY_OK;
 }
@@ -201,20 +202,21 @@ static cay_status read_texts(reader *r, yyjson_val *list) {
 static cay_status read_keyword(reader *r, enum shape shape, yyjson_val *v) {
   switch (shape) {
   case ANY_VALUE: return CAY_OK;
-  case TEXT: return yyjson_is_str(v) ? CAY_OK : wrong(r, "wants a text");
-  case NUMBER: return yyjson_is_num(v) ? CAY_OK : wrong(r, "wants a number");
-  case COUNT: return yyjson_is_uint(v) ? CAY_OK : wrong(r, "wants a count");
-  case TRUTH: return yyjson_is_bool(v) ? CAY_OK : wrong(r, "wants true or false");
+  case TEXT: return yyjson_is_str(v) ? CAY_OK : schema_wrong(r, "wants a text");
+  case NUMBER: return yyjson_is_num(v) ? CAY_OK : schema_wrong(r, "wants a number");
+  case COUNT: return yyjson_is_uint(v) ? CAY_OK : schema_wrong(r, "wants a count");
+  case TRUTH: return yyjson_is_bool(v) ? CAY_OK : schema_wrong(r, "wants true or false");
   case SCHEMA: return read_schema(r, v);
   case SCHEMA_LIST: return read_list(r, v);
-  case SCHEMA_MAP: return read_map(r, v, false);
-  case PATTERN_MAP: return read_map(r, v, true);
-  case TEXT_LIST: return read_texts(r, v);
-  case LIST: return yyjson_is_arr(v) ? CAY_OK : wrong(r, "wants a list");
+  case SCHEMA_MAP: return schema_read_map(r, v, false);
+  case PATTERN_MAP: return schema_read_map(r, v, true);
+  case TEXT_LIST: return schema_read_texts(r, v);
+  case LIST: return yyjson_is_arr(v) ? CAY_OK : schema_wrong(r, "wants a list");
   case TYPES: return read_types(r, v);
   case PATTERN: return read_pattern(r, v);
   case REF:
-    return sb_schema_follow(r->schema, v) != NULL ? CAY_OK : wrong(r, "leads nowhere within the schema");
+    return sb_schema_follow(r->schema, v) != NULL ? CAY_OK
+                                                  : schema_wrong(r, "leads nowhere within the schema");
   }
   return CAY_OK;
 }
@@ -229,12 +231,12 @@ static cay_status read_schema(reader *r, yyjson_val *value) {
   size_t index, count;
   yyjson_val *key, *one;
   if (yyjson_is_bool(value)) return CAY_OK;
-  if (!yyjson_is_obj(value)) return wrong(r, "wants a schema: an object, true or false");
-  if (r->depth++ == SCHEMA_DEPTH_MAX) return wrong(r, "nested too deeply");
+  if (!yyjson_is_obj(value)) return schema_wrong(r, "wants a schema: an object, true or false");
+  if (r->depth++ == SCHEMA_DEPTH_MAX) return schema_wrong(r, "nested too deeply");
   yyjson_obj_foreach(value, index, count, key, one) {
     const struct keyword *k = find_keyword(yyjson_get_str(key));
     size_t before = sb_step_into(&r->at, yyjson_get_str(key));
-    if (k == NULL) return wrong(r, "this keyword is not understood");
+    if (k == NULL) return schema_wrong(r, "this keyword is not understood");
     S_TRY(read_keyword(r, k->shape, one));
     sb_step_out(&r->at, before);
   }

@@ -25,7 +25,7 @@ typedef struct checker {
   bool no_memory;
 } checker;
 
-static bool fits(checker *c, yyjson_val *schema, yyjson_val *value);
+static bool schema_check_fits(checker *c, yyjson_val *schema, yyjson_val *value);
 
 static bool no(checker *c, const char *format, ...) PRINTF(2, 3);
 static bool no(checker *c, const char *format, ...) {
@@ -98,7 +98,7 @@ static bool fits_number(checker *c, yyjson_val *schema, yyjson_val *v) {
   return true;
 }
 
-static pcre2_code *code_of(const checker *c, yyjson_val *text) {
+static pcre2_code *schema_check_code_of(const checker *c, yyjson_val *text) {
   for (size_t i = 0; i < c->schema->pattern_count; i++)
     if (c->schema->patterns[i].text == text) return c->schema->patterns[i].code;
   return NULL;
@@ -106,7 +106,7 @@ static pcre2_code *code_of(const checker *c, yyjson_val *text) {
 
 /* A match that takes too much work is none. */
 static bool matches(checker *c, yyjson_val *text, yyjson_val *v) {
-  pcre2_code *code = code_of(c, text);
+  pcre2_code *code = schema_check_code_of(c, text);
   pcre2_general_context *memory = sb_schema_pattern_memory();
   pcre2_match_context *match = memory != NULL ? pcre2_match_context_create(memory) : NULL;
   pcre2_match_data *data = match != NULL && code != NULL ? pcre2_match_data_create(1, memory) : NULL;
@@ -176,7 +176,7 @@ static bool fits_list(checker *c, yyjson_val *schema, yyjson_val *list) {
     if (rule == NULL) rule = items;
     if (rule == NULL) continue;
     size_t before = sb_step_into_index(&c->at, index);
-    if (!fits(c, rule, one)) return false;
+    if (!schema_check_fits(c, rule, one)) return false;
     sb_step_out(&c->at, before);
   }
   return !yyjson_is_true(yyjson_obj_get(schema, "uniqueItems")) || are_unique(c, list);
@@ -198,7 +198,7 @@ static bool fits_patterns(checker *c, yyjson_val *rules, yyjson_val *key, yyjson
   while ((text = yyjson_obj_iter_next(&it)) != NULL) {
     if (!matches(c, text, key)) continue;
     *known = true;
-    if (!fits(c, yyjson_obj_iter_get_val(text), value)) return false;
+    if (!schema_check_fits(c, yyjson_obj_iter_get_val(text), value)) return false;
   }
   return true;
 }
@@ -209,11 +209,11 @@ static bool fits_member(checker *c, yyjson_val *schema, yyjson_val *key, yyjson_
   yyjson_val *rule =
       yyjson_obj_getn(yyjson_obj_get(schema, "properties"), yyjson_get_str(key), yyjson_get_len(key));
   bool known = rule != NULL;
-  if (names != NULL && !fits(c, names, key)) return false;
-  if (rule != NULL && !fits(c, rule, value)) return false;
+  if (names != NULL && !schema_check_fits(c, names, key)) return false;
+  if (rule != NULL && !schema_check_fits(c, rule, value)) return false;
   if (!fits_patterns(c, yyjson_obj_get(schema, "patternProperties"), key, value, &known)) return false;
   if (known || others == NULL) return true;
-  return yyjson_is_false(others) ? no(c, "is not expected") : fits(c, others, value);
+  return yyjson_is_false(others) ? no(c, "is not expected") : schema_check_fits(c, others, value);
 }
 
 static bool fits_object(checker *c, yyjson_val *schema, yyjson_val *object) {
@@ -239,7 +239,7 @@ static size_t count_fitting(checker *c, yyjson_val *list, yyjson_val *v, size_t 
   yyjson_arr_iter it = yyjson_arr_iter_with(list);
   c->quiet = true;
   while (count < enough && (one = yyjson_arr_iter_next(&it)) != NULL) {
-    count += fits(c, one, v);
+    count += schema_check_fits(c, one, v);
     sb_step_out(&c->at, before);
     c->depth = depth;
   }
@@ -252,7 +252,7 @@ static bool fits_not(checker *c, yyjson_val *rule, yyjson_val *v) {
   size_t before = c->at.len;
   int depth = c->depth;
   c->quiet = true;
-  bool does = fits(c, rule, v);
+  bool does = schema_check_fits(c, rule, v);
   c->quiet = quiet;
   c->depth = depth;
   sb_step_out(&c->at, before);
@@ -263,13 +263,14 @@ static bool fits_all(checker *c, yyjson_val *list, yyjson_val *v) {
   yyjson_val *one;
   yyjson_arr_iter it = yyjson_arr_iter_with(list);
   while ((one = yyjson_arr_iter_next(&it)) != NULL)
-    if (!fits(c, one, v)) return false;
+    if (!schema_check_fits(c, one, v)) return false;
   return true;
 }
 
 static bool fits_combined(checker *c, yyjson_val *schema, yyjson_val *v) {
   yyjson_val *rule;
-  if ((rule = yyjson_obj_get(schema, "$ref")) != NULL && !fits(c, sb_schema_follow(c->schema, rule), v))
+  if ((rule = yyjson_obj_get(schema, "$ref")) != NULL &&
+      !schema_check_fits(c, sb_schema_follow(c->schema, rule), v))
     return false;
   if ((rule = yyjson_obj_get(schema, "allOf")) != NULL && !fits_all(c, rule, v)) return false;
   if ((rule = yyjson_obj_get(schema, "anyOf")) != NULL && count_fitting(c, rule, v, 1) == 0)
@@ -279,7 +280,7 @@ static bool fits_combined(checker *c, yyjson_val *schema, yyjson_val *v) {
   return (rule = yyjson_obj_get(schema, "not")) == NULL || fits_not(c, rule, v);
 }
 
-static bool fits(checker *c, yyjson_val *schema, yyjson_val *v) {
+static bool schema_check_fits(checker *c, yyjson_val *schema, yyjson_val *v) {
   yyjson_val *rule;
   if (yyjson_is_bool(schema)) return yyjson_get_bool(schema) || no(c, "may not be there");
   if (++c->steps > STEPS_MAX || c->depth == SCHEMA_DEPTH_MAX)
@@ -312,7 +313,8 @@ enum sb_fit sb_schema_fits(const sb_schema *schema, cay_slice json, char *why, s
     return SB_MISFIT;
   }
   bool fine = yyjson_is_obj(yyjson_doc_get_root(doc)) || no(&c, "must be a JSON object");
-  if (fine && schema != NULL) fine = fits(&c, yyjson_doc_get_root(schema->doc), yyjson_doc_get_root(doc));
+  if (fine && schema != NULL)
+    fine = schema_check_fits(&c, yyjson_doc_get_root(schema->doc), yyjson_doc_get_root(doc));
   yyjson_doc_free(doc);
   if (c.no_memory) return SB_FIT_NO_MEMORY;
   return fine ? SB_FIT : SB_MISFIT;

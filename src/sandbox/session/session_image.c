@@ -37,15 +37,15 @@ uint64_t cay_image_memory(const cay_image *image, uint64_t *stored) {
 
 /* ---- as a file: its idea of its process, and its memory as the engine writes it ---- */
 
-static cay_status write_some(void *ctx, const void *data, size_t len, cay_error *err) {
+static cay_status session_image_write_some(void *ctx, const void *data, size_t len, cay_error *err) {
   return fwrite(data, 1, len, ctx) == len ? CAY_OK : err_errno(err, errno, "writing an image");
 }
 
 cay_status cay_image_save(const cay_image *image, const char *path, cay_error *err) {
   FILE *file = fopen(path, "wbe");
   if (file == NULL) return err_errno(err, errno, "%.150s", path);
-  cay_status status = sb_believed_write(&image->process, write_some, file, err);
-  if (status == CAY_OK) status = eng_image_write(image->memory, write_some, file, err);
+  cay_status status = sb_believed_write(&image->process, session_image_write_some, file, err);
+  if (status == CAY_OK) status = eng_image_write(image->memory, session_image_write_some, file, err);
   if (fclose(file) != 0 && status == CAY_OK) status = err_errno(err, errno, "writing %.150s", path);
   if (status != CAY_OK) (void)unlink(path);
   return status;

@@ -57,7 +57,7 @@ struct head {
   abi_signals signals;
 };
 
-static uint64_t sum_of(const struct head *head, const buf *files) {
+static uint64_t session_process_sum_of(const struct head *head, const buf *files) {
   struct head blank = *head;
   checksum sum = { 0 };
   blank.sum = 0;
@@ -71,12 +71,12 @@ cay_status sb_believed_write(const sb_believed *process, eng_image_sink *sink, v
                        .files_len = (uint32_t)process->files.len,
                        .signals = process->signals };
   memcpy(head.magic, magic, sizeof head.magic);
-  head.sum = sum_of(&head, &process->files);
+  head.sum = session_process_sum_of(&head, &process->files);
   S_TRY(sink(ctx, &head, sizeof head, err));
   return process->files.len != 0 ? sink(ctx, process->files.data, process->files.len, err) : CAY_OK;
 }
 
-static cay_status check_head(const struct head *head, cay_error *err) {
+static cay_status session_process_check_head(const struct head *head, cay_error *err) {
   if (memcmp(head->magic, old_magic, sizeof old_magic) == 0)
     return err_set(err, CAY_UNSUPPORTED, "the image has version 1 of the format, not %d", VERSION);
   if (memcmp(head->magic, magic, sizeof magic) != 0) return err_set(err, CAY_CORRUPT, "this is no image");
@@ -90,7 +90,7 @@ static cay_status check_head(const struct head *head, cay_error *err) {
 
 static cay_status check_files(const struct head *head, const buf *files, cay_error *err) {
   k_kept kept;
-  if (sum_of(head, files) != head->sum)
+  if (session_process_sum_of(head, files) != head->sum)
     return err_set(err, CAY_CORRUPT, "the image was damaged: the sum of its descriptors is wrong");
   k_ret r = k_kept_read((cay_slice){ files->data, files->len }, &kept);
   if (r == -K_ENOMEM) return err_no_memory(err);
@@ -100,16 +100,17 @@ static cay_status check_files(const struct head *head, const buf *files, cay_err
 }
 
 /* The first field is the version: the rest of the head may be missing in another. */
-static cay_status read_head(struct head *head, eng_image_source *source, void *ctx, cay_error *err) {
+static cay_status session_process_read_head(struct head *head, eng_image_source *source, void *ctx,
+                                            cay_error *err) {
   enum { FIRST = offsetof(struct head, sum) };
   S_TRY(source(ctx, head, FIRST, err));
-  S_TRY(check_head(head, err));
+  S_TRY(session_process_check_head(head, err));
   return source(ctx, &head->sum, sizeof *head - FIRST, err);
 }
 
 cay_status sb_believed_read(sb_believed *process, eng_image_source *source, void *ctx, cay_error *err) {
   struct head head;
-  S_TRY(read_head(&head, source, ctx, err));
+  S_TRY(session_process_read_head(&head, source, ctx, err));
   void *room = buf_room(&process->files, head.files_len);
   if (room == NULL) return err_no_memory(err);
   S_TRY(source(ctx, room, head.files_len, err));

@@ -77,8 +77,8 @@ static cay_status read_text(const place *p, yyjson_val *object, const char *name
   return CAY_OK;
 }
 
-static cay_status read_count(const place *p, yyjson_val *object, const char *name, uint64_t max,
-                             uint64_t *out) {
+static cay_status config_read_count(const place *p, yyjson_val *object, const char *name, uint64_t max,
+                                    uint64_t *out) {
   yyjson_val *value = yyjson_obj_get(object, name);
   if (value == NULL) return CAY_OK;
   if (yyjson_is_uint(value) && yyjson_get_uint(value) <= max) {
@@ -114,8 +114,8 @@ static cay_status read_wasm(const place *p, yyjson_val *wasm, tool_settings *out
   S_TRY(check_object(p, wasm, known));
   S_TRY(read_text(p, wasm, "module", &out->module));
   S_TRY(read_text(p, wasm, "entrypoint", &out->entrypoint));
-  S_TRY(read_count(p, wasm, "timeout_ms", TOOL_TIMEOUT_MAX_MS, &timeout));
-  S_TRY(read_count(p, wasm, "fuel", INT64_MAX, &out->fuel));
+  S_TRY(config_read_count(p, wasm, "timeout_ms", TOOL_TIMEOUT_MAX_MS, &timeout));
+  S_TRY(config_read_count(p, wasm, "fuel", INT64_MAX, &out->fuel));
   out->timeout_ms = (uint32_t)timeout;
   return CAY_OK;
 }

@@ -8,7 +8,7 @@ enum { TRIAL_MS = 200, TRIAL_FUEL = 10000000, TRIAL_OUTPUT = 1 << 20 };
 
 /* The member's name need not stand in one piece with its value, nor in quotes: a serialiser puts them there.
  */
-static bool has_word(cay_slice bytes) { return memmem(bytes.data, bytes.len, "stub", 4) != NULL; }
+static bool placeholder_has_word(cay_slice bytes) { return memmem(bytes.data, bytes.len, "stub", 4) != NULL; }
 
 static cay_status is_stub(const buf *output, bool *out, cay_error *err) {
   OWNED(yyjson_doc_free) yyjson_doc *doc = NULL;
@@ -37,7 +37,7 @@ static cay_status try_it(eng_module *module, const char *entrypoint, alarm_set *
 cay_status tool_is_placeholder(eng_module *module, cay_slice bytes, const char *entrypoint, bool *out,
                                cay_error *err) {
   *out = false;
-  if (!has_word(bytes)) return CAY_OK;
+  if (!placeholder_has_word(bytes)) return CAY_OK;
   alarm_set *alarms = NULL;
   S_TRY(alarm_set_new(&alarms, err));
   cay_status status = try_it(module, entrypoint, alarms, out, err);

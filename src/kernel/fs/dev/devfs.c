@@ -8,7 +8,7 @@
 
 /* ---- the devices ---- */
 
-static k_ret null_read(k_file *f, void *buf, size_t len, int64_t pos) {
+static k_ret devfs_null_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)f, (void)buf, (void)len, (void)pos;
   return 0;
 }
@@ -35,14 +35,14 @@ static k_ret random_read(k_file *f, void *buf, size_t len, int64_t pos) {
   return (k_ret)len;
 }
 
-static k_ret no_size(k_file *f) {
+static k_ret devfs_no_size(k_file *f) {
   (void)f;
   return 0;
 }
 
-static const k_file_ops null_ops = { .read = null_read, .write = swallow, .size = no_size };
-static const k_file_ops zero_ops = { .read = zero_read, .write = swallow, .size = no_size };
-static const k_file_ops full_ops = { .read = zero_read, .write = full_write, .size = no_size };
+static const k_file_ops null_ops = { .read = devfs_null_read, .write = swallow, .size = devfs_no_size };
+static const k_file_ops zero_ops = { .read = zero_read, .write = swallow, .size = devfs_no_size };
+static const k_file_ops full_ops = { .read = zero_read, .write = full_write, .size = devfs_no_size };
 static const k_file_ops random_ops = { .read = random_read, .write = swallow };
 
 enum node_kind { ROOT, DEVICE, LINK, DIRECTORY };
@@ -84,12 +84,12 @@ typedef struct dev_fs {
   int64_t made_ns;
 } dev_fs;
 
-static dev_node *node_of(k_inode *i) { return CONTAINER_OF(i, dev_node, base); }
-static dev_fs *fs_of(dev_node *n) { return CONTAINER_OF(n->root, dev_fs, root); }
+static dev_node *devfs_node_of(k_inode *i) { return CONTAINER_OF(i, dev_node, base); }
+static dev_fs *devfs_fs_of(dev_node *n) { return CONTAINER_OF(n->root, dev_fs, root); }
 
 static k_ret dev_stat(k_inode *i, k_stat *out) {
-  dev_node *n = node_of(i);
-  dev_fs *fs = fs_of(n);
+  dev_node *n = devfs_node_of(i);
+  dev_fs *fs = devfs_fs_of(n);
   if (fs->made_ns == 0 && i->kernel != NULL) fs->made_ns = k_real_ns(i->kernel);
   const struct device *d = n->device;
   *out = (k_stat){
@@ -108,8 +108,8 @@ static k_ret dev_stat(k_inode *i, k_stat *out) {
   return 0;
 }
 
-static k_ret take(dev_node *n, k_inode **out) {
-  dev_fs *fs = fs_of(n);
+static k_ret devfs_take(dev_node *n, k_inode **out) {
+  dev_fs *fs = devfs_fs_of(n);
   if (n->base.refs == 0) fs->live++;
   n->base.kernel = fs->root.base.kernel;
   *out = k_inode_ref(&n->base);
@@ -119,18 +119,18 @@ static k_ret take(dev_node *n, k_inode **out) {
 static k_ret dev_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
   (void)viewer;
   if (!k_is_dir(dir)) return -K_ENOTDIR;
-  dev_node *n = node_of(dir);
+  dev_node *n = devfs_node_of(dir);
   if (n->device != NULL) return -K_ENOENT; /* shm is empty, pts is where devpts is mounted */
   for (size_t i = 0; i < COUNT_OF(DEVICES); i++)
     if (strlen(DEVICES[i].name) == name.len && memcmp(DEVICES[i].name, name.data, name.len) == 0)
-      return take(&fs_of(n)->nodes[i], out);
+      return devfs_take(&devfs_fs_of(n)->nodes[i], out);
   return -K_ENOENT;
 }
 
-static k_ret dev_parent(k_inode *dir, k_inode **out) { return take(node_of(dir)->root, out); }
+static k_ret dev_parent(k_inode *dir, k_inode **out) { return devfs_take(devfs_node_of(dir)->root, out); }
 
 static k_ret dev_name_of(k_inode *dir, char *buf, size_t cap) {
-  const struct device *d = node_of(dir)->device;
+  const struct device *d = devfs_node_of(dir)->device;
   if (d == NULL) return -K_ENOENT;
   size_t len = strlen(d->name);
   if (len > cap) return -K_ENAMETOOLONG;
@@ -139,7 +139,7 @@ static k_ret dev_name_of(k_inode *dir, char *buf, size_t cap) {
 }
 
 static k_ret dev_readlink(k_inode *i, char *buf, size_t cap) {
-  const struct device *d = node_of(i)->device;
+  const struct device *d = devfs_node_of(i)->device;
   if (d == NULL || d->target == NULL) return -K_EINVAL;
   size_t len = strlen(d->target), n = len < cap ? len : cap;
   memcpy(buf, d->target, n);
@@ -147,22 +147,22 @@ static k_ret dev_readlink(k_inode *i, char *buf, size_t cap) {
 }
 
 static k_ret dev_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
-  dev_node *n = node_of(f->inode);
+  dev_node *n = devfs_node_of(f->inode);
   if (pos < 1 && !each(ctx, (k_name){ ".", 1 }, 1, K_S_IFDIR, 1)) return 0;
   if (pos < 2 && !each(ctx, (k_name){ "..", 2 }, 1, K_S_IFDIR, 2)) return 0;
   if (n->device != NULL) return 0;
   for (size_t i = pos > 2 ? (size_t)pos - 2 : 0; i < COUNT_OF(DEVICES); i++) {
     const char *name = DEVICES[i].name;
-    if (!each(ctx, (k_name){ name, strlen(name) }, 2 + i, fs_of(n)->nodes[i].base.mode, (int64_t)i + 3))
+    if (!each(ctx, (k_name){ name, strlen(name) }, 2 + i, devfs_fs_of(n)->nodes[i].base.mode, (int64_t)i + 3))
       return 0;
   }
   return 0;
 }
 
-static const k_file_ops dir_ops = { .readdir = dev_readdir, .size = no_size };
+static const k_file_ops dir_ops = { .readdir = dev_readdir, .size = devfs_no_size };
 
 static k_ret dev_open(k_inode *i, uint32_t flags, k_file **out) {
-  const struct device *d = node_of(i)->device;
+  const struct device *d = devfs_node_of(i)->device;
   const k_file_ops *ops = k_is_dir(i) ? &dir_ops : d->ops;
   k_inode_ref(i);
   k_ret r = k_file_new(i->kernel, ops, flags, i, NULL, out);
@@ -171,11 +171,11 @@ static k_ret dev_open(k_inode *i, uint32_t flags, k_file **out) {
 }
 
 /* tty(4): whatever terminal the session has. ptmx(4): a new one. */
-static k_ret open_terminal(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
+static k_ret devfs_open_terminal(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
   enum { PTMX = 2 };
   if (p == NULL) return -K_ENXIO;
   k_tty *own = k_tty_controlling(p);
-  bool is_new = node_of(i)->device->minor == PTMX;
+  bool is_new = devfs_node_of(i)->device->minor == PTMX;
   if (!is_new && own == NULL) return -K_ENXIO;
   k_inode_ref(i);
   k_ret r = is_new ? k_tty_new(i->kernel, i, flags, out) : k_tty_open(own, NULL, i, flags, out);
@@ -184,8 +184,8 @@ static k_ret open_terminal(k_inode *i, k_process *p, uint32_t flags, k_file **ou
 }
 
 static k_ret dev_open_by(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
-  const struct device *d = node_of(i)->device;
-  if (d != NULL && d->kind == DEVICE && d->ops == NULL) return open_terminal(i, p, flags, out);
+  const struct device *d = devfs_node_of(i)->device;
+  if (d != NULL && d->kind == DEVICE && d->ops == NULL) return devfs_open_terminal(i, p, flags, out);
   return dev_open(i, flags & ~(uint32_t)K_O_NOCTTY, out);
 }
 
@@ -197,7 +197,7 @@ static k_ret dev_statfs(k_inode *i, k_statfs *out) {
 }
 
 static void dev_release(k_inode *i) {
-  dev_fs *fs = fs_of(node_of(i));
+  dev_fs *fs = devfs_fs_of(devfs_node_of(i));
   if (--fs->live == 0) mem_free(fs);
 }
 

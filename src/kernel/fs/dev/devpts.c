@@ -21,8 +21,8 @@ typedef struct pts_node {
   int64_t made_ns;
 } pts_node;
 
-static pts_node *node_of(k_inode *i) { return CONTAINER_OF(i, pts_node, base); }
-static pts_fs *fs_of(k_inode *root) { return CONTAINER_OF(root, pts_fs, root); }
+static pts_node *devpts_node_of(k_inode *i) { return CONTAINER_OF(i, pts_node, base); }
+static pts_fs *devpts_fs_of(k_inode *root) { return CONTAINER_OF(root, pts_fs, root); }
 
 static size_t write_number(uint32_t number, char text[NUMBER_MAX]) {
   return (size_t)snprintf(text, NUMBER_MAX, "%u", number);
@@ -31,7 +31,7 @@ static size_t write_number(uint32_t number, char text[NUMBER_MAX]) {
 /* ---- one terminal ---- */
 
 static k_ret node_stat(k_inode *i, k_stat *out) {
-  const pts_node *n = node_of(i);
+  const pts_node *n = devpts_node_of(i);
   *out = (k_stat){
     .ino = FIRST_INO + n->tty->number,
     .mode = i->mode,
@@ -51,7 +51,7 @@ static k_ret node_stat(k_inode *i, k_stat *out) {
 
 static k_ret node_open(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
   k_inode_ref(i);
-  k_ret r = k_tty_open(node_of(i)->tty, p, i, flags, out);
+  k_ret r = k_tty_open(devpts_node_of(i)->tty, p, i, flags, out);
   if (r < 0) k_inode_unref(i);
   return r;
 }
@@ -66,13 +66,13 @@ static k_ret node_setattr(k_inode *i, const k_attr *attr) {
 }
 
 static k_ret node_parent(k_inode *i, k_inode **out) {
-  *out = k_inode_ref(&node_of(i)->fs->root);
+  *out = k_inode_ref(&devpts_node_of(i)->fs->root);
   return 0;
 }
 
 static k_ret node_name_of(k_inode *i, char *buf, size_t cap) {
   char text[NUMBER_MAX];
-  const k_tty *t = node_of(i)->tty;
+  const k_tty *t = devpts_node_of(i)->tty;
   if (!t->has_master) return -K_ENOENT;
   size_t len = write_number(t->number, text);
   if (len > cap) return -K_ENAMETOOLONG;
@@ -88,7 +88,7 @@ static k_ret pts_statfs(k_inode *i, k_statfs *out) {
 }
 
 static void node_release(k_inode *i) {
-  pts_node *n = node_of(i);
+  pts_node *n = devpts_node_of(i);
   n->tty->node = NULL;
   k_tty_unref(n->tty);
   k_inode_unref(&n->fs->root);
@@ -128,7 +128,7 @@ static k_ret node_get(pts_fs *fs, k_tty *t, k_inode **out) {
 /* ---- the directory ---- */
 
 static k_ret root_stat(k_inode *i, k_stat *out) {
-  pts_fs *fs = fs_of(i);
+  pts_fs *fs = devpts_fs_of(i);
   if (fs->made_ns == 0 && i->kernel != NULL) fs->made_ns = k_real_ns(i->kernel);
   *out = (k_stat){
     .ino = ROOT_INO,
@@ -148,7 +148,7 @@ static k_ret root_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode *
   LIST_EACH (t, &dir->kernel->ttys, k_tty, in_kernel) {
     char text[NUMBER_MAX];
     size_t len = write_number(t->number, text);
-    if (len == name.len && memcmp(text, name.data, len) == 0) return node_get(fs_of(dir), t, out);
+    if (len == name.len && memcmp(text, name.data, len) == 0) return node_get(devpts_fs_of(dir), t, out);
   }
   return -K_ENOENT;
 }
@@ -171,12 +171,12 @@ static k_ret root_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) 
   return 0;
 }
 
-static k_ret no_size(k_file *f) {
+static k_ret devpts_no_size(k_file *f) {
   (void)f;
   return 0;
 }
 
-static const k_file_ops dir_ops = { .readdir = root_readdir, .size = no_size };
+static const k_file_ops dir_ops = { .readdir = root_readdir, .size = devpts_no_size };
 
 static k_ret root_open(k_inode *i, uint32_t flags, k_file **out) {
   k_inode_ref(i);
@@ -185,7 +185,7 @@ static k_ret root_open(k_inode *i, uint32_t flags, k_file **out) {
   return r;
 }
 
-static void root_release(k_inode *i) { mem_free(fs_of(i)); }
+static void root_release(k_inode *i) { mem_free(devpts_fs_of(i)); }
 
 static const k_inode_ops root_ops = {
   .stat = root_stat,

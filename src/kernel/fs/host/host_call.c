@@ -22,7 +22,7 @@ static long injected(void) {
   return -1;
 }
 
-static k_ret result(long r) { return r < 0 ? -(k_ret)k_errno_from_host(errno) : r; }
+static k_ret host_call_result(long r) { return r < 0 ? -(k_ret)k_errno_from_host(errno) : r; }
 
 /* One attempt after the other until no signal of the embedder interrupts it. */
 #define ASK(call)                                                                                            \
@@ -30,7 +30,7 @@ static k_ret result(long r) { return r < 0 ? -(k_ret)k_errno_from_host(errno) : 
     long asked_;                                                                                             \
     do asked_ = mem_fault_here() ? injected() : (long)(call);                                                \
     while (asked_ < 0 && errno == EINTR);                                                                    \
-    result(asked_);                                                                                          \
+    host_call_result(asked_);                                                                                \
   })
 
 /* ---- descriptors ---- */

@@ -10,43 +10,43 @@
 /* ---- files: the object is a host_handle ---- */
 
 static int fd_of(const k_file *f) { return ((const host_handle *)f->object)->fd; }
-static hostfs *fs_of(const k_file *f) { return host_of(f->inode)->fs; }
+static hostfs *host_file_fs_of(const k_file *f) { return host_of(f->inode)->fs; }
 
-static k_ret file_read(k_file *f, void *buf, size_t len, int64_t pos) {
-  host_leave(fs_of(f));
+static k_ret host_file_read(k_file *f, void *buf, size_t len, int64_t pos) {
+  host_leave(host_file_fs_of(f));
   k_ret r = host_pread(fd_of(f), buf, len, pos);
-  host_return(fs_of(f));
+  host_return(host_file_fs_of(f));
   return r;
 }
 
-static k_ret file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+static k_ret host_file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   bool append = (f->flags & K_O_APPEND) != 0;
-  host_leave(fs_of(f));
+  host_leave(host_file_fs_of(f));
   k_ret r = host_pwrite(fd_of(f), buf, len, pos, append);
-  host_return(fs_of(f));
+  host_return(host_file_fs_of(f));
   host_node_changed(host_of(f->inode));
   return r;
 }
 
-static k_ret file_size(k_file *f) {
+static k_ret host_file_size(k_file *f) {
   struct statx st;
-  host_leave(fs_of(f));
+  host_leave(host_file_fs_of(f));
   k_ret r = host_stat(fd_of(f), &st);
-  host_return(fs_of(f));
+  host_return(host_file_fs_of(f));
   return r < 0 ? r : (k_ret)st.stx_size;
 }
 
-static k_ret file_seek(k_file *f, int64_t pos, bool hole) {
-  host_leave(fs_of(f));
+static k_ret host_file_seek(k_file *f, int64_t pos, bool hole) {
+  host_leave(host_file_fs_of(f));
   k_ret r = host_seek(fd_of(f), pos, hole ? K_SEEK_HOLE : K_SEEK_DATA);
-  host_return(fs_of(f));
+  host_return(host_file_fs_of(f));
   return r;
 }
 
 static k_ret file_sync(k_file *f) {
-  host_leave(fs_of(f));
+  host_leave(host_file_fs_of(f));
   k_ret r = host_fsync(fd_of(f));
-  host_return(fs_of(f));
+  host_return(host_file_fs_of(f));
   return r;
 }
 
@@ -59,15 +59,15 @@ void host_handle_drop(hostfs *fs, host_handle *h) {
 static void file_release(k_file *f) {
   host_handle *h = f->object;
   list_remove(&h->in_writers);
-  host_handle_drop(fs_of(f), h);
+  host_handle_drop(host_file_fs_of(f), h);
 }
 
 static const k_file_ops file_ops = {
   .lets_go = true,
-  .read = file_read,
-  .write = file_write,
-  .size = file_size,
-  .seek_data = file_seek,
+  .read = host_file_read,
+  .write = host_file_write,
+  .size = host_file_size,
+  .seek_data = host_file_seek,
   .fsync = file_sync,
   .release = file_release,
 };
@@ -87,7 +87,7 @@ typedef struct listing {
   uint8_t *piece;
 } listing;
 
-static k_ret read_piece(const hostfs *fs, listing *l, int64_t pos) {
+static k_ret host_file_read_piece(const hostfs *fs, listing *l, int64_t pos) {
   uint8_t *piece = mem_alloc(PIECE);
   if (piece == NULL) return -K_ENOMEM;
   host_leave(fs);
@@ -121,32 +121,32 @@ static bool find_in_piece(const listing *l, int64_t pos, size_t *at) {
   return false;
 }
 
-static bool is_dot(const char *name) { return strcmp(name, ".") == 0; }
-static bool is_dotdot(const char *name) { return strcmp(name, "..") == 0; }
+static bool host_file_is_dot(const char *name) { return strcmp(name, ".") == 0; }
+static bool host_file_is_dotdot(const char *name) { return strcmp(name, "..") == 0; }
 
-/* What is above the root of the mount is nobody's business: its number is the root's own. */
+/* The parent of the mount's root stays hidden: its number is the root's own. */
 static uint64_t shown_ino(const host_node *dir, const struct dirent64 *d) {
-  if (is_dot(d->d_name)) return dir->ino;
-  if (is_dotdot(d->d_name)) return dir->parent != NULL ? dir->parent->ino : dir->ino;
+  if (host_file_is_dot(d->d_name)) return dir->ino;
+  if (host_file_is_dotdot(d->d_name)) return dir->parent != NULL ? dir->parent->ino : dir->ino;
   return d->d_ino;
 }
 
-static uint32_t type_of(const struct dirent64 *d) {
+static uint32_t host_file_type_of(const struct dirent64 *d) {
   return d->d_type == DT_UNKNOWN ? 0 : (uint32_t)d->d_type << 12;
 }
 
-static k_ret dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
+static k_ret host_file_dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
   const host_node *dir = host_of(f->inode);
   listing *l = f->object;
   size_t at = 0;
   if (!find_in_piece(l, pos, &at)) {
-    K_TRY(read_piece(dir->fs, l, pos));
+    K_TRY(host_file_read_piece(dir->fs, l, pos));
     at = 0;
   }
   while (at < l->len) {
     const struct dirent64 *d = entry_at(l, at);
     k_name name = { d->d_name, strlen(d->d_name) };
-    if (!each(ctx, name, shown_ino(dir, d), type_of(d), d->d_off)) break;
+    if (!each(ctx, name, shown_ino(dir, d), host_file_type_of(d), d->d_off)) break;
     at += d->d_reclen;
   }
   return 0;
@@ -154,9 +154,9 @@ static k_ret dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
 
 static k_ret dir_sync(k_file *f) {
   const listing *l = f->object;
-  host_leave(fs_of(f));
+  host_leave(host_file_fs_of(f));
   k_ret r = host_fsync(l->fd);
-  host_return(fs_of(f));
+  host_return(host_file_fs_of(f));
   return r;
 }
 
@@ -168,11 +168,13 @@ static void listing_free(listing *l) {
 
 static void dir_release(k_file *f) {
   listing *l = f->object;
-  host_close_counted(fs_of(f), l->fd);
+  host_close_counted(host_file_fs_of(f), l->fd);
   listing_free(l);
 }
 
-static const k_file_ops dir_ops = { .readdir = dir_readdir, .fsync = dir_sync, .release = dir_release };
+static const k_file_ops dir_ops = { .readdir = host_file_dir_readdir,
+                                    .fsync = dir_sync,
+                                    .release = dir_release };
 
 /* ---- opening ---- */
 

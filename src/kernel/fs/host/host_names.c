@@ -29,7 +29,8 @@ static k_ret open_made(const host_node *dir, const char *name, const struct stat
 }
 
 /* Both descriptors of a new file, without kernel.mu. */
-static k_ret make_file(const host_node *dir, const char *name, uint32_t mode, int *made, struct statx *st) {
+static k_ret host_names_make_file(const host_node *dir, const char *name, uint32_t mode, int *made,
+                                  struct statx *st) {
   struct statx own;
   k_ret file = host_open(dir->fd, name, O_RDWR | O_CREAT | O_EXCL, mode, dir->fs->highest);
   if (file < 0) return file;
@@ -58,7 +59,7 @@ static k_ret create_counted(host_node *dir, const char *name, uint32_t mode, k_i
   int made = -1;
   host_leave(fs);
   k_ret fd = (mode & K_S_IFMT) == K_S_IFDIR ? make_dir(dir, name, mode & 01777, &st)
-                                            : make_file(dir, name, mode & 0777, &made, &st);
+                                            : host_names_make_file(dir, name, mode & 0777, &made, &st);
   host_return(fs);
   if (made < 0) host_uncount(fs);
   if (fd < 0) {

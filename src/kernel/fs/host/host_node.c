@@ -32,12 +32,12 @@ bool host_node_is(const host_node *n, const struct statx *st) {
   return n->ino == st->stx_ino && n->dev == dev_of(st);
 }
 
-static list *bucket_of(hostfs *fs, uint64_t dev, uint64_t ino) {
+static list *host_node_bucket_of(hostfs *fs, uint64_t dev, uint64_t ino) {
   return &fs->nodes[(ino ^ ino >> 8 ^ dev) % HOST_BUCKETS];
 }
 
-static host_node *find(hostfs *fs, uint64_t dev, uint64_t ino) {
-  LIST_EACH (n, bucket_of(fs, dev, ino), host_node, in_bucket)
+static host_node *host_node_find(hostfs *fs, uint64_t dev, uint64_t ino) {
+  LIST_EACH (n, host_node_bucket_of(fs, dev, ino), host_node, in_bucket)
     if (n->dev == dev && n->ino == ino) return n;
   return NULL;
 }
@@ -49,7 +49,9 @@ host_node *host_node_named(const hostfs *fs, const host_node *dir, const char *n
   return NULL;
 }
 
-static int64_t ns_of(const struct statx_timestamp *t) { return t->tv_sec * NS_PER_SEC + t->tv_nsec; }
+static int64_t host_node_ns_of(const struct statx_timestamp *t) {
+  return t->tv_sec * NS_PER_SEC + t->tv_nsec;
+}
 
 void host_node_changed(host_node *n) {
   n->base.exe = NULL;
@@ -57,7 +59,7 @@ void host_node_changed(host_node *n) {
 }
 
 void host_node_seen(host_node *n, const struct statx *st) {
-  int64_t mtime = ns_of(&st->stx_mtime), ctime = ns_of(&st->stx_ctime);
+  int64_t mtime = host_node_ns_of(&st->stx_mtime), ctime = host_node_ns_of(&st->stx_ctime);
   if (k_is_reg(&n->base) && (n->mtime_ns != mtime || n->ctime_ns != ctime || n->size != st->stx_size))
     host_node_changed(n);
   n->mtime_ns = mtime;
@@ -105,7 +107,8 @@ static k_ret found_again(host_node *n, host_node *dir, const char *name, const s
 
 /* ---- making and freeing ---- */
 
-static host_node *make(hostfs *fs, host_node *dir, const char *name, int fd, const struct statx *st) {
+static host_node *host_node_make(hostfs *fs, host_node *dir, const char *name, int fd,
+                                 const struct statx *st) {
   host_node *n = mem_zalloc(sizeof *n);
   char *copy = dir != NULL ? mem_strdup(name) : NULL;
   if (n == NULL || (dir != NULL && copy == NULL)) {
@@ -123,16 +126,16 @@ static host_node *make(hostfs *fs, host_node *dir, const char *name, int fd, con
   n->parent = dir;
   list_init(&n->writers);
   host_node_seen(n, st);
-  list_push(bucket_of(fs, n->dev, n->ino), &n->in_bucket);
+  list_push(host_node_bucket_of(fs, n->dev, n->ino), &n->in_bucket);
   return n;
 }
 
 k_ret host_adopt(hostfs *fs, host_node *dir, const char *name, int fd, const struct statx *st,
                  host_node **out) {
-  host_node *n = find(fs, dev_of(st), st->stx_ino);
+  host_node *n = host_node_find(fs, dev_of(st), st->stx_ino);
   k_ret r = 0;
   if (n == NULL) {
-    n = make(fs, dir, name, fd, st);
+    n = host_node_make(fs, dir, name, fd, st);
     if (n != NULL) {
       *out = n;
       return 0;

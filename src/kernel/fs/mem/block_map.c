@@ -145,7 +145,7 @@ static void cut_block(const cutting *c, mem_block *b) {
   c->cut->freed = freed;
 }
 
-/* Frees what is in this subtree, which begins at block `first`; true: nothing is left of it. */
+/* Frees this subtree's blocks, which begins at block `first`; true: nothing is left of it. */
 static bool cut_below(const cutting *c, void *at, uint32_t level, uint64_t first) {
   if (level == 0) {
     if (first < c->index || first >= c->end || c->cut->budget == 0) return false;

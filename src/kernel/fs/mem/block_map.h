@@ -1,6 +1,6 @@
 /* block_map.h - which blocks a file in memory has: a radix tree from the number of a block to the block.
  *
- * A file of one block needs no tree at all, and a sparse file only the path to what it holds. A block is
+ * A file of one block needs no tree at all, and a sparse file only the path to its blocks. A block is
  * counted and may stand in the maps of several files, frozen ones included; with more than one reference it
  * is never written. The map of a live file belongs to its kernel.mu; frozen ones never change.
  *

@@ -1,6 +1,6 @@
 /* contents.h - the bytes of a file in memory.
  *
- * What was written here is in blocks of its own. Where it has none, the contents that it was made over show
+ * Bytes written to this file are in blocks of its own. Where it has none, the contents that it was made over show
  * through (a file of a frozen tree); those are blocks too, over bytes that belong to somebody else (a mapped
  * program). Beyond all of them there are zeros, so a hole costs nothing.
  *

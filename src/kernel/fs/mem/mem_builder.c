@@ -12,7 +12,7 @@ struct mem_builder {
   int64_t now_ns;
 };
 
-static void stamp(const mem_builder *b, mem_node *n) {
+static void mem_builder_stamp(const mem_builder *b, mem_node *n) {
   n->atime_ns = n->mtime_ns = n->ctime_ns = n->btime_ns = b->now_ns;
 }
 
@@ -30,7 +30,7 @@ k_ret mem_builder_new(mem_builder **out) {
   tree->root = root;
   tree->next_ino = 2;
   *b = (mem_builder){ tree, clock_real_ns() };
-  stamp(b, root);
+  mem_builder_stamp(b, root);
   *out = b;
   return 0;
 }
@@ -56,9 +56,9 @@ static k_ret next_name(const char **path, k_name *out) {
   return 0;
 }
 
-static k_ret add(mem_builder *b, mem_node *dir, k_name name, mem_node *child) {
+static k_ret mem_builder_add(mem_builder *b, mem_node *dir, k_name name, mem_node *child) {
   if (child == NULL) return -K_ENOMEM;
-  stamp(b, child);
+  mem_builder_stamp(b, child);
   k_ret r = mem_node_add(dir, name, child, 0);
   if (r < 0) mem_node_unref(child);
   return r;
@@ -72,7 +72,7 @@ static k_ret parent_of(mem_builder *b, const char *path, mem_node **dir, k_name 
     if (path[strspn(path, "/")] == '\0') return name->len != 0 ? 0 : -K_EEXIST;
     mem_child *c = mem_node_find(*dir, *name, mem_hash(*name));
     mem_node *below = c != NULL ? c->node : mem_node_new(K_S_IFDIR | 0755, 0, 0, b->tree->next_ino++);
-    if (c == NULL) K_TRY(add(b, *dir, *name, below));
+    if (c == NULL) K_TRY(mem_builder_add(b, *dir, *name, below));
     if ((below->mode & K_S_IFMT) != K_S_IFDIR) return -K_ENOTDIR;
     *dir = below;
   }
@@ -96,7 +96,7 @@ k_ret mem_builder_dir(mem_builder *b, const char *path, uint32_t mode, uint32_t 
     return 0;
   }
   if (r < 0) return r;
-  return add(b, dir, name, mem_node_new(K_S_IFDIR | mode, uid, gid, b->tree->next_ino++));
+  return mem_builder_add(b, dir, name, mem_node_new(K_S_IFDIR | mode, uid, gid, b->tree->next_ino++));
 }
 
 k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t uid, uint32_t gid,
@@ -108,7 +108,7 @@ k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t
   if (n == NULL) return -K_ENOMEM;
   n->contents = mem_contents_of(data, len);
   n->exe = exe;
-  K_TRY(add(b, dir, name, n));
+  K_TRY(mem_builder_add(b, dir, name, n));
   n->drop = drop; /* only now: a file that was not added still belongs to the caller */
   n->drop_ctx = ctx;
   return 0;
@@ -123,7 +123,7 @@ k_ret mem_builder_symlink(mem_builder *b, const char *path, const char *target) 
     mem_node_unref(n);
     n = NULL;
   }
-  return add(b, dir, name, n);
+  return mem_builder_add(b, dir, name, n);
 }
 
 mem_tree *mem_tree_ref(mem_tree *tree) {

@@ -10,14 +10,14 @@
 
 #include <string.h>
 
-static bool same(const mem_entry *e, k_name name, uint32_t hash) {
+static bool mem_dir_same(const mem_entry *e, k_name name, uint32_t hash) {
   return e->hash == hash && e->len == name.len && memcmp(e->name, name.data, name.len) == 0;
 }
 
-static mem_entry *own(const mem_dir *d, k_name name, uint32_t hash) {
+static mem_entry *mem_mem_dir_own(const mem_dir *d, k_name name, uint32_t hash) {
   if (d->bucket_count == 0) return NULL;
   mem_entry *e = d->buckets[hash & (d->bucket_count - 1)];
-  while (e != NULL && !same(e, name, hash)) e = e->next;
+  while (e != NULL && !mem_dir_same(e, name, hash)) e = e->next;
   return e;
 }
 
@@ -66,7 +66,7 @@ static void entry_remove(mem_dir *d, mem_entry *e) {
 
 k_ret mem_dir_find(mem_inode *dir, k_name name, mem_entry **out) {
   uint32_t hash = mem_hash(name);
-  mem_entry *e = own(&dir->dir, name, hash);
+  mem_entry *e = mem_mem_dir_own(&dir->dir, name, hash);
   if (e == NULL) {
     mem_child *c = inherited(dir, name, hash);
     if (c == NULL) return -K_ENOENT;
@@ -112,7 +112,7 @@ static bool reserve_fresh(mem_dir *d) {
 k_ret mem_dir_reserve(mem_inode *dir, k_name name, mem_entry **out) {
   uint32_t hash = mem_hash(name);
   if (!reserve_fresh(&dir->dir)) return -K_ENOMEM;
-  mem_entry *e = own(&dir->dir, name, hash);
+  mem_entry *e = mem_mem_dir_own(&dir->dir, name, hash);
   if (e == NULL) e = entry_add(&dir->dir, name, hash);
   if (e == NULL) return -K_ENOMEM;
   *out = e;
@@ -208,7 +208,7 @@ void mem_dir_free(mem_inode *dir) {
 }
 
 const mem_entry *mem_dir_own(const mem_inode *dir, const mem_child *c) {
-  return own(&dir->dir, (k_name){ c->name, c->len }, c->hash);
+  return mem_mem_dir_own(&dir->dir, (k_name){ c->name, c->len }, c->hash);
 }
 
 /* ---- listing ---- */
@@ -220,7 +220,7 @@ typedef struct lister {
   void *ctx;
 } lister;
 
-static bool list_dots(const lister *l, bool *go_on) {
+static bool mem_dir_list_dots(const lister *l, bool *go_on) {
   mem_inode *up = l->dir->dir.parent != NULL ? l->dir->dir.parent : l->dir;
   if (l->pos < MEM_POS_DOT)
     *go_on = l->each(l->ctx, (k_name){ ".", 1 }, l->dir->ino, l->dir->base.mode, MEM_POS_DOT);
@@ -264,14 +264,14 @@ static void list_fresh(const lister *l) {
   }
 }
 
-static k_ret dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
+static k_ret mem_dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
   lister l = { mem_of(f->inode), pos, each, ctx };
   bool go_on = true;
   if (l.dir->nlink == 0) return -K_ENOENT;
-  if (list_dots(&l, &go_on) && list_inherited(&l)) list_fresh(&l);
+  if (mem_dir_list_dots(&l, &go_on) && list_inherited(&l)) list_fresh(&l);
   return 0;
 }
 
 static k_ret dir_size(k_file *f) { return mem_of(f->inode)->dir.next_pos; }
 
-const k_file_ops mem_dir_file_ops = { .readdir = dir_readdir, .size = dir_size };
+const k_file_ops mem_dir_file_ops = { .readdir = mem_dir_readdir, .size = dir_size };

@@ -1,11 +1,11 @@
 /* mem_file.c - open files of a memfs. */
 #include "kernel/fs/mem/mem_inode.h"
 
-static k_ret file_read(k_file *f, void *buf, size_t len, int64_t pos) {
+static k_ret mem_file_read(k_file *f, void *buf, size_t len, int64_t pos) {
   return (k_ret)mem_contents_read(&mem_of(f->inode)->contents, buf, len, (uint64_t)pos);
 }
 
-static k_ret file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+static k_ret mem_file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   mem_inode *i = mem_of(f->inode);
   uint64_t at = (f->flags & K_O_APPEND) ? i->contents.size : (uint64_t)pos;
   if (len == 0) return 0;
@@ -18,14 +18,14 @@ static k_ret file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   return r;
 }
 
-static k_ret file_size(k_file *f) { return (k_ret)mem_of(f->inode)->contents.size; }
+static k_ret mem_file_size(k_file *f) { return (k_ret)mem_of(f->inode)->contents.size; }
 
-static k_ret file_seek(k_file *f, int64_t pos, bool hole) {
+static k_ret mem_file_seek(k_file *f, int64_t pos, bool hole) {
   return mem_contents_seek(&mem_of(f->inode)->contents, (uint64_t)pos, hole);
 }
 
 const k_file_ops mem_file_ops = {
-  .read = file_read, .write = file_write, .size = file_size, .seek_data = file_seek
+  .read = mem_file_read, .write = mem_file_write, .size = mem_file_size, .seek_data = mem_file_seek
 };
 
 k_ret mem_open(k_inode *inode, uint32_t flags, k_file **out) {

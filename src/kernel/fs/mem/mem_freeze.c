@@ -46,7 +46,7 @@ static k_ret look_at_all(mem_inode *dir) {
   return 0;
 }
 
-static k_ret collect(freezer *f, mem_inode *root) {
+static k_ret mem_freeze_collect(freezer *f, mem_inode *root) {
   bool everywhere = must_look_everywhere(root->fs);
   K_TRY(add_dir(f, root));
   for (size_t i = 0; i < f->count; i++) {
@@ -171,7 +171,7 @@ static void forget_one(mem_inode *i) {
   i->frozen = NULL;
 }
 
-static void forget(freezer *f) {
+static void mem_freeze_forget(freezer *f) {
   for (size_t i = 0; i < f->count; i++) {
     const mem_dir *d = &f->dirs[i]->dir;
     forget_one(f->dirs[i]);
@@ -183,7 +183,7 @@ static void forget(freezer *f) {
 }
 
 static k_ret freeze_all(freezer *f, mem_inode *root) {
-  K_TRY(collect(f, root));
+  K_TRY(mem_freeze_collect(f, root));
   for (size_t i = f->count; i > 0; i--) K_TRY(freeze_dir(f->dirs[i - 1]));
   return 0;
 }
@@ -201,7 +201,7 @@ k_ret memfs_freeze(k_inode *root, mem_tree **out) {
     tree->next_ino = top->fs->next_ino;
     *out = MOVE(tree);
   }
-  forget(&f);
+  mem_freeze_forget(&f);
   mem_free(tree);
   return r;
 }

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-static k_ret result(cay_status status) { return status == CAY_OK ? 0 : -K_ENOMEM; }
+static k_ret proc_net_result(cay_status status) { return status == CAY_OK ? 0 : -K_ENOMEM; }
 
-#define PUT(...) result(buf_appendf(out, __VA_ARGS__))
+#define PUT(...) proc_net_result(buf_appendf(out, __VA_ARGS__))
 
 /* Nothing is counted: no packet is ever made. */
 k_ret proc_net_dev(k_kernel *k, k_process *p, buf *out) {
@@ -34,7 +34,7 @@ typedef struct listing {
 
 enum { ESTABLISHED = 1, CLOSED = 7, LISTENING = 10 };
 
-static int state_of(const k_socket_row *row) {
+static int proc_net_state_of(const k_socket_row *row) {
   if (row->listening) return LISTENING;
   return row->connected ? ESTABLISHED : CLOSED;
 }
@@ -55,8 +55,8 @@ static k_ret put_inet(void *ctx, const k_socket_row *row) {
   K_TRY(PUT("%4u:", l->count++));
   K_TRY(put_address(out, l->family, &row->local));
   K_TRY(put_address(out, l->family, &row->remote));
-  return PUT(" %02X %08X:%08zX 00:00000000 00000000 %5d        0 %" PRIu64 "\n", (unsigned)state_of(row), 0U,
-             row->queued, K_UID, row->ino);
+  return PUT(" %02X %08X:%08zX 00:00000000 00000000 %5d        0 %" PRIu64 "\n",
+             (unsigned)proc_net_state_of(row), 0U, row->queued, K_UID, row->ino);
 }
 
 static k_ret list_inet(k_kernel *k, buf *out, int family, int type) {
@@ -89,7 +89,7 @@ k_ret proc_net_udp6(k_kernel *k, k_process *p, buf *out) {
 /* ---- unix ---- */
 
 /* The NUL of an abstract name is shown as @. */
-static k_ret put_local(void *ctx, const k_socket_row *row) {
+static k_ret proc_net_put_local(void *ctx, const k_socket_row *row) {
   enum { ACCEPTS = 0x10000, UNCONNECTED = 1, CONNECTED = 3 };
   buf *out = ((listing *)ctx)->out;
   char name[K_SUN_PATH];
@@ -106,5 +106,5 @@ k_ret proc_net_unix(k_kernel *k, k_process *p, buf *out) {
   (void)p;
   listing l = { .out = out };
   K_TRY(PUT("Num       RefCount Protocol Flags    Type St Inode Path\n"));
-  return k_socket_each(k, put_local, &l);
+  return k_socket_each(k, proc_net_put_local, &l);
 }

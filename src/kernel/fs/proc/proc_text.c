@@ -10,25 +10,27 @@
 
 enum { TICKS_PER_SEC = 100 };
 
-static k_ret result(cay_status status) { return status == CAY_OK ? 0 : -K_ENOMEM; }
+static k_ret proc_text_result(cay_status status) { return status == CAY_OK ? 0 : -K_ENOMEM; }
 
-#define PUT(...) result(buf_appendf(out, __VA_ARGS__))
+#define PUT(...) proc_text_result(buf_appendf(out, __VA_ARGS__))
 
 /* ---- one process ---- */
 
-static k_ret put_strings(char *const *list, uint32_t count, buf *out) {
-  for (uint32_t i = 0; i < count; i++) K_TRY(result(buf_append(out, list[i], strlen(list[i]) + 1)));
+static k_ret proc_text_put_strings(char *const *list, uint32_t count, buf *out) {
+  for (uint32_t i = 0; i < count; i++) K_TRY(proc_text_result(buf_append(out, list[i], strlen(list[i]) + 1)));
   return 0;
 }
 
 k_ret proc_cmdline(k_kernel *k, k_process *p, buf *out) {
-  if (p == k->init) return result(buf_append(out, p->comm, strlen(p->comm) + 1));
-  return p->program != NULL && !p->zombie ? put_strings(p->program->argv, p->program->argc, out) : 0;
+  if (p == k->init) return proc_text_result(buf_append(out, p->comm, strlen(p->comm) + 1));
+  return p->program != NULL && !p->zombie ? proc_text_put_strings(p->program->argv, p->program->argc, out)
+                                          : 0;
 }
 
 k_ret proc_environ(k_kernel *k, k_process *p, buf *out) {
   (void)k;
-  return p->program != NULL && !p->zombie ? put_strings(p->program->envp, p->program->envc, out) : 0;
+  return p->program != NULL && !p->zombie ? proc_text_put_strings(p->program->envp, p->program->envc, out)
+                                          : 0;
 }
 
 k_ret proc_comm(k_kernel *k, k_process *p, buf *out) {
@@ -36,7 +38,7 @@ k_ret proc_comm(k_kernel *k, k_process *p, buf *out) {
   return PUT("%s\n", p->comm);
 }
 
-static char state_of(const k_process *p) {
+static char proc_text_state_of(const k_process *p) {
   return p->zombie ? 'Z' : p->stopped ? 'T' : p->machine == NULL ? 'S' : 'R';
 }
 
@@ -53,7 +55,7 @@ static int32_t parent_pid(const k_process *p) { return p->parent != NULL ? p->pa
 
 k_ret proc_status(k_kernel *k, k_process *p, buf *out) {
   (void)k;
-  char state = state_of(p);
+  char state = proc_text_state_of(p);
   uint64_t kib = p->memory / 1024;
   k_sigset ignored = 0, caught = 0;
   for (int sig = 1; sig <= K_NSIG; sig++) {
@@ -79,8 +81,8 @@ k_ret proc_stat(k_kernel *k, k_process *p, buf *out) {
   int64_t start = p->start_ns - (k_mono_ns(k) - (clock_mono_ns() - k->boot_mono_ns));
   enum { PTS_MAJOR = 136 };
   const k_tty *tty = k_tty_controlling(p);
-  K_TRY(PUT("%d (%s) %c %d %d %d %d %d 4194304 0 0 0 0 ", p->pid, p->comm, state_of(p), parent_pid(p),
-            p->pgid, p->sid, tty != NULL ? PTS_MAJOR << 8 | (int)tty->number : 0,
+  K_TRY(PUT("%d (%s) %c %d %d %d %d %d 4194304 0 0 0 0 ", p->pid, p->comm, proc_text_state_of(p),
+            parent_pid(p), p->pgid, p->sid, tty != NULL ? PTS_MAJOR << 8 | (int)tty->number : 0,
             tty != NULL ? tty->foreground : -1));
   K_TRY(PUT("%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " 20 0 1 0 ", ticks(p->user_ns),
             ticks(p->system_ns), ticks(p->children_user_ns), ticks(p->children_system_ns)));
@@ -133,8 +135,8 @@ struct mount_list {
 
 static bool put_mount(void *ctx, const vfs_mount *m) {
   struct mount_list *l = ctx;
-  l->result =
-      result(buf_appendf(l->out, "%s %s %s %s 0 0\n", m->type, m->path, m->type, m->writable ? "rw" : "ro"));
+  l->result = proc_text_result(
+      buf_appendf(l->out, "%s %s %s %s 0 0\n", m->type, m->path, m->type, m->writable ? "rw" : "ro"));
   return l->result >= 0;
 }
 

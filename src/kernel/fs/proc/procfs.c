@@ -140,9 +140,9 @@ typedef struct proc_node {
   uint64_t ino;
 } proc_node;
 
-static proc_node *node_of(k_inode *i) { return CONTAINER_OF(i, proc_node, base); }
+static proc_node *procfs_node_of(k_inode *i) { return CONTAINER_OF(i, proc_node, base); }
 
-static uint32_t type_of(enum kind kind) {
+static uint32_t procfs_type_of(enum kind kind) {
   switch (kind) {
   case DIR_ROOT:
   case DIR_PID:
@@ -175,7 +175,8 @@ static k_ret node_new(proc_fs *fs, proc_node *parent, const struct row *row, int
   char text[16];
   proc_node *n = mem_zalloc(sizeof *n);
   if (n == NULL) return -K_ENOMEM;
-  n->base = (k_inode){ .ops = &proc_inode_ops, .fs = fs, .refs = 1, .mode = type_of(row->kind) | row->mode };
+  n->base =
+      (k_inode){ .ops = &proc_inode_ops, .fs = fs, .refs = 1, .mode = procfs_type_of(row->kind) | row->mode };
   n->fs = fs;
   n->row = row;
   n->pid = pid;
@@ -193,7 +194,7 @@ static k_ret node_new(proc_fs *fs, proc_node *parent, const struct row *row, int
 }
 
 static void proc_release(k_inode *i) {
-  proc_node *n = node_of(i), *parent = n->parent;
+  proc_node *n = procfs_node_of(i), *parent = n->parent;
   proc_fs *fs = n->fs;
   mem_free(n);
   if (--fs->nodes == 0) mem_free(fs);
@@ -210,7 +211,7 @@ static k_ret alive(const proc_node *n, k_process **out) {
 }
 
 static k_ret proc_stat_inode(k_inode *i, k_stat *out) {
-  proc_node *n = node_of(i);
+  proc_node *n = procfs_node_of(i);
   k_process *p = process_of(n);
   if (n->pid != 0 && p == NULL) return -K_ENOENT;
   int64_t when = i->kernel != NULL ? k_real_ns(i->kernel) : 0;
@@ -232,11 +233,11 @@ static k_ret proc_stat_inode(k_inode *i, k_stat *out) {
 
 /* ---- names ---- */
 
-static bool is(const char *name, k_name n) {
+static bool procfs_is(const char *name, k_name n) {
   return strlen(name) == n.len && memcmp(name, n.data, n.len) == 0;
 }
 
-static bool number(k_name n, int32_t *out) {
+static bool procfs_number(k_name n, int32_t *out) {
   int64_t value = 0;
   if (n.len == 0 || n.len > 9 || (n.len > 1 && n.data[0] == '0')) return false;
   for (size_t i = 0; i < n.len; i++) {
@@ -249,7 +250,7 @@ static bool number(k_name n, int32_t *out) {
 
 static k_ret lookup_row(proc_node *d, k_name name, const k_process *viewer, k_inode **out) {
   for (const struct row *row = d->row->below; row != NULL && row->name != NULL; row++) {
-    if (!is(row->name, name)) continue;
+    if (!procfs_is(row->name, name)) continue;
     int32_t pid = row->kind == LINK_SELF && viewer != NULL ? viewer->pid : d->pid;
     return node_new(d->fs, d, row, pid, -1, out);
   }
@@ -261,16 +262,16 @@ static k_ret lookup_fd(proc_node *d, k_name name, k_inode **out) {
   int32_t fd;
   k_file *f;
   K_TRY(alive(d, &p));
-  if (!number(name, &fd) || k_fd_get(&p->fds, fd, &f) < 0) return -K_ENOENT;
+  if (!procfs_number(name, &fd) || k_fd_get(&p->fds, fd, &f) < 0) return -K_ENOENT;
   return node_new(d->fs, d, d->row->kind == DIR_FD ? &FD : &FDINFO, d->pid, fd, out);
 }
 
 static k_ret proc_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
-  proc_node *d = node_of(dir);
+  proc_node *d = procfs_node_of(dir);
   int32_t pid;
   switch (d->row->kind) {
   case DIR_ROOT:
-    if (number(name, &pid)) {
+    if (procfs_number(name, &pid)) {
       if (pid == 0 || k_process_find(dir->kernel, pid) == NULL) return -K_ENOENT;
       return node_new(d->fs, d, &PID, pid, -1, out);
     }
@@ -286,13 +287,13 @@ static k_ret proc_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode *
 }
 
 static k_ret proc_parent(k_inode *dir, k_inode **out) {
-  proc_node *n = node_of(dir);
+  proc_node *n = procfs_node_of(dir);
   *out = k_inode_ref(n->parent != NULL ? &n->parent->base : dir);
   return 0;
 }
 
 static k_ret proc_name_of(k_inode *dir, char *buf, size_t cap) {
-  proc_node *n = node_of(dir);
+  proc_node *n = procfs_node_of(dir);
   char text[16];
   if (n->parent == NULL) return -K_ENOENT;
   const char *name = name_in(n->row, n->fd >= 0 ? n->fd : n->pid, text);
@@ -325,7 +326,7 @@ static k_ret describe_process(const proc_node *n, char *text, size_t cap) {
 }
 
 static k_ret proc_readlink(k_inode *i, char *buf, size_t cap) {
-  proc_node *n = node_of(i);
+  proc_node *n = procfs_node_of(i);
   char text[K_PATH_MAX + 16];
   k_ret len;
   switch (n->row->kind) {
@@ -351,11 +352,11 @@ typedef struct lister {
   void *ctx;
 } lister;
 
-static bool list_one(const lister *l, const char *name, uint32_t mode, int64_t next) {
+static bool procfs_list_one(const lister *l, const char *name, uint32_t mode, int64_t next) {
   return l->each(l->ctx, (k_name){ name, strlen(name) }, ino_below(l->dir, name), mode, next);
 }
 
-static bool list_dots(const lister *l) {
+static bool procfs_list_dots(const lister *l) {
   const proc_node *n = l->dir, *up = n->parent != NULL ? n->parent : n;
   if (l->pos < 1 && !l->each(l->ctx, (k_name){ ".", 1 }, n->ino, K_S_IFDIR, 1)) return false;
   return l->pos >= 2 || l->each(l->ctx, (k_name){ "..", 2 }, up->ino, K_S_IFDIR, 2);
@@ -367,14 +368,15 @@ static bool list_rows(const lister *l) {
   const struct row *rows = l->dir->row->below;
   if (rows == NULL || l->pos >= POS_NUMBERS) return true;
   for (size_t i = l->pos > POS_ROWS ? (size_t)(l->pos - POS_ROWS) : 0; rows[i].name != NULL; i++)
-    if (!list_one(l, rows[i].name, type_of(rows[i].kind), POS_ROWS + (int64_t)i + 1)) return false;
+    if (!procfs_list_one(l, rows[i].name, procfs_type_of(rows[i].kind), POS_ROWS + (int64_t)i + 1))
+      return false;
   return true;
 }
 
 static bool list_number(const lister *l, int32_t n, uint32_t mode) {
   char text[16];
   snprintf(text, sizeof text, "%d", n);
-  return list_one(l, text, mode, POS_NUMBERS + (int64_t)n + 1);
+  return procfs_list_one(l, text, mode, POS_NUMBERS + (int64_t)n + 1);
 }
 
 /* By number, so that a listing continues correctly while processes come and go. */
@@ -395,23 +397,23 @@ static void list_fds(const k_process *p, const lister *l, uint32_t mode) {
     if (p->fds.slots[fd].file != NULL && !list_number(l, (int32_t)fd, mode)) return;
 }
 
-static k_ret dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
-  proc_node *n = node_of(f->inode);
+static k_ret procfs_dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
+  proc_node *n = procfs_node_of(f->inode);
   const lister l = { n, pos, each, ctx };
   if (n->pid != 0 && process_of(n) == NULL) return -K_ENOENT;
-  if (!list_dots(&l) || !list_rows(&l)) return 0;
+  if (!procfs_list_dots(&l) || !list_rows(&l)) return 0;
   if (n->row->kind == DIR_ROOT) list_processes(f->kernel, &l);
   if (n->row->kind == DIR_FD) list_fds(process_of(n), &l, K_S_IFLNK);
   if (n->row->kind == DIR_FDINFO) list_fds(process_of(n), &l, K_S_IFREG);
   return 0;
 }
 
-static k_ret no_size(k_file *f) {
+static k_ret procfs_no_size(k_file *f) {
   (void)f;
   return 0;
 }
 
-static const k_file_ops dir_ops = { .readdir = dir_readdir, .size = no_size };
+static const k_file_ops dir_ops = { .readdir = procfs_dir_readdir, .size = procfs_no_size };
 
 /* ---- texts: made when the file is opened ---- */
 
@@ -456,7 +458,7 @@ static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
 }
 
 static k_ret proc_open(k_inode *i, uint32_t flags, k_file **out) {
-  proc_node *n = node_of(i);
+  proc_node *n = procfs_node_of(i);
   if (n->row->kind == TEXT || n->row->kind == TEXT_FD) return text_open(n, flags, out);
   if (!k_is_dir(i)) return -K_ENXIO;
   k_inode_ref(i);
@@ -483,7 +485,7 @@ static k_ret follow_self(proc_node *n, k_process *viewer, k_inode **out) {
 }
 
 static k_ret proc_follow(k_inode *i, k_process *viewer, k_inode **out) {
-  proc_node *n = node_of(i);
+  proc_node *n = procfs_node_of(i);
   k_process *p;
   switch (n->row->kind) {
   case LINK_SELF: return follow_self(n, viewer, out);
@@ -494,7 +496,7 @@ static k_ret proc_follow(k_inode *i, k_process *viewer, k_inode **out) {
   OWNED(k_inode_unref) k_inode *self = NULL; /* mounts -> self/mounts */
   const char *name = n->row->name;
   K_TRY(follow_self(n, viewer, &self));
-  return lookup_row(node_of(self), (k_name){ name, strlen(name) }, viewer, out);
+  return lookup_row(procfs_node_of(self), (k_name){ name, strlen(name) }, viewer, out);
 }
 
 static k_ret proc_statfs(k_inode *i, k_statfs *out) {

@@ -101,7 +101,7 @@ static cay_status store_ask(sqlite3 *db, const char *text, int64_t *out, cay_err
   return status;
 }
 
-static cay_status check_identity(sqlite3 *db, int64_t *version, cay_error *err) {
+static cay_status kv_store_check_identity(sqlite3 *db, int64_t *version, cay_error *err) {
   int64_t id = 0, tables = 0;
   S_TRY(store_ask(db, "PRAGMA application_id", &id, err));
   S_TRY(store_ask(db, "PRAGMA user_version", version, err));
@@ -135,7 +135,7 @@ static cay_status check_whole(sqlite3 *db, cay_error *err) {
 static cay_status migrate(sqlite3 *db, cay_error *err) {
   int64_t version = 0;
   S_TRY(store_run(db, "BEGIN IMMEDIATE", err));
-  cay_status status = check_identity(db, &version, err);
+  cay_status status = kv_store_check_identity(db, &version, err);
   for (size_t i = (size_t)version; status == CAY_OK && i < COUNT_OF(migrations); i++)
     status = store_run(db, migrations[i], err);
   if (status == CAY_OK) status = store_run(db, "COMMIT", err);
@@ -156,7 +156,7 @@ static cay_status store_set_up(sqlite3 *db, const tool_store_options *options, c
 }
 
 /* A file may come from anywhere: nothing in it runs. */
-static void harden(sqlite3 *db) {
+static void kv_store_harden(sqlite3 *db) {
   (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   (void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -182,7 +182,7 @@ static cay_status store_make_file(const char *path, cay_error *err) {
 /* One look at one moment: another process may be making the tables. */
 static cay_status store_look(sqlite3 *db, int64_t *version, cay_error *err) {
   S_TRY(store_run(db, "BEGIN", err));
-  cay_status status = check_identity(db, version, err);
+  cay_status status = kv_store_check_identity(db, version, err);
   (void)sqlite3_exec(db, "COMMIT", NULL, NULL, NULL); /* of a reader: nothing can be lost */
   return status;
 }
@@ -195,7 +195,7 @@ static cay_status make_ready(sqlite3 *db, const tool_store_options *options, cay
   return version == (int64_t)COUNT_OF(migrations) ? CAY_OK : migrate(db, err);
 }
 
-static cay_status store_connect(const tool_store_options *options, sqlite3 **out, cay_error *err) {
+static cay_status kv_store_connect(const tool_store_options *options, sqlite3 **out, cay_error *err) {
   char path[PATH_MAX]; /* SQLite gives names like ":memory:" and "file:…" a meaning */
   int len = snprintf(path, sizeof path, "%s%s", options->path[0] == '/' ? "" : "./", options->path);
   if (len < 0 || (size_t)len >= sizeof path) return err_set(err, CAY_INVALID, "the path is too long");
@@ -205,7 +205,7 @@ static cay_status store_connect(const tool_store_options *options, sqlite3 **out
   uint32_t busy_ms = options->busy_ms != 0 ? options->busy_ms : TOOL_STORE_BUSY_MS;
   (void)sqlite3_extended_result_codes(*out, 1);
   (void)sqlite3_busy_timeout(*out, busy_ms < INT_MAX ? (int)busy_ms : INT_MAX);
-  harden(*out);
+  kv_store_harden(*out);
   /* SQLite does not wait by itself where two processes turn a file to WAL at once. */
   int64_t until = clock_mono_ns() + busy_ms * NS_PER_MS;
   for (;;) {
@@ -222,7 +222,7 @@ cay_status tool_store_open(const tool_store_options *options, tool_store **out, 
   if (store == NULL) return err_no_memory(err);
   (void)pthread_mutex_init(&store->mu, NULL);
   store->rows_max = options->rows_max != 0 ? options->rows_max : TOOL_STORE_ROWS_MAX;
-  cay_status status = store_connect(options, &store->db, err);
+  cay_status status = kv_store_connect(options, &store->db, err);
   if (status != CAY_OK) {
     tool_store_free(store);
     return err_prefix(err, status, "store %.100s", options->path);

@@ -14,7 +14,7 @@
 
 #include <cay/status.h>
 
-enum { TOOL_STORE_ROWS_MAX = 10000, TOOL_STORE_BUSY_MS = 5000 };
+enum { TOOL_STORE_ROWS_MAX = 10000, TOOL_STORE_BUSY_MS = 30000 };
 #define TOOL_STORE_SIZE_MAX (UINT64_C(1) << 30)
 
 enum tool_durability { TOOL_STORE_DISK, TOOL_STORE_PROCESS };

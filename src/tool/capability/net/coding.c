@@ -95,7 +95,7 @@ static void make_request(const coding_config *c, yyjson_val *args, bool stream, 
 
 /* ---- reading the answer ---- */
 
-static void keep_text(char *to, size_t cap, yyjson_val *value) {
+static void coding_keep_text(char *to, size_t cap, yyjson_val *value) {
   const char *text = reach_text_of(value);
   size_t len = text != NULL ? strlen(text) : 0;
   if (len == 0 || len >= cap) return;
@@ -119,8 +119,8 @@ static void coding_take(generating *g, yyjson_doc *doc, const char *member) {
              *choice = yyjson_arr_get_first(yyjson_obj_get(root, "choices"));
   yyjson_val *text = yyjson_obj_get(yyjson_obj_get(choice, member), "content");
   keep_error(g, root);
-  keep_text(g->model, sizeof g->model, yyjson_obj_get(root, "model"));
-  keep_text(g->finish, sizeof g->finish, yyjson_obj_get(choice, "finish_reason"));
+  coding_keep_text(g->model, sizeof g->model, yyjson_obj_get(root, "model"));
+  coding_keep_text(g->finish, sizeof g->finish, yyjson_obj_get(choice, "finish_reason"));
   if (yyjson_is_str(text) && buf_append(&g->text, yyjson_get_str(text), yyjson_get_len(text)) != CAY_OK)
     g->full = true;
   if (!yyjson_is_obj(yyjson_obj_get(root, "usage"))) {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static cay_status read_value(const reach_place *p, yyjson_val *value, reach_value *out) {
+static cay_status keys_read_value(const reach_place *p, yyjson_val *value, reach_value *out) {
   static const char *const known[] = { "secret", "prefix", NULL };
   out->text = reach_text_of(value);
   if (out->text != NULL) return CAY_OK;
@@ -26,7 +26,7 @@ cay_status reach_values_read(const reach_place *p, yyjson_val *object, reach_val
     value->name = reach_text_of(key);
     if (value->name == NULL || value->name[0] == '\0') return reach_wrong(p, "has a member without a name");
     reach_place at = reach_below(p, value->name);
-    S_TRY(read_value(&at, yyjson_obj_iter_get_val(key), value));
+    S_TRY(keys_read_value(&at, yyjson_obj_iter_get_val(key), value));
     out->count++;
   }
   return CAY_OK;

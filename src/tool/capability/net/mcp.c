@@ -190,8 +190,8 @@ static void mcp_disconnect(mcp_server *s, int64_t grace_ms) {
   reach_keys_wipe(&s->keys);
 }
 
-static cay_status try_once(mcp_server *s, const char *method, yyjson_mut_doc *doc, yyjson_mut_val *params,
-                           reach_limit limit, yyjson_doc **out, cay_error *err) {
+static cay_status mcp_try_once(mcp_server *s, const char *method, yyjson_mut_doc *doc, yyjson_mut_val *params,
+                               reach_limit limit, yyjson_doc **out, cay_error *err) {
   s->again = false;
   cay_status status = s->ready ? CAY_OK : connect_to(s, limit, err);
   bool connected = status == CAY_OK;
@@ -241,11 +241,11 @@ cay_status mcp_request(mcp_server *s, const char *method, yyjson_mut_doc *doc, y
                : err_set(err, CAY_TIMEOUT, "server %.60s is busy with another request", s->name);
   yyjson_mut_val *copy = params != NULL ? yyjson_mut_val_mut_copy(doc, params) : NULL;
   bool was_ready = s->ready;
-  cay_status status = try_once(s, method, doc, params, limit, out, err);
+  cay_status status = mcp_try_once(s, method, doc, params, limit, out, err);
   bool gone = status == CAY_IO && !s->ready;
   if (was_ready && (s->again || (repeatable && gone))) {
     mcp_disconnect(s, GRACE_MS);
-    status = try_once(s, method, doc, copy, limit, out, err);
+    status = mcp_try_once(s, method, doc, copy, limit, out, err);
   }
   mcp_leave(s);
   return status;

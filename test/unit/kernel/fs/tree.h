@@ -1,4 +1,4 @@
-/* tree.h - a kernel with a file tree and nobody in it but the test, for the tests of paths and file systems.
+/* tree.h - a kernel with a file tree and no process but the test, for the tests of paths and file systems.
  *
  *   TREE(t) { EXPECT_EQ(vfs_mkdir(&t->v, NULL, "/d", 0755), 0); }
  *

@@ -98,7 +98,7 @@ TREE(a_change_through_one_name_is_frozen_for_all) {
   mem_tree *one = frozen(t);
   tree *fork = tree_new(NULL, one);
   mem_tree_unref(one);
-  put(fork, "/a", "two"); /* nobody has looked at /far */
+  put(fork, "/a", "two"); /* /far was never looked up */
   mem_tree *two = frozen(fork);
   tree *again = tree_new(NULL, two);
   mem_tree_unref(two);
