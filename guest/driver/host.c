@@ -14,6 +14,10 @@ long host_emit(const host_event *e) {
                        (long)e->context, (long)e->context_len);
 }
 
+long host_give(const void *data, size_t len) {
+  return __cay_syscall(SYS_emit, EMIT_BYTES, 0, (long)data, (long)len, 0, 0);
+}
+
 long host_grants(char *out, size_t cap) {
   return __cay_syscall(SYS_grants, (long)out, (long)cap, 0, 0, 0, 0);
 }

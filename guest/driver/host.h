@@ -18,7 +18,8 @@ typedef struct {
 } host_question;
 
 enum { ASK_ANSWERED = 0, ASK_REFUSED = 1, ASK_PENDING = 2 };
-enum { EMIT_TRACE = 1 };
+enum { HOST_PIECE_MAX = 1 << 20 };
+enum { EMIT_TRACE = 1, EMIT_BYTES = 2 };
 
 typedef struct {
   uint32_t line;
@@ -27,6 +28,7 @@ typedef struct {
 } host_event;
 
 /* All answer 0 or more, or -errno. */
-long host_ask(host_question *q);         /* -ENOENT: nobody answers to that name */
-long host_emit(const host_event *e);     /* -ENOSPC: enough was traced */
-long host_grants(char *out, size_t cap); /* the whole length of the list of callbacks, as JSON */
+long host_ask(host_question *q);              /* -ENOENT: nobody answers to that name */
+long host_emit(const host_event *e);          /* -ENOSPC: enough was traced */
+long host_give(const void *data, size_t len); /* a piece of saved variables, at most HOST_PIECE_MAX bytes */
+long host_grants(char *out, size_t cap);      /* the whole length of the list of callbacks, as JSON */

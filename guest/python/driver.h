@@ -60,8 +60,10 @@ extern PyObject *error_stopped;  /* cay.Stopped */
 
 /* execute.c */
 void execute(fields *request, reply *r);
-void execute_forget_sources(void); /* of all cells */
-PyObject *user_names(void);        /* the dictionary of __main__, borrowed; NULL with an exception */
+void execute_forget_sources(void);                         /* of all cells, which are counted anew */
+int execute_keep_source(PyObject *name, PyObject *source); /* for tracebacks */
+int execute_forget_value(void);                            /* of the last cell, which `_` names */
+PyObject *user_names(void); /* the dictionary of __main__, borrowed; NULL with an exception */
 
 /* report.c: an exception as fields. */
 void report_exception(reply *r, PyObject *cell); /* takes the exception that is set; `cell` may be NULL */
@@ -71,6 +73,10 @@ int ask_ready(PyObject *module);
 PyObject *ask_new(PyObject *name, PyObject *args, bool decode); /* takes both over */
 int callbacks_ready(PyObject *module);
 int callbacks_refresh(void); /* the host's list has changed */
+
+/* Lets the tasks of the session's event loop run that can run now. It costs nothing when there are none. */
+int loop_turn(void);
+int loop_ready(PyObject *module);
 
 /* loop.c: runs a cell of which a part awaits. The parts are code objects or None; the value of the second, or
  * NULL with an exception. */
@@ -87,6 +93,7 @@ int trace_begin(uint32_t flags, const char *filter, size_t filter_len);
 void trace_end(void);
 
 /* state.c */
+int state_ready(PyObject *module);
 void state_snapshot(reply *r);
 void state_restore(fields *request, reply *r);
 void state_clear(reply *r);

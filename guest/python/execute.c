@@ -13,6 +13,8 @@
 
 enum { SOURCES_MAX = 512, SOURCES_BYTES_MAX = 4 << 20, VALUE_MAX = 1 << 20 };
 
+static uint32_t cells; /* so far, for their names */
+
 typedef struct {
   PyObject *source, *name;
   PyCodeObject *body, *value; /* either may be NULL */
@@ -78,6 +80,7 @@ static PyObject *source_cache(void) {
 void execute_forget_sources(void) {
   PyObject *cache = source_cache();
   while (cache && sources.count) forget_oldest_source(cache);
+  cells = 0;
 }
 
 /* Every line ends with a newline there, the last one too. */
@@ -90,15 +93,15 @@ static PyObject *split_lines(PyObject *source) {
   return lines;
 }
 
-static int keep_source(const cell *c) {
+int execute_keep_source(PyObject *name, PyObject *source) {
   PyObject *cache = source_cache();
-  Py_ssize_t len = PyUnicode_GET_LENGTH(c->source);
+  Py_ssize_t len = PyUnicode_GET_LENGTH(source);
   if (!cache) return -1;
-  PyObject *lines = split_lines(c->source);
-  PyObject *entry = lines ? Py_BuildValue("(nONO)", len, Py_None, lines, c->name) : NULL;
-  int kept = entry ? PyDict_SetItem(cache, c->name, entry) : -1;
+  PyObject *lines = split_lines(source);
+  PyObject *entry = lines ? Py_BuildValue("(nONO)", len, Py_None, lines, name) : NULL;
+  int kept = entry ? PyDict_SetItem(cache, name, entry) : -1;
   Py_XDECREF(entry);
-  if (kept == 0) count_source(cache, c->name, len);
+  if (kept == 0) count_source(cache, name, len);
   return kept;
 }
 
@@ -156,47 +159,68 @@ static PyObject *run_part(PyCodeObject *code) {
 /* The value of the cell: None when it has none. */
 static PyObject *run_cell(const cell *c) {
   if (awaits(c->body) || awaits(c->value)) return loop_run(or_none(c->body), or_none(c->value));
-  PyObject *none = run_part(c->body);
-  if (!none || !c->value) return none;
-  Py_DECREF(none);
-  return run_part(c->value);
+  if (loop_turn() < 0) return NULL;
+  PyObject *result = run_part(c->body);
+  if (result && c->value) {
+    Py_DECREF(result);
+    result = run_part(c->value);
+  }
+  if (result && loop_turn() < 0) Py_CLEAR(result);
+  return result;
 }
 
-static int report_repr(PyObject *value, reply *r) {
+/* -1 with an exception; else the bits of TOO_LARGE. */
+static int report_repr(PyObject *value, size_t max, reply *r) {
   PyObject *shown = PyObject_Repr(value);
   PyObject *bytes = shown ? PyUnicode_AsEncodedString(shown, "utf-8", "backslashreplace") : NULL;
   Py_XDECREF(shown);
   if (!bytes) return -1;
   const char *data = PyBytes_AS_STRING(bytes);
   size_t len = (size_t)PyBytes_GET_SIZE(bytes);
-  if (len > VALUE_MAX)
-    for (len = VALUE_MAX; len > 0 && (data[len] & 0xc0) == 0x80;) len--;
+  bool cut = len > max;
+  if (cut)
+    for (len = max; len > 0 && (data[len] & 0xc0) == 0x80;) len--;
   reply_bytes(r, TALK_REPR, data, len);
   Py_DECREF(bytes);
-  return 0;
+  return cut ? TALK_REPR_CUT : 0;
 }
 
-static void report_json(PyObject *value, reply *r) {
-  text t = { .limit = VALUE_MAX };
-  if (json_write(&t, value)) reply_bytes(r, TALK_JSON, t.data, t.len);
+/* The bits of TOO_LARGE. */
+static int report_json(PyObject *value, size_t max, reply *r) {
+  text t = { .limit = max };
+  bool written = json_write(&t, value), left_out = t.failed;
+  if (written) reply_bytes(r, TALK_JSON, t.data, t.len);
   text_free(&t);
+  return left_out ? TALK_JSON_LEFT_OUT : 0;
 }
 
-static int report_value(PyObject *value, uint32_t flags, reply *r) {
-  reply_u32(r, TALK_STATUS, TALK_OK);
-  if (Py_IsNone(value)) return 0;
-  if (report_repr(value, r) < 0) return -1;
-  if (flags & TALK_WANT_JSON) report_json(value, r);
-  return 0;
+/* `_`, where the user's own variable of that name hides it. It is there from the start, since a new name among the
+ * builtins would invalidate what code knows of them. */
+static int set_last_value(PyObject *value) {
+  static PyObject *name;
+  if (!name) name = PyUnicode_InternFromString("_");
+  return name ? PyDict_SetItem(PyEval_GetBuiltins(), name, value) : -1;
 }
+
+int execute_forget_value(void) { return set_last_value(Py_None); }
 
 typedef struct {
   field code, name, filter, input;
-  uint32_t flags;
+  uint32_t flags, value_max;
 } order;
 
+static int report_value(PyObject *value, const order *o, reply *r) {
+  reply_u32(r, TALK_STATUS, TALK_OK);
+  if (Py_IsNone(value)) return 0;
+  int too_large = report_repr(value, o->value_max, r);
+  if (too_large < 0 || set_last_value(value) < 0) return -1;
+  if (o->flags & TALK_WANT_JSON) too_large |= report_json(value, o->value_max, r);
+  if (too_large) reply_u32(r, TALK_TOO_LARGE, (uint32_t)too_large);
+  return 0;
+}
+
 static order read_order(fields *request) {
-  order o = { .name = { .data = "<cell>", .len = 6 } };
+  order o = { .value_max = VALUE_MAX };
   field f;
   while (fields_next(request, &f)) switch (f.tag) {
     case TALK_CODE: o.code = f; break;
@@ -204,19 +228,22 @@ static order read_order(fields *request) {
     case TALK_TRACE_FILTER: o.filter = f; break;
     case TALK_INPUT: o.input = f; break;
     case TALK_FLAGS: o.flags = field_u32(&f); break;
+    case TALK_VALUE_MAX: o.value_max = field_u32(&f); break;
     default: break;
     }
   return o;
 }
 
 static int prepare(cell *c, const order *o) {
-  c->name = PyUnicode_DecodeUTF8(o->name.data, (Py_ssize_t)o->name.len, "replace");
+  cells++;
+  c->name = o->name.data ? PyUnicode_DecodeUTF8(o->name.data, (Py_ssize_t)o->name.len, "replace")
+                         : PyUnicode_FromFormat("<cell %u>", (unsigned)cells);
   c->source =
       c->name ? PyUnicode_DecodeUTF8(o->code.data ? o->code.data : "", (Py_ssize_t)o->code.len, NULL) : NULL;
   if (!c->source || !user_names()) return -1;
   if (o->flags & TALK_CALLBACKS_CHANGED && callbacks_refresh() < 0) return -1;
   if (streams_begin(o->input.data ? &o->input : NULL) < 0) return -1;
-  return keep_source(c) < 0 ? -1 : compile_cell(c);
+  return execute_keep_source(c->name, c->source) < 0 ? -1 : compile_cell(c);
 }
 
 /* Tracing ends before the value's repr is made: that is no part of the user's code. */
@@ -233,7 +260,7 @@ void execute(fields *request, reply *r) {
   cell c = { 0 };
   PyObject *value = prepare(&c, &o) < 0 ? NULL : run_traced(&c, &o);
   if (value && stop_settle() < 0) Py_CLEAR(value); /* its handlers are part of the cell */
-  if (!value || report_value(value, o.flags, r) < 0) {
+  if (!value || report_value(value, &o, r) < 0) {
     r->len = 0;
     report_exception(r, c.name);
   }

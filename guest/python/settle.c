@@ -32,6 +32,9 @@ static const char *const cells[] = {
   "await asyncio.sleep(0.0001)\n1",
   "await asyncio.gather(asyncio.sleep(0), asyncio.sleep(0))",
   "await invoke('')",
+  "import asyncio\nt = asyncio.create_task(asyncio.sleep(0))",
+  "t.done()",
+  "_",
 };
 
 static void run_cell(const char *code) {
@@ -51,7 +54,7 @@ int settle_warm_up(void) {
     if (greet_reseed("rehearsal", 9) < 0) return -1;
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) run_cell(cells[i]);
   }
-  state_clear(&ignored);
+  state_clear(&ignored); /* `_`, too */
   free(ignored.data);
   execute_forget_sources();
   return 0;

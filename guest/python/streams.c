@@ -8,9 +8,13 @@
 
 #include "driver.h"
 
+#include "internal/pycore_interp.h"
+#include "internal/pycore_pystate.h"
+
 static PyTypeObject *file_type, *input_type;
 static PyObject *own_input; /* the sys.stdin that we made */
 static bool input_read;
+static PyObject *own_outputs[2]; /* sys.stdout and sys.stderr that we made for a session; not owned */
 
 static PyObject *method_of_file(PyObject *self, const char *name, PyObject *argument) {
   PyObject *method = PyObject_GetAttrString((PyObject *)file_type, name);
@@ -133,6 +137,8 @@ int streams_open(const PyConfig *config, bool session) {
       set_stream(&err, "stderr", "__stderr__") < 0)
     return -1;
   own_input = session ? PySys_GetObject("stdin") : NULL; /* sys.__stdin__ holds it, or it is gone */
+  own_outputs[0] = session ? PySys_GetObject("stdout") : NULL;
+  own_outputs[1] = session ? PySys_GetObject("stderr") : NULL;
   input_read = false;
   return 0;
 }
@@ -180,17 +186,33 @@ int streams_begin(const field *input) {
   return set;
 }
 
+/* A cell that has closed sys.stdout has closed it for itself alone. */
+static void open_output_again(int which) {
+  const PyConfig *config = _PyInterpreterState_GetConfig(_PyThreadState_GET()->interp);
+  shape s = {
+    1, true, false, true, file_type, "<stdout>", config->stdio_encoding, config->stdio_errors,
+  };
+  if (which) s = (shape){ 2, true, false, true, file_type, "<stderr>", s.encoding, L"backslashreplace" };
+  const char *name = which ? "stderr" : "stdout";
+  if (set_stream(&s, name, which ? "__stderr__" : "__stdout__") == 0)
+    own_outputs[which] = PySys_GetObject(name);
+  PyErr_Clear();
+}
+
 /* False when something has to end what runs; what cannot be written is dropped. */
-static bool flush(const char *name) {
+static bool flush(int which) {
+  const char *name = which ? "stderr" : "stdout";
   static PyObject *method;
   if (!method) method = PyUnicode_InternFromString("flush");
   PyObject *stream = PySys_GetObject(name);
   if (!method || !stream || Py_IsNone(stream)) return true;
   PyObject *done = PyObject_CallMethodNoArgs(stream, method);
   bool ends = !done && !PyErr_ExceptionMatches(PyExc_Exception);
+  bool closed = !done && stream == own_outputs[which] && PyErr_ExceptionMatches(PyExc_ValueError);
   if (!done && !ends) PyErr_Clear();
   Py_XDECREF(done);
+  if (closed) open_output_again(which);
   return !ends;
 }
 
-int streams_flush(void) { return flush("stdout") && flush("stderr") ? 0 : -1; }
+int streams_flush(void) { return flush(0) && flush(1) ? 0 : -1; }

@@ -93,7 +93,8 @@ enum {
 typedef struct cay_eval_options {
   size_t size;
   cay_slice code;   /* UTF-8 */
-  const char *name; /* what tracebacks call it; NULL: "<cell N>", counted from 1 */
+  const char *name; /* what tracebacks call it; NULL: "<cell N>", counted from 1; copies of the session go on
+                       counting */
   cay_slice input;  /* standard input; empty: at end of file */
   bool no_json;     /* the value is not wanted as JSON */
   bool no_capture;  /* only `output` gets the output */
@@ -110,6 +111,7 @@ typedef struct cay_eval_options {
   void *trace_ctx;
   bool no_wait;          /* while another request has the session: CAY_BUSY, in place of waiting in line. For
                    callbacks: an evaluation may be waiting for their answer */
+  uint32_t value_max;    /* bytes of repr, and of json, at most 64 MiB; 0: 1 MiB */
   const bool *cancelled; /* NULL: none. Another thread may set it, atomically, and then call
                             cay_session_cancel: an evaluation that still waits ends when its turn comes, before
                             any of its code runs */
@@ -141,7 +143,9 @@ typedef struct cay_value {
   uint64_t trace_events; /* that were reported */
   uint64_t wall_ns;
   cay_usage usage;
-  uint64_t fuel; /* used, when there was a limit */
+  uint64_t fuel;       /* used, when there was a limit */
+  bool repr_cut;       /* the repr was longer than value_max */
+  bool json_too_large; /* there would be JSON, longer than value_max: `json` is empty */
 } cay_value;
 
 /* One at a time for each session: calls from several threads wait in line, in the order in which they came.

@@ -19,6 +19,9 @@ enum talk_flag {
   TALK_TRACE_ANY = TALK_TRACE_LINES | TALK_TRACE_CALLS | TALK_TRACE_RETURNS | TALK_TRACE_EXCEPTIONS
 };
 
+/* Bits of TOO_LARGE. */
+enum { TALK_REPR_CUT = 1, TALK_JSON_LEFT_OUT = 2 };
+
 enum talk_status {
 #define TALK_STATUS_OF(name, number, meaning) TALK_##name = number,
 #include "talk.def"

@@ -9,7 +9,7 @@
 method_fn rpc_python_eval, rpc_python_cancel, rpc_python_close, rpc_python_save_state, rpc_python_load_state,
     rpc_python_clear_state, rpc_python_fork, rpc_python_open;
 
-enum { NAME_MAX_LEN = 128, SESSIONS_MAX = 1024 };
+enum { NAME_MAX_LEN = 128, SESSIONS_MAX = 1024, VALUE_MAX = 64 << 20 };
 
 /* ---- sessions ---- */
 
@@ -111,16 +111,17 @@ static bool copy_text(call *c, const char *text, size_t len, char **out) {
 static bool read_eval(call *c, python_job *j) {
   const char *code = NULL, *input = NULL, *filter = NULL;
   size_t input_len = 0;
-  uint64_t wall = c->box->timeout_ms, most = 0;
+  uint64_t wall = c->box->timeout_ms, most = 0, value_max = 0;
   if (!param_text_len(c, "code", true, &code, &j->code_len) ||
       !param_text_len(c, "stdin", false, &input, &input_len) || !param_bool(c, "stream", &j->stream) ||
       !param_number(c, "timeoutMs", 1, UINT32_MAX - 1, &wall) ||
       !param_number(c, "fuel", 1, UINT64_MAX / 2, &j->fuel) ||
       !param_text(c, "traceFilter", false, &filter) || !param_number(c, "traceMax", 1, 10000000, &most) ||
-      !read_trace(c, j))
+      !param_number(c, "valueMax", 1, VALUE_MAX, &value_max) || !read_trace(c, j))
     return false;
   j->wall_ms = (uint32_t)wall;
   j->trace_max = (uint32_t)most;
+  j->value_max = (uint32_t)value_max;
   char *copied = NULL;
   if (!copy_text(c, code, j->code_len, &j->code) || !copy_text(c, input, input_len, &copied)) return false;
   j->input = (cay_buf){ copied, input_len };

@@ -38,7 +38,7 @@ struct python_job {
   char *code, *filter;
   size_t code_len;
   cay_buf input, bytes; /* bytes: of a state */
-  uint32_t wall_ms, trace, trace_max;
+  uint32_t wall_ms, trace, trace_max, value_max;
   uint64_t fuel;
 };
 

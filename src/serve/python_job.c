@@ -57,6 +57,8 @@ static char *value_line(const python_job *j, const cay_value *v, size_t *len) {
               put_text(doc, to, "stderr", v->err.data, v->err.len) && put_slice(doc, to, "repr", v->repr) &&
               put_json(doc, to, "value", v->json, false) && put_error(doc, to, v) && put_stop(doc, to, v) &&
               (!v->out_cut || yyjson_mut_obj_add_bool(doc, to, "stdoutTruncated", true)) &&
+              (!v->repr_cut || yyjson_mut_obj_add_bool(doc, to, "reprTruncated", true)) &&
+              (!v->json_too_large || yyjson_mut_obj_add_bool(doc, to, "valueTooLarge", true)) &&
               (!v->err_cut || yyjson_mut_obj_add_bool(doc, to, "stderrTruncated", true)) &&
               (v->fuel == 0 || yyjson_mut_obj_add_uint(doc, to, "fuel", v->fuel)) &&
               (j->trace == 0 || yyjson_mut_obj_add_uint(doc, to, "traceEvents", v->trace_events)) &&
@@ -102,7 +104,7 @@ static cay_status evaluate(python_job *j, char **line, size_t *len, cay_error *e
       CAY_INIT(cay_eval_options, .code = { j->code, j->code_len }, .input = { j->input.data, j->input.len },
                .wall_ms = j->wall_ms, .fuel = j->fuel, .no_capture = j->stream, .trace = j->trace,
                .trace_max = j->trace_max, .trace_filter = j->filter, .on_trace = on_trace, .trace_ctx = j,
-               .cancelled = &j->cancelled);
+               .value_max = j->value_max, .cancelled = &j->cancelled);
   if (j->stream) {
     options.output = on_output;
     options.output_ctx = j;

@@ -1,16 +1,20 @@
 """The event loop of a session.
 
-It is made when the first cell waits, and kept: tasks that are left pending go on when a later cell awaits. It has no
-descriptors of its own until somebody asks for a signal, so a session at rest is all in memory.
+It is made when the first cell asks for it, and kept, as in a notebook: tasks that a cell has created, with or without
+await, go on in later cells. It turns while a cell awaits; before and after any other cell it does what can be done without
+waiting. To code in a cell that does not await it is the current loop and not a running one, so that asyncio.run works there.
+
+It has no descriptors of its own until a program asks for a signal, so a session at rest is all in memory.
 """
 
 import asyncio
+import functools
 import math
 import os
 import select
 import selectors
 import sys
-from asyncio import events, unix_events
+from asyncio import events, tasks, unix_events
 from collections.abc import Callable, Coroutine
 from contextvars import Context
 from inspect import CO_COROUTINE
@@ -20,6 +24,7 @@ from typing import Any
 import cay
 
 _loop: "Loop | None" = None
+_TURNS = 100
 
 
 class Selector(selectors.PollSelector):
@@ -99,6 +104,22 @@ class Loop(_SelectorEventLoop):  # type: ignore[misc]
             self._add_reader(self._ssock.fileno(), self._read_from_self)
         super().add_signal_handler(sig, callback, *args)
 
+    def turn(self) -> None:
+        """Does what can be done without waiting, a bounded number of times: a task may always be ready."""
+        stops = cay._stops()
+        self._run_forever_setup()
+        self._stopping = True  # it does not wait
+        try:
+            for _ in range(_TURNS):
+                self._run_once()
+                if cay._stops() != stops:
+                    raise cay.Stopped("stopped")
+                if not self._ready:
+                    break
+        finally:
+            self._stopping = False
+            self._run_forever_cleanup()
+
     def start(self, coroutine: Coroutine[Any, Any, Any], context: Context) -> "asyncio.Task[Any]":
         """Runs it until it has ended, and gives it as a task that is done."""
         stops = cay._stops()
@@ -150,11 +171,52 @@ def run(
     body: CodeType | None, value: CodeType | None, names: dict[str, Any], context: Context
 ) -> "asyncio.Task[Any]":
     """Runs a cell; gives a task that is done."""
+    return current().start(_cell(body, value, names), context)
+
+
+def current() -> Loop:
+    """The loop of the session, made when it is not there."""
     global _loop
     if _loop is None or _loop.is_closed():
         _loop = Loop()
-        events.set_event_loop(_loop)
-    return _loop.start(_cell(body, value, names), context)
+        cay._loop_made(_loop, _loop._ready, _loop._selector.waiting, _loop._selector._fd_to_key)
+    return _loop
+
+
+def turn() -> None:
+    """Between cells."""
+    if _loop is not None and not _loop.is_closed() and events._get_running_loop() is None:
+        _loop.turn()
+
+
+class Policy(asyncio.DefaultEventLoopPolicy):
+    """Code that does not run in a loop finds that of the session."""
+
+    def get_event_loop(self) -> asyncio.AbstractEventLoop:
+        set_by_program: asyncio.AbstractEventLoop | None = getattr(self, "_local")._loop
+        return current() if set_by_program is None else set_by_program
+
+
+_create_task: Any = tasks.create_task
+
+
+def _create_task_in_session(coro: Any, *, name: Any = None, context: Any = None) -> Any:
+    if events._get_running_loop() is not None:
+        return _create_task(coro, name=name, context=context)
+    return current().create_task(coro, name=name, context=context)
+
+
+def begin_session() -> None:
+    """Makes the loop of the session the one that asyncio finds."""
+    functools.update_wrapper(_create_task_in_session, _create_task)
+    asyncio.create_task = tasks.create_task = _create_task_in_session
+    asyncio.set_event_loop_policy(Policy())
+
+
+def end_session() -> None:
+    """Gives a program asyncio as it is everywhere."""
+    asyncio.create_task = tasks.create_task = _create_task
+    asyncio.set_event_loop_policy(None)
 
 
 def watch(loop: asyncio.AbstractEventLoop, fd: int, invocation: cay.Invocation) -> "asyncio.Future[None]":

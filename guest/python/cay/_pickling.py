@@ -11,6 +11,8 @@ import enum
 import functools
 import importlib
 import io
+import itertools
+import linecache
 import marshal
 import pickle
 import sys
@@ -18,6 +20,8 @@ import types
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any, cast
+
+import cay
 
 Names = dict[str, Any]
 Reduced = tuple[Any, ...]
@@ -37,10 +41,43 @@ def _globals_of(module: str) -> Names:
 
 
 def make_function(
-    code: bytes, module: str | Names, name: str, closure: tuple[types.CellType, ...]
+    code: bytes, module: str | Names, name: str, closure: tuple[types.CellType, ...], source: str | None = None
 ) -> types.FunctionType:
     names = _globals_of(module) if isinstance(module, str) else module
-    return types.FunctionType(marshal.loads(code), names, name, None, closure or None)
+    made = marshal.loads(code)
+    if source is not None:
+        file = _file_of(made.co_filename, source)
+        if file != made.co_filename:
+            made = _moved(made, file)
+    return types.FunctionType(made, names, name, None, closure or None)
+
+
+def source_of(file: str) -> str | None:
+    """The code of a cell, as tracebacks show it; None when it is no cell, or a forgotten one."""
+    entry = linecache.cache.get(file)
+    if entry is None or len(entry) != 4 or entry[1] is not None:
+        return None
+    return "".join(entry[2])
+
+
+def _file_of(file: str, source: str) -> str:
+    """What that code is called in this session, where another cell may have its name."""
+    if source_of(file) == source:
+        return file
+    base = file.removeprefix("<").removesuffix(">").partition(", saved")[0]
+    for number in itertools.count(1):
+        name = f"<{base}, saved {number}>"
+        known = source_of(name)
+        if known is None:
+            cay._keep_source(name, source)
+        if known in (None, source):
+            return name
+    raise AssertionError
+
+
+def _moved(code: types.CodeType, file: str) -> types.CodeType:
+    constants = tuple(_moved(c, file) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    return code.replace(co_filename=file, co_consts=constants)
 
 
 def fill_function(function: types.FunctionType, state: dict[str, Any]) -> None:
@@ -173,7 +210,9 @@ def _needed_globals(function: types.FunctionType) -> Names:
     return needed
 
 
-def _reduce_function(function: types.FunctionType, shells: dict[int, Names]) -> Reduced:
+def _reduce_function(
+    function: types.FunctionType, shells: dict[int, Names], sources: dict[str, str | None]
+) -> Reduced:
     cells = function.__closure__ or ()
     state = {
         "cells": [pair for cell in cells for pair in contents_of(cell)],
@@ -190,7 +229,10 @@ def _reduce_function(function: types.FunctionType, shells: dict[int, Names]) -> 
     if home is None:
         home = shells.setdefault(id(function.__globals__), {})
         state["globals"] = _needed_globals(function)
-    made = marshal.dumps(function.__code__), home, function.__name__, cells
+    file = function.__code__.co_filename
+    if file not in sources:
+        sources[file] = source_of(file)
+    made = marshal.dumps(function.__code__), home, function.__name__, cells, sources[file]
     return make_function, made, state, None, None, fill_function
 
 
@@ -348,8 +390,9 @@ _REDUCERS: dict[type, Callable[[Any], Reduced | str]] = {
 class Pickler(pickle.Pickler):
     """pickle's, for what is not found by name."""
 
-    def __init__(self, file: io.BytesIO) -> None:
+    def __init__(self, file: Any) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.sources: dict[str, str | None] = {}  # of cells, by file: one object each, which pickle then has once
         self.shells: dict[int, Names] = {}  # new globals, empty, for functions whose own are no module's
 
     def reducer_override(self, value: Any) -> Any:
@@ -359,12 +402,16 @@ class Pickler(pickle.Pickler):
         if isinstance(value, type):
             return NotImplemented if _is_known(value) else _reduce_type(value)
         if isinstance(value, types.FunctionType):
-            return NotImplemented if _is_known(value) else _reduce_function(value, self.shells)
+            return NotImplemented if _is_known(value) else _reduce_function(value, self.shells, self.sources)
         reducer = _REDUCERS.get(type(value))
         return reducer(value) if reducer else NotImplemented
 
 
-def pickled(value: object) -> bytes:
-    out = io.BytesIO()
-    Pickler(out).dump(value)
-    return out.getvalue()
+class _Nothing:
+    def write(self, data: Any) -> int:
+        return len(data)
+
+
+def try_to_pickle(value: object) -> None:
+    """Raises what keeps it from being kept."""
+    Pickler(_Nothing()).dump(value)

@@ -9,6 +9,8 @@ import sys
 import time
 import warnings
 
+import cay
+
 
 # Packages are installed here in a sandbox, after the image was made.
 PACKAGES = site.getsitepackages()[0]
@@ -33,6 +35,7 @@ def set_time_zone() -> None:
 
 def begin_boot() -> None:
     """Before an image's own imports: they and sessions look for modules in their directory first, as a REPL does."""
+    cay._part("loop").begin_session()
     find_packages()
     sys.argv = [""]
     sys.path.insert(0, "")
@@ -40,7 +43,7 @@ def begin_boot() -> None:
 
 def end_boot() -> None:
     """Before an image is made: nothing is left of what ran, or was found where another sandbox may have something else."""
-    asyncio.set_event_loop_policy(None)
+    cay._part("loop").begin_session()
     for path in list(sys.path_importer_cache):
         if path not in _LIBRARY:
             del sys.path_importer_cache[path]
@@ -63,6 +66,8 @@ def begin_program(user_site: bool, interruptible: bool) -> None:
     set_time_zone()
     for name in ("invoke", "list_callbacks"):
         builtins.__dict__.pop(name, None)
+    builtins.__dict__.pop("_", None)
+    cay._part("loop").end_session()
     signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -11,10 +11,11 @@ import struct
 import sys
 import types
 from _sha2 import sha256  # type: ignore[import-not-found]
-from collections.abc import Iterator
+from collections.abc import Buffer, Iterator
 from typing import Any
 
-from cay._pickling import MADE, Names, contents_of, members_of, pickled
+import cay
+from cay._pickling import MADE, Names, Pickler, contents_of, members_of, try_to_pickle
 
 MAGIC = b"CAYSTATE"
 VERSION = 1
@@ -47,7 +48,7 @@ def _variables(names: Names) -> Names:
 
 def _failure(value: object) -> Exception | None:
     try:
-        pickled(value)
+        try_to_pickle(value)
     except Exception as error:
         return error
     return None
@@ -97,21 +98,37 @@ def _explain(variables: Names, error: Exception) -> StateError:
     return StateError(f"the variables cannot be kept: {error}")
 
 
+class _Given:
+    """A file whose contents go to the host piece by piece."""
+
+    def __init__(self) -> None:
+        self.length, self.digest = 0, sha256()
+
+    def write(self, data: Buffer) -> int:
+        view = memoryview(data).cast("B")
+        self.length += len(view)
+        self.digest.update(view)
+        cay._give(view)
+        return len(view)
+
+
 def snapshot(names: Names) -> bytes:
-    """All variables of the user."""
+    """Gives all variables of the user to the host, and then the head, which stands in place of the first bytes given."""
     variables = _variables(names)
+    cay._give(bytes(HEAD.size))
+    out = _Given()
     try:
-        data = pickled(variables)
+        Pickler(out).dump(variables)
     except MemoryError:
         raise
     except Exception as error:
         raise _explain(variables, error) from None
-    return HEAD.pack(MAGIC, VERSION, PYTHON, len(data), sha256(data).digest()) + data
+    return HEAD.pack(MAGIC, VERSION, PYTHON, out.length, out.digest.digest())
 
 
-def _payload(state: bytes) -> memoryview:
+def _payload(state: memoryview) -> memoryview:
     """The pickle in it, if it is whole and of our kind."""
-    if len(state) < HEAD.size or not state.startswith(MAGIC):
+    if len(state) < HEAD.size or state[: len(MAGIC)] != MAGIC:
         raise StateError("these bytes are not the state of a session")
     _, version, python, length, digest = HEAD.unpack_from(state)
     if version != VERSION:
@@ -120,7 +137,7 @@ def _payload(state: bytes) -> memoryview:
         raise StateError(
             f"the state is of Python {python >> 8}.{python & 255}, and this is {PYTHON >> 8}.{PYTHON & 255}"
         )
-    data = memoryview(state)[HEAD.size :]
+    data = state[HEAD.size :]
     if len(data) != length:
         raise StateError(f"the state is truncated or damaged: {len(data)} bytes of {length}")
     if sha256(data).digest() != digest:
@@ -140,7 +157,7 @@ def _load(data: memoryview) -> Names:
     return variables
 
 
-def restore(names: Names, state: bytes) -> None:
+def restore(names: Names, state: memoryview) -> None:
     """Makes the variables those of a snapshot. When it fails nothing has changed."""
     before = dict(names)
     try:

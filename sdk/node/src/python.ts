@@ -42,6 +42,8 @@ export interface PythonOptions {
   onTrace?: (event: TraceEvent) => unknown;
   /** Makes failure an exception, as PythonResult.check does. */
   check?: boolean;
+  /** Bytes of repr and value each: 1 MiB by default, at most 64 MiB. A longer repr is cut; a longer value is not sent, and reading it throws ValueTooLarge. */
+  valueLimitBytes?: number;
   /** Wait in line while the session runs something else (default), with timeoutMs from the turn on; false: SandboxError EBUSY. In a callback it is always false, because the session may be waiting for that callback. */
   wait?: boolean;
   /** Aborting ends the code; the call then rejects with the signal's reason, when the code has ended. */
@@ -73,6 +75,7 @@ const RUN: Record<keyof PythonOptions, Kind> = {
   check: "boolean",
   signal: "signal",
   fuel: "count",
+  valueLimitBytes: "count",
   wait: "boolean",
 };
 
@@ -82,8 +85,6 @@ export class PythonResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly executionTimeMs: number;
-  /** Of the last expression, when it is JSON. */
-  readonly value: unknown;
   /** Of it, always; null when there is none. */
   readonly repr: string | null;
   readonly error: PythonError | null;
@@ -97,6 +98,10 @@ export class PythonResult {
   readonly stderrTruncated: boolean;
   /** WebAssembly operations, when they were counted, else null. */
   readonly fuel: number | null;
+  readonly reprTruncated: boolean;
+  /** The value is JSON, but longer than valueLimitBytes: reading it throws ValueTooLarge. */
+  readonly valueTooLarge: boolean;
+  readonly #value: unknown;
 
   constructor(reply: Params, streamed: { stdout: string; stderr: string } | null) {
     const error = reply["error"] as (Partial<PythonError> & { type: string; message: string }) | undefined;
@@ -104,7 +109,7 @@ export class PythonResult {
     this.stdout = streamed?.stdout ?? (reply["stdout"] as string);
     this.stderr = streamed?.stderr ?? (reply["stderr"] as string);
     this.executionTimeMs = reply["executionTimeMs"] as number;
-    this.value = reply["value"];
+    this.#value = reply["value"];
     this.repr = (reply["repr"] ?? null) as string | null;
     this.error =
       error === undefined
@@ -116,6 +121,17 @@ export class PythonResult {
     this.stdoutTruncated = (reply["stdoutTruncated"] ?? false) as boolean;
     this.stderrTruncated = (reply["stderrTruncated"] ?? false) as boolean;
     this.fuel = (reply["fuel"] ?? null) as number | null;
+    this.reprTruncated = (reply["reprTruncated"] ?? false) as boolean;
+    this.valueTooLarge = (reply["valueTooLarge"] ?? false) as boolean;
+    Object.defineProperty(this, "value", { enumerable: !this.valueTooLarge, get: () => this.takeValue() }); // it shows like a field
+  }
+
+  /** Of the last expression, when it is JSON. */
+  declare readonly value: unknown;
+
+  private takeValue(): unknown {
+    if (this.valueTooLarge) throw new ValueTooLarge("E2BIG: the value was not sent, because its JSON is longer than valueLimitBytes (1 MiB by default): pass a larger limit to run(), or let the code write the value to a file");
+    return this.#value;
   }
 
   /** It ran to its end, or exited with 0. */
@@ -135,6 +151,9 @@ export class PythonResult {
     return this;
   }
 }
+
+/** The value of an evaluation that was longer than valueLimitBytes was asked for. */
+export class ValueTooLarge extends SandboxError {}
 
 /** Code run with `check` raised an exception, exited or was stopped; `result` says all. */
 export class PythonFailed extends SandboxError {
@@ -170,6 +189,16 @@ function traceEvent(params: TraceParams): TraceEvent {
   };
 }
 
+/** What running this code gives when it is no Unicode: half a surrogate pair is in no program. */
+function unencodable(code: string): PythonResult | null {
+  const at = code.search(/\p{Surrogate}/u);
+  if (at < 0) return null;
+  const line = code.slice(0, at).split("\n").length;
+  const message = `'utf-8' codec can't encode character '\\u${code.charCodeAt(at).toString(16)}' in position ${at}: surrogates not allowed`;
+  const traceback = `  File "<code>", line ${line}\nSyntaxError: ${message}\n`;
+  return new PythonResult({ outcome: "exception", stdout: "", stderr: "", executionTimeMs: 0, error: { type: "SyntaxError", message, traceback, line } }, null);
+}
+
 /** Variables that live from one run to the next. One run at a time: others wait in line. */
 export class Session {
   constructor(
@@ -187,10 +216,10 @@ export class Session {
     options.signal?.throwIfAborted();
     const streams = options.onStdout !== undefined || options.onStderr !== undefined;
     const trace = options.trace ?? (options.onTrace === undefined ? undefined : ["line" as const]);
-    const params = this.named({ code, stdin: options.stdin, timeoutMs: options.timeoutMs, trace, traceFilter: options.traceFilter, traceMax: options.traceMax, fuel: options.fuel });
+    const params = this.named({ code, stdin: options.stdin, timeoutMs: options.timeoutMs, trace, traceFilter: options.traceFilter, traceMax: options.traceMax, fuel: options.fuel, valueMax: options.valueLimitBytes });
     if (streams) params["stream"] = true;
     if (options.wait === false || inCallback()) params["wait"] = false;
-    const result = await this.evaluate(params, streams, options);
+    const result = unencodable(code) ?? (await this.evaluate(params, streams, options));
     return options.check === true ? result.check() : result;
   }
 

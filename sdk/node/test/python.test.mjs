@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-import { PythonFailed, Sandbox, SandboxError, SandboxTimeout } from "cay";
+import { PythonFailed, Sandbox, SandboxError, SandboxTimeout, ValueTooLarge } from "cay";
 import { folder as makeFolder, own } from "./support.mjs";
 
 describe("python", () => {
@@ -170,6 +170,22 @@ describe("python", () => {
     assert.equal((await copy.run("a.close(), f.close(), 1")).ok, true);
     await copy.close();
   });
+});
+
+test("a value that is too large is told from none, and code that is no Unicode is a syntax error", async () => {
+  const sandbox = await Sandbox.create();
+  try {
+    const big = await sandbox.python.run("'x' * 2_000_000");
+    assert.deepEqual([big.ok, big.valueTooLarge, big.reprTruncated, big.repr.length], [true, true, true, 1 << 20]);
+    assert.throws(() => big.value, ValueTooLarge);
+    const none = await sandbox.python.run("None");
+    assert.deepEqual([none.value, none.valueTooLarge], [undefined, false]);
+    assert.equal((await sandbox.python.run("'x' * 2_000_000", { valueLimitBytes: 4 << 20 })).value.length, 2_000_000);
+    const { error } = await sandbox.python.run("x = 1\ny = '\ud83d'");
+    assert.deepEqual([error.type, error.line], ["SyntaxError", 2]);
+  } finally {
+    await sandbox.kill();
+  }
 });
 
 test("runs of one session wait in line", async () => {

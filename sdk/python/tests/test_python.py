@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Literal, Optional, Union
 
 import pytest
 
-from cay import AsyncSandbox, Callback, PythonFailed, Sandbox, SandboxError, SandboxTimeout
+from cay import AsyncSandbox, Callback, PythonFailed, Sandbox, SandboxError, SandboxTimeout, ValueTooLarge
 from cay import _binary
 from cay.callbacks import describe
 
@@ -374,6 +374,37 @@ def test_asyncio():
             copy = await b.fork("copy")
             await copy.load_state(await b.save_state())
             await copy.close()
+
+    asyncio.run(main())
+
+
+def test_a_value_that_is_too_large_is_told_from_none(sandbox):
+    big = sandbox.python.run("'x' * 2_000_000")
+    assert (big.ok, big.value_too_large, big.repr_truncated, len(big.repr)) == (True, True, True, 1 << 20)
+    with pytest.raises(ValueTooLarge, match="value_limit_bytes"):
+        big.value
+    assert "value_too_large=True" in repr(big)
+    none = sandbox.python.run("None")
+    assert (none.value, none.value_too_large, none.repr_truncated) == (None, False, False)
+    whole = sandbox.python.run("'x' * 2_000_000", value_limit_bytes=4 << 20)
+    assert (len(whole.value), whole.value_too_large, whole.repr_truncated) == (2_000_000, False, False)
+    assert sandbox.python.run("[1, 2, 3]", value_limit_bytes=8).value_too_large
+    with pytest.raises(SandboxError):
+        sandbox.python.run("1", value_limit_bytes=1 << 30)
+
+
+def test_code_that_is_no_unicode_is_a_syntax_error(sandbox):
+    result = sandbox.python.run("x = 1\ny = '\ud83d'")
+    assert (result.outcome, result.error.type, result.error.line) == ("exception", "SyntaxError", 2)
+    assert "surrogates not allowed" in result.error.message
+    with pytest.raises(PythonFailed, match="SyntaxError"):
+        sandbox.python.run("'\ud83d'", check=True)
+    assert sandbox.python.run("'\\ud83d'").repr == "'\\ud83d'"
+
+    async def main():
+        async with AsyncSandbox() as other:
+            assert (await other.python.run("'\ud83d'")).error.type == "SyntaxError"
+            assert (await other.python.run("'x' * 2_000_000")).value_too_large
 
     asyncio.run(main())
 

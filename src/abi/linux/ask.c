@@ -89,18 +89,37 @@ k_ret sys_cay_grants(abi_machine *m, const uint32_t a[static 6]) {
   return r < 0 ? r : (k_ret)len;
 }
 
-k_ret sys_cay_emit(abi_machine *m, const uint32_t a[static 6]) {
+/* The job cannot end meanwhile if the asking process is its resident: only this thread detaches it. */
+static k_job *resident_job(abi_machine *m) {
+  k_lock(m->kernel);
+  k_job *job = m->p->resident ? m->p->job : NULL;
+  k_unlock(m->kernel);
+  return job;
+}
+
+static k_ret emit_trace(abi_machine *m, const uint32_t a[static 6]) {
   void *event = NULL, *context = NULL;
-  if (a[0] != K_EVENT_TRACE) return -K_EINVAL;
   if (a[3] > EVENT_MAX || a[5] > EVENT_MAX) return -K_E2BIG;
   K_TRY(abi_ptr(m->instance, a[2], a[3], &event));
   K_TRY(abi_ptr(m->instance, a[4], a[5], &context));
-  k_lock(m->kernel);
-  k_job *job = m->p->job;
-  k_event_fn *fn = job != NULL ? job->on_event : NULL;
-  void *ctx = fn != NULL ? job->on_event_ctx : NULL;
-  k_unlock(m->kernel);
-  /* The job cannot end meanwhile if the asking process is its resident: only this thread detaches it. */
-  if (fn == NULL || !m->p->resident) return -K_ENOSPC;
-  return fn(ctx, a[1], event, a[3], context, a[5]);
+  const k_job *job = resident_job(m);
+  if (job == NULL || job->on_event == NULL) return -K_ENOSPC;
+  return job->on_event(job->on_event_ctx, a[1], event, a[3], context, a[5]);
+}
+
+static k_ret emit_bytes(abi_machine *m, const uint32_t a[static 6]) {
+  void *data = NULL;
+  if (a[3] > EVENT_MAX) return -K_E2BIG;
+  K_TRY(abi_ptr(m->instance, a[2], a[3], &data));
+  const k_job *job = resident_job(m);
+  if (job == NULL || job->on_piece == NULL) return -K_ENOSPC;
+  return job->on_piece(job->on_piece_ctx, data, a[3]);
+}
+
+k_ret sys_cay_emit(abi_machine *m, const uint32_t a[static 6]) {
+  switch (a[0]) {
+  case K_EVENT_TRACE: return emit_trace(m, a);
+  case K_EVENT_BYTES: return emit_bytes(m, a);
+  default: return -K_EINVAL;
+  }
 }

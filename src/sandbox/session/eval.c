@@ -2,7 +2,6 @@
 #include "base/utf8.h"
 #include "sandbox/session/value.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { TRACE_MAX = 100000 };
@@ -91,20 +90,20 @@ static cay_status check(const cay_eval_options *o, cay_error *err) {
   if (utf8_valid_len(o->code.data, o->code.len) != o->code.len)
     return err_set(err, CAY_INVALID, "the code is not UTF-8 (at byte %zu)",
                    utf8_valid_len(o->code.data, o->code.len));
+  if (o->value_max > SB_VALUE_MAX)
+    return err_set(err, CAY_INVALID, "value_max is more than %d bytes", SB_VALUE_MAX);
   if (o->trace != 0 && o->on_trace == NULL) return err_set(err, CAY_INVALID, "a trace needs on_trace");
   return CAY_OK;
 }
 
 static cay_status write_request(buf *to, cay_session *s, const cay_eval_options *o) {
-  char cell[32];
   uint64_t version = sb_grants_version(s->box->grants);
-  (void)snprintf(cell, sizeof cell, "<cell %u>", s->cells + 1);
   S_TRY(talk_put(to, TALK_CODE, o->code.data, o->code.len));
-  S_TRY(talk_put_text(to, TALK_NAME, o->name != NULL ? o->name : cell));
+  if (o->name != NULL) S_TRY(talk_put_text(to, TALK_NAME, o->name));
+  if (o->value_max != 0) S_TRY(talk_put_u32(to, TALK_VALUE_MAX, o->value_max));
   S_TRY(talk_put_u32(to, TALK_FLAGS, flags_of(o, version != s->grants_version)));
   if (o->trace_filter != NULL) S_TRY(talk_put_text(to, TALK_TRACE_FILTER, o->trace_filter));
   s->grants_version = version;
-  s->cells++;
   return CAY_OK;
 }
 

@@ -185,6 +185,8 @@ static k_ret begin_job(sb_request *q) {
   job->on_stop_ctx = s;
   job->on_event = q->event;
   job->on_event_ctx = q->event_ctx;
+  job->on_piece = q->piece;
+  job->on_piece_ctx = q->piece_ctx;
   if (s->fuel != NULL) {
     atomic_store(s->fuel, q->fuel != 0 ? q->fuel : UINT64_MAX);
     job->owner = s->fuel;

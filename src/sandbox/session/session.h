@@ -27,7 +27,6 @@ struct cay_session {
   _Atomic uint64_t *fuel; /* the remaining fuel of the running evaluation; the sandbox's. NULL: not counted */
   bool greeted;           /* it knows its environment and has randomness of its own */
   bool fresh;             /* it began as an image: the environment is to be told as well */
-  uint32_t cells;         /* evaluations so far, for their names */
   uint32_t served;        /* requests so far */
   bool unsaved;           /* it can be rolled back only to before the last request */
   sb_replay replay;       /* requests from the last checkpoint to the state it can be rolled back to */
@@ -99,6 +98,8 @@ typedef struct sb_request {
   void *output_ctx;
   k_event_fn *event;
   void *event_ctx;
+  k_piece_fn *piece; /* NULL: no pieces are wanted */
+  void *piece_ctx;
   /* Looks at the reply while it is there; on the session's thread. */
   cay_status (*on_reply)(void *ctx, const talk_reply *reply, cay_error *err);
   void *ctx;

@@ -13,7 +13,18 @@ static cay_status on_reply(void *ctx, const talk_reply *reply, cay_error *err) {
   transfer *t = ctx;
   cay_slice bytes = reply->fields[TALK_BYTES];
   S_TRY(sb_gather(&t->got, reply, err));
-  return buf_append(&t->bytes, bytes.data, bytes.len) == CAY_OK ? CAY_OK : err_no_memory(err);
+  if (bytes.len == 0) return CAY_OK;
+  if (t->bytes.len == 0)
+    return buf_append(&t->bytes, bytes.data, bytes.len) == CAY_OK ? CAY_OK : err_no_memory(err);
+  if (bytes.len > t->bytes.len) return err_set(err, CAY_INTERNAL, "the interpreter gave less than it says");
+  memcpy(t->bytes.data, bytes.data, bytes.len); /* in place of what was given first */
+  return CAY_OK;
+}
+
+/* k_piece_fn */
+static k_ret on_piece(void *ctx, const void *data, size_t len) {
+  transfer *t = ctx;
+  return buf_append(&t->bytes, data, len) == CAY_OK ? 0 : -K_ENOMEM;
 }
 
 static const char *text_of(const sb_gathered *got, enum talk_tag tag) {
@@ -37,6 +48,8 @@ static cay_status transfer_state(cay_session *s, enum talk_op op, cay_slice give
                    .op = op,
                    .fields = BUF_INIT(INT32_MAX),
                    .wall_ms = s->box->limits.wall_ms,
+                   .piece = op == TALK_SAVE_STATE ? on_piece : NULL,
+                   .piece_ctx = t,
                    .on_reply = on_reply,
                    .ctx = t };
   if (given.data != NULL && talk_put(&q.fields, TALK_BYTES, given.data, given.len) != CAY_OK) {

@@ -7,7 +7,7 @@
 
 /* ---- from the reply ---- */
 
-enum { REPLY_MAX = 64 << 20 };
+enum { REPLY_MAX = 3 * SB_VALUE_MAX };
 
 static cay_status keep(sb_gathered *to, enum talk_tag tag, cay_slice bytes) {
   size_t at = to->texts.len;
@@ -28,6 +28,7 @@ cay_status sb_gather(sb_gathered *to, const talk_reply *reply, cay_error *err) {
   to->status = talk_u32(reply, TALK_STATUS, TALK_EXCEPTION);
   to->exit_code = talk_u32(reply, TALK_EXIT_CODE, 0);
   to->error_line = talk_u32(reply, TALK_ERROR_LINE, 0);
+  to->too_large = talk_u32(reply, TALK_TOO_LARGE, 0);
   to->texts.max = REPLY_MAX;
   for (size_t i = 0; i < COUNT_OF(texts); i++) {
     cay_slice field = reply->fields[texts[i]];
@@ -122,6 +123,8 @@ cay_status sb_value_new(const sb_request *q, const sb_gathered *from, cay_value 
     .trace_events = from->events,
     .wall_ns = (uint64_t)(q->end_ns - q->start_ns),
     .fuel = q->fuel_used,
+    .repr_cut = (from->too_large & TALK_REPR_CUT) != 0,
+    .json_too_large = (from->too_large & TALK_JSON_LEFT_OUT) != 0,
   };
   sb_usage(q->session->box, &v->public.usage);
   *out = &v->public;

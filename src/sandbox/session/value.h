@@ -3,6 +3,8 @@
 
 #include "sandbox/session/session.h"
 
+enum { SB_VALUE_MAX = 64 << 20 }; /* the most that value_max can be */
+
 /* One stream of output: captured up to a cap, and handed on in whole characters. */
 typedef struct sb_stream {
   buf captured;
@@ -20,7 +22,7 @@ typedef struct sb_gathered {
     size_t at, len;
   } fields[TALK_TAG_END];
   bool answered;
-  uint32_t status, exit_code, error_line;
+  uint32_t status, exit_code, error_line, too_large;
   uint64_t events;
 } sb_gathered;
 

@@ -122,6 +122,16 @@ long host_emit(const host_event *e) {
   return 0;
 }
 
+static uint8_t *given;
+static size_t given_len;
+
+long host_give(const void *data, size_t len) {
+  given = realloc(given, given_len + len + 64);
+  memcpy(given + given_len, data, len);
+  given_len += len;
+  return 0;
+}
+
 long host_grants(char *out, size_t cap) {
   memcpy(out, grants, grants_len < cap ? grants_len : cap);
   return (long)grants_len;
@@ -236,6 +246,20 @@ static void control(uint32_t op, uint8_t *data, uint32_t len) {
   respond("", 0);
 }
 
+/* The pieces, with the reply's BYTES in place of their beginning; or the reply when it has none. */
+static void respond_given(const place *where) {
+  fields f = { (const uint8_t *)where->addr, (const uint8_t *)where->addr + where->len };
+  reply whole = { 0 };
+  field one;
+  while (fields_next(&f, &one)) {
+    if (one.tag == TALK_BYTES) memcpy(given, one.data, one.len);
+    reply_bytes(&whole, one.tag, one.tag == TALK_BYTES ? (const char *)given : one.data,
+                one.tag == TALK_BYTES ? given_len : one.len);
+  }
+  respond(whole.data, whole.len);
+  free(whole.data);
+}
+
 static void serve(uint32_t op, uint32_t len) {
   uint8_t *data = op < 100 ? cay_room(len) : malloc(len + 4);
   if (!data || !read_all(REQUESTS, data, len)) die("frame");
@@ -244,9 +268,13 @@ static void serve(uint32_t op, uint32_t len) {
     free(data);
     return;
   }
+  given_len = 0;
   const place *where = cay_serve(op, len);
   if (!where) die("cay_serve");
-  respond((const void *)where->addr, where->len);
+  if (given_len)
+    respond_given(where);
+  else
+    respond((const void *)where->addr, where->len);
 }
 
 static void move_descriptors(void) {

@@ -13,7 +13,7 @@ from ._types import CommandResult, FileInfo, RunningCommand, Usage
 from ._version import __version__
 from .callbacks import Callback
 from .process import Process
-from .python import PythonError, PythonFailed, PythonResult, Session, TraceEvent
+from .python import PythonError, PythonFailed, PythonResult, Session, TraceEvent, ValueTooLarge
 from .sandbox import Sandbox
 from .terminal import Terminal
 from .tools import Tool, ToolEvent, ToolFailed, Tools
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "BinaryNotFound", "Callback", "CommandFailed",
            "CommandResult", "FileInfo", "Mount", "Process", "PythonError", "PythonFailed", "PythonResult", "RunningCommand", "Sandbox",
            "SandboxDied", "SandboxError", "SandboxTimeout", "Session", "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools",
-           "TraceEvent", "Usage", "__version__"]
+           "TraceEvent", "Usage", "ValueTooLarge", "__version__"]
 
 
 def __getattr__(name: str) -> object:

@@ -23,7 +23,7 @@ from .aio_process import AsyncProcess
 from .aio_terminal import AsyncTerminal
 from .callbacks import Callback, Callbacks, Function
 from .files import PIECE, Files, _pieces, list_params, read_params, too_large
-from .python import END_PATIENCE, Pieces, PythonResult, TraceEvent, eval_params, in_line, python_result, trace_event
+from .python import END_PATIENCE, Pieces, PythonResult, TraceEvent, eval_params, in_line, python_result, trace_event, unencodable
 
 AsyncOutput = Callable[[Any], Union[Any, Awaitable[Any]]]  # of text; of bytes with binary=True
 T = TypeVar("T")
@@ -261,14 +261,15 @@ class AsyncSession:
                   on_stdout: Optional[AsyncOutput] = None, on_stderr: Optional[AsyncOutput] = None,
                   on_trace: Optional[Callable[[TraceEvent], Any]] = None, trace: Sequence[str] = (),
                   trace_filter: Optional[str] = None, trace_max: Optional[int] = None, check: bool = False,
-                  fuel: Optional[int] = None, wait: bool = True) -> PythonResult:
+                  fuel: Optional[int] = None, wait: bool = True,
+                  value_limit_bytes: Optional[int] = None) -> PythonResult:
         """As Session.run."""
         pieces = Pieces(on_stdout, on_stderr)
         if on_trace is not None and not trace:
             trace = ("line",)
         params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max,
-                             fuel, wait)
-        result = pieces.put_into(await self._run(params, pieces, on_trace))
+                             fuel, wait, value_limit_bytes)
+        result = unencodable(code) or pieces.put_into(await self._run(params, pieces, on_trace))
         return result.check() if check else result
 
     async def _run(self, params: Dict[str, Any], pieces: Pieces,

@@ -43,7 +43,7 @@ class PythonResult:
     stdout: str
     stderr: str
     execution_time_ms: float
-    value: Any = None  # of the last expression, when it is JSON
+    value: Any = field(default=None, repr=False)  # of the last expression, when it is JSON; ValueTooLarge when that is too long
     repr: Optional[str] = None  # of it, always
     error: Optional[PythonError] = None
     exit_code: Optional[int] = None  # of SystemExit
@@ -53,6 +53,8 @@ class PythonResult:
     stderr_truncated: bool = False
     detail: str = ""
     fuel: Optional[int] = None  # WebAssembly operations, when they were counted
+    repr_truncated: bool = False
+    value_too_large: bool = False  # the value is JSON, but longer than value_limit_bytes
 
     @property
     def ok(self) -> bool:
@@ -73,6 +75,24 @@ class PythonResult:
         return self
 
 
+class ValueTooLarge(SandboxError):
+    """The value of an evaluation that was longer than value_limit_bytes was asked for."""
+
+
+def _get_value(result: PythonResult) -> Any:
+    if result.value_too_large:
+        raise ValueTooLarge("E2BIG: the value was not sent, because its JSON is longer than value_limit_bytes (1 MiB by default): "
+                            "pass a larger limit to run(), or let the code write the value to a file")
+    return result.__dict__["value"]
+
+
+def _set_value(result: PythonResult, value: Any) -> None:
+    result.__dict__["value"] = value
+
+
+PythonResult.value = property(_get_value, _set_value)  # a value that is too large is told from none
+
+
 class PythonFailed(CommandFailed):
     """Code run with check=True raised an exception, exited or was stopped; `result` says all."""
 
@@ -90,7 +110,19 @@ def python_result(reply: Dict[str, Any]) -> PythonResult:
     return PythonResult(reply["outcome"], reply["stdout"], reply["stderr"], reply["executionTimeMs"], reply.get("value"),
                         reply.get("repr"), error, reply.get("exitCode"), reply.get("end", "exit"),
                         reply.get("undone", False), reply.get("stdoutTruncated", False),
-                        reply.get("stderrTruncated", False), reply.get("detail", ""), reply.get("fuel"))
+                        reply.get("stderrTruncated", False), reply.get("detail", ""), reply.get("fuel"),
+                        reply.get("reprTruncated", False), reply.get("valueTooLarge", False))
+
+
+def unencodable(code: str) -> Optional[PythonResult]:
+    """What running this code gives when it is no Unicode: half a surrogate pair has no UTF-8, and is in no program."""
+    try:
+        code.encode()
+    except UnicodeEncodeError as problem:
+        line = code.count("\n", 0, problem.start) + 1
+        traceback = f'  File "<code>", line {line}\nSyntaxError: {problem}\n'
+        return PythonResult("exception", "", "", 0.0, error=PythonError("SyntaxError", str(problem), traceback, line))
+    return None
 
 
 def trace_event(params: Dict[str, Any]) -> TraceEvent:
@@ -109,7 +141,8 @@ def in_line(wait: bool = True) -> Dict[str, bool]:
 
 def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optional[int], stream: bool,
                 trace: Sequence[str], trace_filter: Optional[str], trace_max: Optional[int],
-                fuel: Optional[int] = None, wait: bool = True) -> Dict[str, Any]:
+                fuel: Optional[int] = None, wait: bool = True,
+                value_limit_bytes: Optional[int] = None) -> Dict[str, Any]:
     if not isinstance(code, str):
         raise TypeError(f"code must be a str, not {type(code).__name__}")
     if isinstance(trace, str):
@@ -117,9 +150,11 @@ def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optio
     whole("timeout_ms", timeout_ms)
     whole("trace_max", trace_max)
     whole("fuel", fuel)
+    whole("value_limit_bytes", value_limit_bytes)
     params: Dict[str, Any] = {"code": code, **in_line(wait)}
     given = {"session": session or None, "stdin": stdin, "timeoutMs": timeout_ms, "stream": stream or None,
-             "trace": list(trace) or None, "traceFilter": trace_filter, "traceMax": trace_max, "fuel": fuel}
+             "trace": list(trace) or None, "traceFilter": trace_filter, "traceMax": trace_max, "fuel": fuel,
+             "valueMax": value_limit_bytes}
     params.update({name: value for name, value in given.items() if value is not None})
     return params
 
@@ -169,13 +204,17 @@ class Session:
     def run(self, code: str, *, stdin: Optional[str] = None, timeout_ms: Optional[int] = None,
             on_stdout: Optional[Output] = None, on_stderr: Optional[Output] = None, on_trace: Optional[Trace] = None,
             trace: Sequence[str] = (), trace_filter: Optional[str] = None, trace_max: Optional[int] = None,
-            check: bool = False, fuel: Optional[int] = None, wait: bool = True) -> PythonResult:
+            check: bool = False, fuel: Optional[int] = None, wait: bool = True,
+            value_limit_bytes: Optional[int] = None) -> PythonResult:
         """Runs code, in which top-level `await` is allowed, and waits until it has ended.
 
         The value is that of the last statement, if it is an expression. An exception of the code is a result, unless
         check=True asks for one here. on_stdout and on_stderr get the text as it comes, in this thread. on_trace gets
         events, of "line", "call", "return", "exception"; with "locals" also the variables that changed. `fuel` is the most
         WebAssembly operations, in a sandbox that has a fuel_limit; the result says how many were used.
+
+        repr and value have at most value_limit_bytes each (1 MiB; at most 64 MiB): a longer repr is cut, a longer value is
+        not sent, and asking the result for it raises ValueTooLarge.
 
         Runs of one session that come from several threads wait in line, in their order; timeout_ms begins with the turn.
         With wait=False a session that is busy is SandboxError EBUSY. In a callback it always is, because the session may
@@ -185,8 +224,8 @@ class Session:
         if on_trace is not None and not trace:
             trace = ("line",)
         params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max,
-                             fuel, wait)
-        result = pieces.put_into(self._run(params, pieces, on_trace))
+                             fuel, wait, value_limit_bytes)
+        result = unencodable(code) or pieces.put_into(self._run(params, pieces, on_trace))
         return result.check() if check else result
 
     def _run(self, params: Dict[str, Any], pieces: Pieces, on_trace: Optional[Trace]) -> PythonResult:
