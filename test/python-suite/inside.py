@@ -1,7 +1,7 @@
 """inside - the part of test/python-suite/run that the sandbox's python3 executes: one module of CPython's tests.
 
 inside.py MODULE [DONE [NEVER]]     DONE: a file with the ids of tests that shall not run, one in a line
-                                    NEVER: one with patterns of those that would wait for a thread for ever: refused
+                                    NEVER: one with `VERDICT PATTERN` in each line, of those that cannot run here
 
 Says what happens on standard output, in lines that begin with MARK: `started ID`, `passed|failed|skipped|refused|unbuilt ID [WHY]`.
 `refused`: the test failed because a thread was to be started, which it did not expect to fail. `unbuilt`: it needs a module that exists for
@@ -49,7 +49,8 @@ class Absent(types.ModuleType):
             raise AttributeError(name)
         if name in ANSWERS:
             return lambda: ANSWERS[name]
-        return Unbuilt(f"{self.__name__}.{name} is not built")
+        Absent.used = f"{self.__name__}.{name} is not built"
+        return Unbuilt(Absent.used)
 
 
 class Result(unittest.TestResult):
@@ -135,8 +136,8 @@ def prepare(module):
     sys.setrecursionlimit(1000)
 
 
-def lines_of(paths):
-    return [set(open(path).read().split()) for path in paths] + [set()] * (2 - len(paths))
+def lines_of(path):
+    return open(path).read().splitlines() if path else []
 
 
 def load(module):
@@ -165,10 +166,11 @@ def main(module, done, never):
     def left_out(name):
         if name in done:
             return True
-        waits = any(fnmatch.fnmatchcase(name.removeprefix("test."), pattern) for pattern in never)
-        if waits:
-            report(f"refused {name} waits for a thread")
-        return waits
+        for verdict, pattern in never:
+            if fnmatch.fnmatchcase(name.removeprefix("test."), pattern):
+                report(f"{verdict} {name} is not run")
+                return True
+        return False
 
     from test.support import os_helper
     try:
@@ -183,4 +185,5 @@ def main(module, done, never):
 
 
 if __name__ == "__main__":  # and not in what multiprocessing spawns
-    main(sys.argv[1], *lines_of(sys.argv[2:]))
+    module, done, never = (sys.argv[1:] + [None, None])[:3]
+    main(module, set(lines_of(done)), [line.split() for line in lines_of(never)])

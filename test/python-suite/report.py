@@ -6,6 +6,9 @@ import fnmatch
 WORDS = {"passed": "passed", "failed": "failed", "refused": "need a thread", "unbuilt": "need a module for tests in C", "skipped": "skipped"}
 
 
+NEVER = {"-": "refused", "=": "unbuilt"}
+
+
 def read_lists(path):
     """`[part]` and `[full]`: names of files, divided by blanks."""
     lists, names = {}, []
@@ -30,11 +33,11 @@ def read_left_out(lists):
 def read_expected(path):
     """(pattern of test ids, whether it may also pass, cause) in the order of the file: `PATTERN: cause`, `?PATTERN: cause`.
 
-    A pattern with a star says what may fail, one without what always does. `-PATTERN: cause` is not for this list: see read_never.
+    A pattern with a star says what may fail, one without what always does. `-PATTERN` and `=PATTERN` are not for this list: see read_never.
     """
     cause, known = "", []
     for line in path.read_text().splitlines():
-        if not line.strip() or line.startswith(("#", "-")):
+        if not line.strip() or line.startswith(("#", *NEVER)):
             continue
         pattern, _, cause = line.partition(": ")
         known.append((pattern.removeprefix("?"), "*" in pattern or pattern.startswith("?"), cause.strip()))
@@ -42,8 +45,10 @@ def read_expected(path):
 
 
 def read_never(path):
-    """Patterns of tests that are not run, because they would wait for a thread for ever: `-PATTERN: cause`."""
-    return [line[1:].partition(": ")[0] for line in path.read_text().splitlines() if line.startswith("-")]
+    """`VERDICT PATTERN` of tests that are not run: `-PATTERN: cause` would wait for a thread for ever, `=PATTERN: cause` needs a module for
+    tests in C, without which it would harm the tests after it.
+    """
+    return [f"{NEVER[line[0]]} {line[1:].partition(': ')[0]}" for line in path.read_text().splitlines() if line.startswith(tuple(NEVER))]
 
 
 def short(test):
@@ -83,8 +88,8 @@ HEAD = """# CPython's own regression tests
 sandboxes, one for each file, and writes this page. The group `python-suite` of `make test` runs a part of them. Not among them are {left_out} files
 that cannot run, which the end of this page lists.
 
-**Of {all} test methods {passed} pass and {failed} fail: {share:.2f} % of those that run. {refused} need threads, {unbuilt} need modules for tests in C that are not
-built, and {skipped} are skipped by the tests themselves, so {covered:.1f} % of all methods pass.**
+**Of {all:,} test methods {passed:,} pass and {failed} fail: {share:.2f} % of those that run. {refused:,} need threads, {unbuilt:,} need modules for tests in C that are not
+built, and {skipped:,} are skipped by the tests themselves, so {covered:.1f} % of all methods pass.**
 
 | | methods |
 |---|---:|
