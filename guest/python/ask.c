@@ -323,30 +323,46 @@ static PyTypeObject ask_type = {
   .tp_methods = ask_methods,
 };
 
-/* What is no string is written as JSON, and then the answer is read as JSON too. */
-static PyObject *invoke(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-  (void)module;
-  if (count < 1 || count > 2 || !PyUnicode_Check(args[0]))
-    return PyErr_SetString(
-               PyExc_TypeError,
-               "invoke(name, arguments='{}') expects a name, and JSON or what can be written as JSON"),
-           NULL;
-  if (count == 1) return ask_new(Py_NewRef(args[0]), PyUnicode_FromStringAndSize("{}", 2), false);
-  if (PyUnicode_Check(args[1])) return ask_new(Py_NewRef(args[0]), Py_NewRef(args[1]), false);
+static PyObject *invoke_with(PyObject *name, PyObject *arguments) {
   text t = { 0 };
-  PyObject *json = json_write(&t, args[1]) ? PyUnicode_DecodeUTF8(t.data, (Py_ssize_t)t.len, NULL) : NULL;
+  PyObject *json = json_write(&t, arguments) ? PyUnicode_DecodeUTF8(t.data, (Py_ssize_t)t.len, NULL) : NULL;
   text_free(&t);
-  if (json) return ask_new(Py_NewRef(args[0]), json, true);
+  if (json) return ask_new(Py_NewRef(name), json, true);
   if (!PyErr_Occurred())
-    PyErr_Format(PyExc_TypeError, "the arguments of '%U' cannot be written as JSON", args[0]);
+    PyErr_Format(PyExc_TypeError, "the arguments of '%U' cannot be written as JSON", name);
   return NULL;
 }
 
+static PyObject *invoke_with_keywords(PyObject *name, PyObject *const *values, PyObject *keywords) {
+  PyObject *arguments = PyDict_New();
+  for (Py_ssize_t i = 0; arguments && i < PyTuple_GET_SIZE(keywords); i++)
+    if (PyDict_SetItem(arguments, PyTuple_GET_ITEM(keywords, i), values[i]) < 0) Py_CLEAR(arguments);
+  PyObject *made = arguments ? invoke_with(name, arguments) : NULL;
+  Py_XDECREF(arguments);
+  return made;
+}
+
+/* What is no string is written as JSON, and then the answer is read as JSON too. */
+static PyObject *invoke(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+  (void)module;
+  bool named = keywords && PyTuple_GET_SIZE(keywords) > 0;
+  if (count < 1 || count > (named ? 1 : 2) || !PyUnicode_Check(args[0]))
+    return PyErr_SetString(
+               PyExc_TypeError,
+               "invoke(name, arguments) expects a name, and JSON, what can be written as JSON, or the "
+               "arguments by their names: invoke('name', a=1)"),
+           NULL;
+  if (named) return invoke_with_keywords(args[0], args + count, keywords);
+  if (count == 1) return ask_new(Py_NewRef(args[0]), PyUnicode_FromStringAndSize("{}", 2), false);
+  if (PyUnicode_Check(args[1])) return ask_new(Py_NewRef(args[0]), Py_NewRef(args[1]), false);
+  return invoke_with(args[0], args[1]);
+}
+
 static PyMethodDef functions[] = {
-  { "invoke", _PyCFunction_CAST(invoke), METH_FASTCALL,
-    "invoke($module, name, arguments='{}', /)\n--\n\n"
+  { "invoke", _PyCFunction_CAST(invoke), METH_FASTCALL | METH_KEYWORDS,
+    "invoke($module, name, arguments='{}', /, **named)\n--\n\n"
     "Await this to call a callback. A string is the JSON of the arguments, and the answer is JSON too;\n"
-    "with anything else both are converted. Raises CallbackError." },
+    "with anything else, and with arguments by their names, both are converted. Raises CallbackError." },
   { 0 },
 };
 

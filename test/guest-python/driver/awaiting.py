@@ -96,6 +96,7 @@ def test_a_callback_that_answers_at_once_needs_no_loop(d):
     assert d.value("""await invoke('echo', '{"a": 1}')""") == "'{\"a\": 1}'"
     assert d.value("await invoke('echo', {'a': [1, None]})") == "{'a': [1, None]}"
     assert d.value("await invoke('echo')") == "'{}'"
+    assert d.value("await invoke('echo', a=1, b=[None])") == "{'a': 1, 'b': [None]}"
     assert (
         d.value("c = invoke('echo')\ntry:\n    c.send(None)\nexcept StopIteration as e:\n    r = e.value\nr")
         == "'{}'"
@@ -107,6 +108,8 @@ def test_errors_of_callbacks_are_exceptions(d):
     d.fails("await invoke('absent')", "cay.CallbackError", "no callback named 'absent'")
     d.fails("await invoke('later')", "cay.CallbackError", "too late")
     d.fails("invoke(5)", "TypeError")
+    d.fails("invoke('echo', {}, a=1)", "TypeError", "invoke('name', a=1)")
+    d.fails("invoke('echo', a={1, 2})", "TypeError")
     d.fails("invoke('echo', {1, 2})", "TypeError")
     d.fails("x = invoke('echo')\nawait x\nawait x", "RuntimeError", "already awaited")
     assert (
