@@ -202,9 +202,15 @@ static JSValue run(const order *o) {
   return value;
 }
 
+static bool wants_end(const order *o) { return o->flags & TALK_DRAIN; }
+
 static void execute_cell(fields *request, reply *r) {
   order o = read_order(request);
   JSValue value = run(&o);
+  if (!JS_IsException(value) && wants_end(&o) && call_host("drainCell") < 0) {
+    JS_FreeValue(js, value);
+    value = JS_EXCEPTION;
+  }
   if (JS_IsException(value) || report_value(r, value, o.flags & TALK_WANT_JSON) < 0)
     report_exception(r, &o.name);
   JS_FreeValue(js, value);

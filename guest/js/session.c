@@ -13,10 +13,18 @@ NATIVE(lexicalValue) {
   return value;
 }
 
+NATIVE(forgetGlobal) {
+  const char *name = JS_ToCString(c, argv[0]);
+  if (name) engine_forget_global(c, name);
+  JS_FreeCString(c, name);
+  return JS_UNDEFINED;
+}
+
 static const JSCFunctionListEntry functions[] = {
   FUNCTION(leaveSession, 1),
   FUNCTION(lexicalNames, 0),
   FUNCTION(lexicalValue, 1),
+  FUNCTION(forgetGlobal, 1),
 };
 
 void native_add_session(JSContext *c, JSValueConst into) { ADD(into, functions); }

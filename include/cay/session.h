@@ -115,6 +115,9 @@ typedef struct cay_eval_options {
   const bool *cancelled; /* NULL: none. Another thread may set it, atomically, and then call
                             cay_session_cancel: an evaluation that still waits ends when its turn comes, before
                             any of its code runs */
+  bool
+      drain; /* JavaScript: like a program, it ends when nothing is left to do, timers and listeners included;
+                 else with its last statement and what that awaits */
 } cay_eval_options;
 
 typedef enum cay_outcome {

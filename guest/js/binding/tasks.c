@@ -10,6 +10,7 @@ static struct {
   JSValue frame;        /* of AsyncLocalStorage */
   JSValue frame_key;    /* under which a promise keeps the frame of its birth */
   JSAtom key;
+  bool frames; /* one was set: before that, none is looked for */
 } tasks;
 
 static void replace(JSContext *c, JSValue *what, JSValueConst with) {
@@ -64,6 +65,34 @@ static void run_import(JSContext *c, engine_import *i) {
   for (size_t n = 0; n < sizeof all / sizeof *all; n++) JS_FreeValue(c, *all[n]);
 }
 
+/* ---- the frame of AsyncLocalStorage ---- */
+
+/* A promise keeps the frame of its birth, that of an asynchronous function the one with which it last stopped. */
+static void keep_frame(JSContext *c, JSValueConst promise) {
+  JS_DefinePropertyValue(c, promise, tasks.key, JS_DupValue(c, tasks.frame),
+                         JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+}
+
+static void on_promise(JSContext *c, JSPromiseHookType type, JSValueConst promise, JSValueConst parent,
+                       void *opaque) {
+  (void)parent, (void)opaque;
+  if (type == JS_PROMISE_HOOK_INIT && !JS_IsUndefined(tasks.frame)) keep_frame(c, promise);
+}
+
+/* The next job runs with the frame of the promise that it is for. */
+static int run_in_frame(JSContext *c) {
+  JSContext *of;
+  bool resumes;
+  JSValue promise = engine_next_promise(c, &resumes), outer = tasks.frame;
+  tasks.frame = JS_IsObject(promise) ? JS_GetProperty(c, promise, tasks.key) : JS_DupValue(c, outer);
+  int ran = JS_ExecutePendingJob(JS_GetRuntime(c), &of);
+  if (resumes && JS_IsObject(promise)) keep_frame(c, promise);
+  JS_FreeValue(c, promise);
+  JS_FreeValue(c, tasks.frame);
+  tasks.frame = outer;
+  return ran;
+}
+
 /* ---- running ---- */
 
 int tasks_run(JSContext *c) {
@@ -72,49 +101,26 @@ int tasks_run(JSContext *c) {
   int ran;
   do {
     while (JS_IsFunction(c, tasks.on_import) && engine_take_import(c, &import)) run_import(c, &import);
-    ran = JS_ExecutePendingJob(JS_GetRuntime(c), &of);
+    ran = tasks.frames ? run_in_frame(c) : JS_ExecutePendingJob(JS_GetRuntime(c), &of);
   } while (ran > 0);
   return ran;
 }
 
 NATIVE(runMicrotasks) { return tasks_run(c) < 0 ? JS_EXCEPTION : JS_UNDEFINED; }
 
-/* ---- the frame of AsyncLocalStorage ---- */
-
-enum { NESTED_MAX = 64 };
-
-static JSValue outer[NESTED_MAX]; /* frames that a reaction has taken the place of */
-static int nested;
-
-static void on_promise(JSContext *c, JSPromiseHookType type, JSValueConst promise, JSValueConst parent,
-                       void *opaque) {
-  (void)parent, (void)opaque;
-  if (type == JS_PROMISE_HOOK_INIT) {
-    if (!JS_IsUndefined(tasks.frame))
-      JS_DefinePropertyValue(c, promise, tasks.key, JS_DupValue(c, tasks.frame),
-                             JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
-  } else if (type == JS_PROMISE_HOOK_BEFORE && nested < NESTED_MAX) {
-    outer[nested++] = tasks.frame;
-    tasks.frame = JS_GetProperty(c, promise, tasks.key);
-  } else if (type == JS_PROMISE_HOOK_AFTER && nested > 0) {
-    JS_FreeValue(c, tasks.frame);
-    tasks.frame = outer[--nested];
-  }
-}
-
 NATIVE(getFrame) { return JS_DupValue(c, tasks.frame); }
 
 /* Promises are watched once there is a frame to be kept. */
 NATIVE(setFrame) {
   replace(c, &tasks.frame, argv[0]);
-  if (!JS_IsUndefined(argv[0])) JS_SetPromiseHook(JS_GetRuntime(c), on_promise, NULL);
+  if (!JS_IsUndefined(argv[0]) && !tasks.frames) {
+    tasks.frames = true;
+    JS_SetPromiseHook(JS_GetRuntime(c), on_promise, NULL);
+  }
   return JS_UNDEFINED;
 }
 
-void tasks_forget(JSContext *c) {
-  while (nested > 0) JS_FreeValue(c, outer[--nested]);
-  replace(c, &tasks.frame, JS_UNDEFINED);
-}
+void tasks_forget(JSContext *c) { replace(c, &tasks.frame, JS_UNDEFINED); }
 
 static const JSCFunctionListEntry functions[] = {
   FUNCTION(setRejectionCallback, 1),

@@ -141,11 +141,22 @@ void engine_set_stack(JSContext *c, JSValueConst error, JSValueConst stack) {
 /* ---- cells ---- */
 
 static void forget_name(JSContext *c, JSValueConst holder, JSAtom name) {
-  JSShapeProperty *found = find_own_property1(JS_VALUE_GET_OBJ(holder), name);
+  JSObject *p = JS_VALUE_GET_OBJ(holder);
+  JSShapeProperty *found = find_own_property1(p, name);
   if (!found) return;
-  if (!(found->flags & JS_PROP_CONFIGURABLE))
-    JS_DefineProperty(c, holder, name, JS_UNDEFINED, JS_UNDEFINED, JS_UNDEFINED, 0);
+  if (!(found->flags & JS_PROP_CONFIGURABLE) && js_shape_prepare_update(c, p, &found) == 0)
+    found->flags |= JS_PROP_CONFIGURABLE;
   JS_DeleteProperty(c, holder, name, 0);
+}
+
+/* undefined, NaN and Infinity, which nothing may hide. */
+static bool is_constant(const JSShapeProperty *found) { return !(found->flags & JS_PROP_WRITABLE); }
+
+/* Variables and functions of earlier cells are not configurable; what comes with the engine is. */
+static void allow_over_global(JSContext *c, JSAtom name) {
+  const JSShapeProperty *found = find_own_property1(JS_VALUE_GET_OBJ(c->global_obj), name);
+  if (found && !(found->flags & JS_PROP_CONFIGURABLE) && !is_constant(found))
+    forget_name(c, c->global_obj, name);
 }
 
 /* What the cell declares is no longer declared, so that it may be. Declarations are the first instructions. */
@@ -155,7 +166,14 @@ static void allow_again(JSContext *c, const JSFunctionBytecode *b) {
     if (*at != OP_check_define_var) continue;
     JSAtom name = get_u32(at + 1);
     forget_name(c, c->global_var_obj, name);
+    if (at[5] & DEFINE_GLOBAL_LEX_VAR) allow_over_global(c, name);
   }
+}
+
+void engine_forget_global(JSContext *c, const char *name) {
+  JSAtom atom = JS_NewAtom(c, name);
+  forget_name(c, c->global_obj, atom);
+  JS_FreeAtom(c, atom);
 }
 
 static JSValue compile_script(JSContext *c, const char *text, size_t len, const char *name, int flags) {
@@ -322,6 +340,21 @@ bool engine_take_import(JSContext *c, engine_import *out) {
   list_del(&job->link);
   js_free(job->ctx, job);
   return true;
+}
+
+JSValue engine_next_promise(JSContext *c, bool *resumes) {
+  JSRuntime *rt = JS_GetRuntime(c);
+  *resumes = false;
+  if (list_empty(&rt->job_list)) return JS_UNDEFINED;
+  const JSJobEntry *job = list_entry(rt->job_list.next, JSJobEntry, link);
+  if (job->job_func != promise_reaction_job) return JS_UNDEFINED;
+  JSClassID kind = JS_IsObject(job->argv[2]) ? JS_GetClassID(job->argv[2]) : 0;
+  *resumes = kind == JS_CLASS_ASYNC_FUNCTION_RESOLVE || kind == JS_CLASS_ASYNC_FUNCTION_REJECT;
+  JSValueConst resolve = job->argv[0];
+  if (*resumes) resolve = JS_VALUE_GET_OBJ(job->argv[2])->u.async_function_data->resolving_funcs[0];
+  if (!JS_IsObject(resolve) || JS_GetClassID(resolve) != JS_CLASS_PROMISE_RESOLVE_FUNCTION)
+    return JS_UNDEFINED;
+  return js_dup(JS_VALUE_GET_OBJ(resolve)->u.promise_function_data->promise);
 }
 
 /* ---- the life of an image ---- */

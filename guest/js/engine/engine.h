@@ -37,6 +37,7 @@ JSValue engine_run_cell(JSContext *c, JSValue cell);
 JSValue engine_lexical_names(JSContext *c);
 JSValue engine_lexical(JSContext *c, const char *name);
 void engine_forget_lexical(JSContext *c);
+void engine_forget_global(JSContext *c, const char *name); /* a property of the global object */
 
 /* ---- modules ---- */
 
@@ -69,6 +70,10 @@ typedef struct {
   JSValue resolve, reject, referrer, specifier, attributes;
 } engine_import;
 bool engine_take_import(JSContext *c, engine_import *out);
+
+/* The promise that the next job settles, or undefined. `*resumes`: it is that of an asynchronous function, which
+ * the job lets go on. */
+JSValue engine_next_promise(JSContext *c, bool *resumes);
 
 /* ---- the life of an image ---- */
 

@@ -198,6 +198,21 @@ host.settleCell = (promise) => {
   }
 };
 
+// As a program ends: when nothing is left to be done.
+host.drainCell = () => {
+  settle();
+  throwPending();
+  while (loop.isAlive()) {
+    try {
+      loop.round(() => pendingError !== undefined);
+    } catch (error) {
+      if (!(error instanceof host.Uncaught)) throw error;
+    }
+    settle();
+    throwPending();
+  }
+};
+
 // A cell's own promise is looked at here, and no rejection of it is unhandled.
 const quiet = new WeakSet();
 host.isQuiet = (promise) => host.session && quiet.has(promise);
@@ -377,6 +392,6 @@ host.restoreState = (all) => {
 };
 
 host.clearState = () => {
-  for (const name of userNames()) delete globalThis[name];
+  for (const name of userNames()) native.forgetGlobal(name);
   pendingError = undefined;
 };

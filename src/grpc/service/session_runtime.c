@@ -83,7 +83,7 @@ static cay_status evaluate(cay_session *session, const runtime_job *job, runtime
   cay_value *value = NULL;
   S_TRY(cay_session_eval(session,
                          &CAY_INIT(cay_eval_options, .code = job->code, .no_json = true, .no_capture = true,
-                                   .wall_ms = job->timeout_ms, .output = job->output,
+                                   .drain = true, .wall_ms = job->timeout_ms, .output = job->output,
                                    .output_ctx = job->output_ctx),
                          &value, err));
   read_value(value, out);

@@ -75,7 +75,8 @@ static k_ret on_event(void *ctx, uint32_t line, const void *event, size_t event_
 }
 
 static uint32_t flags_of(const cay_eval_options *o, bool grants_changed) {
-  return (o->no_json ? 0u : TALK_WANT_JSON) | (grants_changed ? TALK_CALLBACKS_CHANGED : 0u) |
+  return (o->no_json ? 0u : TALK_WANT_JSON) | (o->drain ? TALK_DRAIN : 0u) |
+         (grants_changed ? TALK_CALLBACKS_CHANGED : 0u) |
          ((o->trace & CAY_TRACE_LINE) != 0 ? TALK_TRACE_LINES : 0u) |
          ((o->trace & CAY_TRACE_CALL) != 0 ? TALK_TRACE_CALLS : 0u) |
          ((o->trace & CAY_TRACE_RETURN) != 0 ? TALK_TRACE_RETURNS : 0u) |

@@ -95,10 +95,10 @@ class Reply:
 
 
 class Driver:
-    def __init__(self, boot=BOOT):
+    def __init__(self, boot=None):
         self.cell = 0
         self.process = subprocess.Popen(
-            [*command(), boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
+            [*command(), BOOT if boot is None else boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
         )
 
     def __enter__(self):

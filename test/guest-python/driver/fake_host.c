@@ -25,6 +25,11 @@
 #include "host.h"
 #include "start.h"
 
+/* What a program's image has run; another language has another. */
+#ifndef PROGRAM_BOOT
+#define PROGRAM_BOOT "import asyncio"
+#endif
+
 enum { REQUESTS = 100, ANSWERS = 101, OUTPUT = 102, ERRORS = 103 };
 
 extern char **environ;
@@ -287,7 +292,7 @@ static void move_descriptors(void) {
 
 int main(int argc, char **argv) {
   bool program = argc > 1 && !strcmp(argv[1], "--main");
-  char *boot[] = { "python3", program ? "import asyncio" : argv[1], NULL };
+  char *boot[] = { "python3", program ? PROGRAM_BOOT : argv[1], NULL };
   if (!program) move_descriptors();
   arguments = boot;
   if (cay_boot() != 0) return 98;

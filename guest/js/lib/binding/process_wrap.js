@@ -22,11 +22,13 @@ host.openStdio = (stdio, ours) => {
   return { fds, closing };
 };
 
+const DETACHED = 1;
+
 class Process {
-  spawn(options) {
+  spawn(file, args, cwd, environment, stdio, flags) {
     const pipes = [];
-    const { fds, closing } = host.openStdio(options.stdio ?? [], (entry, index, fd) => pipes.push([entry, fd]));
-    const pid = native.spawn(options.file, options.args ?? [options.file], options.envPairs ?? null, options.cwd ?? null, fds, Boolean(options.detached));
+    const { fds, closing } = host.openStdio(stdio ?? [], (entry, index, fd) => pipes.push([entry, fd]));
+    const pid = native.spawn(file, args ?? [file], environment ?? null, cwd ?? null, fds, Boolean(flags & DETACHED));
     for (const fd of closing) native.close(fd);
     for (const [entry, fd] of pipes) {
       if (pid < 0) native.close(fd);

@@ -1,0 +1,149 @@
+'use strict';
+// Digests, HMAC, keys from passwords, randomness, secret keys. What needs asymmetric keys, ciphers or certificates refuses by name.
+const { loop } = host;
+const { randomFill, equalBytes } = native;
+const ASYNC = 0, SYNC = 1, WEB = 2;
+const SECRET = 0;
+
+const bytesOf = (data, encoding) => {
+  if (typeof data === 'string') return new Uint8Array(native.encode(host.encodingNumber(encoding), data));
+  return data instanceof KeyObjectHandle ? data.bytes : data;
+};
+
+function encoded(buffer, encoding) {
+  if (encoding === undefined || encoding === 'buffer') return host.toBuffer(buffer);
+  return native.decode(host.encodingNumber(encoding), buffer);
+}
+
+const failure = (message, code) => Object.assign(new Error(message), { code });
+const unknownDigest = () => failure('Digest method not supported', 'ERR_OSSL_EVP_UNSUPPORTED');
+
+// ---- digests ----
+
+const ALIASES = { __proto__: null, 'rsa-sha1': 'sha1', 'rsa-sha256': 'sha256', 'rsa-sha512': 'sha512', 'rsa-md5': 'md5', ssl3_md5: 'md5', 'ssl3-sha1': 'sha1' };
+const nameOf = (name) => ALIASES[String(name).toLowerCase()] ?? String(name);
+
+class Hash {
+  constructor(algorithm, length) {
+    this.digester = algorithm instanceof Hash ? native.digestCopy(algorithm.digester) : native.digestNew(nameOf(algorithm));
+    if (this.digester === undefined) throw unknownDigest();
+    this.length = length ?? algorithm.length;
+    if (typeof algorithm === 'string') this.length = length;
+  }
+  update(data, encoding) { return native.digestUpdate(this.digester, bytesOf(data, encoding)); }
+  digest(encoding) {
+    this.result ??= native.digestFinal(this.digester, this.length);
+    if (this.result === undefined) throw failure('Unsupported state or unable to authenticate', 'ERR_OSSL_EVP_NOT_XOF_OR_INVALID_LENGTH');
+    return encoded(this.result, encoding);
+  }
+}
+
+class Hmac {
+  init(digest, key) {
+    this.mac = native.hmacNew(nameOf(digest), bytesOf(key));
+    if (this.mac === undefined) throw failure(`Invalid digest: ${digest}`, 'ERR_CRYPTO_INVALID_DIGEST');
+  }
+  update(data, encoding) { return native.hmacUpdate(this.mac, bytesOf(data, encoding)); }
+  digest(encoding) { return encoded(native.hmacFinal(this.mac), encoding); }
+}
+
+function oneShotDigest(algorithm, id, cache, input, normalized, encodingNumber, length) {
+  const hash = new Hash(algorithm, length);
+  hash.update(input, 'utf8');
+  return hash.digest(normalized);
+}
+
+const supported = new Set(['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'sha512-224', 'sha512-256', 'sha3-224', 'sha3-256', 'sha3-384',
+  'sha3-512', 'shake128', 'shake256', 'blake2b512', 'blake2s256', 'ripemd160']);
+const getHashes = () => [...supported].filter((name) => native.digestNew(name) !== undefined);
+
+// ---- jobs: done at once; the loop says so ----
+
+function job(run) {
+  return class Job {
+    constructor(mode, ...args) {
+      this.mode = mode;
+      this.args = args;
+    }
+    run() {
+      let error, result;
+      try {
+        result = run(...this.args);
+      } catch (thrown) {
+        error = thrown;
+      }
+      if (this.mode === SYNC) return [error, result];
+      if (this.mode === WEB) return error ? Promise.reject(error) : Promise.resolve(result);
+      loop.later(() => this.ondone(error, result));
+      return undefined;
+    }
+  };
+}
+
+const need = (result, message, code) => {
+  if (result === undefined) throw failure(message, code);
+  return result;
+};
+
+const RandomBytesJob = job((buffer, offset, size) => void randomFill(buffer, offset, size));
+const PBKDF2Job = job((password, salt, iterations, length, digest) =>
+  need(native.pbkdf2(bytesOf(password), bytesOf(salt), iterations, length, nameOf(digest)), 'Deriving bits failed', 'ERR_CRYPTO_OPERATION_FAILED'));
+const ScryptJob = job((password, salt, N, r, p, memory, length) =>
+  need(native.scrypt(bytesOf(password), bytesOf(salt), N, r, p, memory, length), 'Invalid scrypt params: memory limit exceeded', 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS'));
+const HKDFJob = job((digest, key, salt, info, length) =>
+  need(native.hkdf(nameOf(digest), bytesOf(key), bytesOf(salt), bytesOf(info), length), 'Deriving bits failed', 'ERR_CRYPTO_OPERATION_FAILED'));
+const HashJob = job((algorithm, data, length) => {
+  const hash = new Hash(algorithm, length === undefined ? undefined : length / 8);
+  hash.update(data);
+  return hash.digest().buffer;
+});
+const SecretKeyGenJob = job((bits) => {
+  const handle = new KeyObjectHandle();
+  const bytes = new Uint8Array(bits / 8);
+  randomFill(bytes, 0, bytes.length);
+  handle.init(SECRET, bytes);
+  return handle;
+});
+// ---- keys ----
+
+class KeyObjectHandle {
+  init(type, data) {
+    if (type !== SECRET) throw failure('only secret keys are supported in a sandbox', 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM');
+    this.type = type;
+    this.bytes = new Uint8Array(bytesOf(data)).slice();
+  }
+  export() { return host.toBuffer(this.bytes.slice().buffer); }
+  exportJwk(into) { return Object.assign(into, { kty: 'oct', k: native.decode(7, this.bytes) }); }
+  getSymmetricKeySize() { return this.bytes.length; }
+  equals(other) { return equalBytes(this.bytes, other.bytes); }
+}
+
+// What lib/ reads of its keys: [type, handle], and of those of Web Crypto [type, extractable, algorithm, usages, handle].
+const keySlots = new WeakMap(), webSlots = new WeakMap();
+
+const createNativeKeyObjectClass = (make) => make(class NativeKeyObject {
+  constructor(handle) { keySlots.set(this, [handle.type, handle]); }
+});
+
+const createCryptoKeyClass = (make) => make(class NativeCryptoKey {
+  constructor(handle, algorithm, usages, extractable) { webSlots.set(this, [handle.type, extractable, algorithm, usages, handle]); }
+});
+
+function timingSafeEqual(a, b) {
+  const view = (x, name) => {
+    if (!ArrayBuffer.isView(x) && native.classOf(x) !== native.CLASS.ARRAY_BUFFER)
+      throw host.nodeError('ERR_INVALID_ARG_TYPE', name, ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'], x);
+    return x;
+  };
+  if (view(a, 'buf1').byteLength !== view(b, 'buf2').byteLength) throw host.nodeError('ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH');
+  return equalBytes(a, b);
+}
+
+return {
+  Hash, Hmac, oneShotDigest, getHashes, getCachedAliases: () => ({}), RandomBytesJob, PBKDF2Job, ScryptJob, HKDFJob, HashJob, SecretKeyGenJob,
+  KeyObjectHandle, createNativeKeyObjectClass, createCryptoKeyClass, getKeyObjectSlots: (key) => keySlots.get(key), getCryptoKeySlots: (key) => webSlots.get(key),
+  kCryptoJobAsync: ASYNC, kCryptoJobSync: SYNC, kCryptoJobWebCrypto: WEB, kKeyTypeSecret: SECRET, kKeyTypePublic: 1, kKeyTypePrivate: 2,
+  timingSafeEqual, secureBuffer: (length) => new Uint8Array(length), secureHeapUsed: () => undefined, getFipsCrypto: () => 0, setFipsCrypto: host.noop,
+  testFipsCrypto: () => false, getCiphers: () => [], getSSLCiphers: () => [], getCurves: () => [], setEngine: host.noop,
+  getOpenSSLSecLevelCrypto: () => 1, getCipherInfo: host.noop,
+};

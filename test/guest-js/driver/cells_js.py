@@ -1,0 +1,112 @@
+"""Cells that await nothing: values, errors, names, output, being stopped."""
+
+import struct
+
+from driver import *
+
+
+def test_the_value_is_given_as_inspect_and_as_json(d):
+    cases = {
+        "1 + 1": ("2", "2"),
+        "let x = 5; x * 2": ("10", "10"),
+        "'a\\n\\u00e9'": ("'a\\né'", '"a\\né"'),
+        "1.5": ("1.5", "1.5"),
+        "true": ("true", "true"),
+        "null": ("null", "null"),
+        "[1, 'x', null]": ("[ 1, 'x', null ]", '[1,"x",null]'),
+        "({a: [1, 2]})": ("{ a: [ 1, 2 ] }", '{"a":[1,2]}'),
+        "10n ** 30n": ("1" + "0" * 30 + "n", None),
+        "NaN": ("NaN", None),
+        "-0": ("-0", "0"),
+        "new Map([[1, 2]])": ("Map(1) { 1 => 2 }", "{}"),
+        "const o = {}; o.o = o; o": ("<ref *1> { o: [Circular *1] }", None),
+        "undefined": (None, None),
+        "": (None, None),
+        "// nothing": (None, None),
+        "function f() {}": (None, None),
+        "Symbol('s')": ("Symbol(s)", None),
+    }
+    for code, (shown, json) in cases.items():
+        reply = d.ok(code)
+        assert (reply.repr, reply.json) == (shown, json), (code, reply)
+
+
+def test_json_is_given_only_when_it_is_wanted(d):
+    assert d.ok("1", 0).json is None
+
+
+def test_declarations_persist_and_may_be_declared_again(d):
+    d.ok("let a = 1; const b = 2; class C {}; function f() { return a + b } var v = 3")
+    assert d.value("f() + v") == "6"
+    d.ok("let a = 10; const b = 20; class C { static x = 1 }; var f = () => a * b")
+    assert d.value("[f(), C.x]") == "[ 200, 1 ]"
+
+
+def test_a_cell_that_fails_to_compile_changes_nothing(d):
+    d.ok("let a = 1")
+    d.fails("let a = 2; let let", "SyntaxError")
+    assert d.value("a") == "1"
+
+
+def test_errors_have_type_text_line_and_the_users_frames_alone(d):
+    reply = d.fails("function f() {\n  null.x\n}\nf()", "TypeError", "at f (<cell 1>:2:3)", "at <cell 1>:4:1")
+    assert reply.number(LINE) == 2 and "x" in reply.error
+    assert "node:" not in reply.traceback
+
+
+def test_anything_can_be_thrown(d):
+    for code, text in {"throw 'text'": "text", "throw {a: 1}": "{ a: 1 }", "throw null": "null", "throw 1n": "1n"}.items():
+        reply = d.run(code)
+        assert (reply.status, reply.type, reply.error) == (EXCEPTION, "Uncaught", text), reply
+
+
+def test_the_cause_of_an_error_is_part_of_its_stack(d):
+    reply = d.fails("throw new Error('outer', {cause: new TypeError('inner')})", "Error", "outer", "inner", "[cause]")
+    assert reply.error == "outer"
+
+
+def test_stdout_and_stderr_stay_apart(d):
+    reply = d.ok("console.log('out', {a: 1}); console.error('err'); process.stdout.write('more')")
+    assert (reply.out, reply.err) == ("out { a: 1 }\nmore", "err\n"), reply
+
+
+def test_exit_ends_the_cell_and_not_the_session(d):
+    d.ok("let n = 1")
+    reply = d.run("try { process.exit(3) } finally { n = 2 }")
+    assert (reply.status, reply.number(EXIT)) == (EXITED, 3), reply
+    assert d.value("n") == "1"
+    assert d.value("await new Promise((done) => process.nextTick(done, 5))") == "5"
+
+
+def test_recursion_without_end_is_a_range_error(d):
+    d.fails("(function f() { f() })()", "RangeError", "Maximum call stack")
+    assert d.value("1") == "1"
+
+
+def test_what_computes_is_stopped(d):
+    for code in ("for (;;) ;", "for (;;) try { for (;;) ; } catch {} finally { }", "/(a+)+$/.test('a'.repeat(40) + 'b')"):
+        d.frame(STOP, struct.pack("<II", 1, 50))
+        reply = d.run(code)
+        assert (reply.status, reply.error) == (STOPPED, "time limit reached"), reply
+    assert d.value("2") == "2"
+
+
+def test_values_that_fight_back_do_not_confuse_the_driver(d):
+    d.run("({ get a() { throw new Error('no') } })")
+    d.run("new Proxy({}, { ownKeys() { throw 1 }, get() { throw 2 } })")
+    d.run("({ toJSON() { throw 3 } })")
+    d.run("class E extends Error { get message() { throw 4 } get name() { throw 5 } }; throw new E()")
+    d.run("Object.prototype.then = 1; Array.prototype[0] = 2; JSON.stringify = null; delete Object.prototype.then; delete Array.prototype[0]")
+    assert d.value("6") == "6"
+
+
+def test_require_and_import_find_nodes_modules(d):
+    assert d.value("require('path').join('a', 'b')") == "'a/b'"
+    assert d.value("import fs, { existsSync as there } from 'node:fs'\nimport * as os from 'os'\nthere('/') && fs.existsSync('/') && os.EOL === '\\n'") == "true"
+    assert d.value("export const answer = 42; answer") == "42"
+    d.fails("require('nowhere')", "Error", "Cannot find module 'nowhere'")
+    d.fails("import 'nowhere'", "Error", "Cannot find package 'nowhere'")
+
+
+def test_cells_have_no_bindings_of_ours(d):
+    assert d.value("typeof host + typeof native") == "'undefinedundefined'"
