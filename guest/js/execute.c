@@ -12,21 +12,24 @@ enum { VALUE_MAX = 1 << 20 };
 
 typedef struct {
   field code, name, input;
-  uint32_t flags;
+  uint32_t flags, value_max;
 } order;
+
+static uint32_t cells; /* so far, for their names */
 
 /* ---- replies ---- */
 
-static size_t cut(const char *text, size_t len) {
-  if (len <= VALUE_MAX) return len;
-  for (len = VALUE_MAX; len > 0 && (text[len] & 0xc0) == 0x80;) len--;
+/* At most that many bytes, and whole characters. */
+static size_t cut(const char *text, size_t len, size_t max) {
+  if (len <= max) return len;
+  for (len = max; len > 0 && (text[len] & 0xc0) == 0x80;) len--;
   return len;
 }
 
 static void put_string(reply *r, enum talk_tag tag, JSValueConst string) {
   size_t len;
   const char *text = JS_ToCStringLen(js, &len, string);
-  if (text) reply_bytes(r, tag, text, cut(text, len));
+  if (text) reply_bytes(r, tag, text, cut(text, len, VALUE_MAX));
   if (!text) JS_FreeValue(js, JS_GetException(js));
   JS_FreeCString(js, text);
 }
@@ -48,7 +51,7 @@ static void report_stopped(reply *r, const char *why) {
 static void report_plainly(reply *r, JSValueConst error) {
   const char *text = JS_ToCString(js, error);
   reply_bytes(r, TALK_ERROR_TYPE, "Error", 5);
-  if (text) reply_bytes(r, TALK_ERROR_TEXT, text, cut(text, strlen(text)));
+  if (text) reply_bytes(r, TALK_ERROR_TEXT, text, cut(text, strlen(text), VALUE_MAX));
   JS_FreeCString(js, text);
   JS_FreeValue(js, JS_GetException(js));
 }
@@ -99,14 +102,48 @@ static bool put_plain(reply *r, JSValueConst value, bool json) {
   return true;
 }
 
-static int report_value(reply *r, JSValueConst value, bool json) {
+/* A text of the value that is not too long; else what is to be done about it, and the bit that says so. */
+static uint32_t put_value(reply *r, enum talk_tag tag, JSValueConst parts, const char *name, const order *o,
+                          uint32_t bit) {
+  JSValue value = JS_GetPropertyStr(js, parts, name);
+  size_t len;
+  const char *text = JS_IsString(value) ? JS_ToCStringLen(js, &len, value) : NULL;
+  bool too_large = text && len > o->value_max;
+  if (text && (!too_large || tag == TALK_REPR)) reply_bytes(r, tag, text, cut(text, len, o->value_max));
+  JS_FreeCString(js, text);
+  JS_FreeValue(js, value);
+  return too_large ? bit : 0;
+}
+
+/* `_` names the value from now on, unless the user has put something else there. */
+static JSValue last_value;
+static bool has_last_value;
+
+static void keep_value(JSValueConst value) {
+  static JSAtom name;
+  if (!name) name = JS_NewAtom(js, "_");
+  if (!has_last_value) last_value = JS_UNDEFINED;
+  has_last_value = true;
+  JSValue global = JS_GetGlobalObject(js), current = JS_GetProperty(js, global, name);
+  if (JS_IsSameValue(js, current, last_value)) JS_SetProperty(js, global, name, JS_DupValue(js, value));
+  JS_FreeValue(js, current);
+  JS_FreeValue(js, global);
+  JS_FreeValue(js, last_value);
+  last_value = JS_DupValue(js, value);
+}
+
+static int report_value(reply *r, JSValueConst value, const order *o) {
+  bool json = o->flags & TALK_WANT_JSON;
   reply_u32(r, TALK_STATUS, TALK_OK);
-  if (JS_IsUndefined(value) || put_plain(r, value, json)) return 0;
+  if (JS_IsUndefined(value)) return 0;
+  keep_value(value);
+  if (put_plain(r, value, json)) return 0;
   JSValue arguments[] = { JS_DupValue(js, value), JS_NewBool(js, json) };
   JSValue parts = runtime_call("describeValue", 2, arguments);
   if (JS_IsException(parts)) return -1;
-  put_member(r, TALK_REPR, parts, "repr");
-  put_member(r, TALK_JSON, parts, "json");
+  uint32_t too_large = put_value(r, TALK_REPR, parts, "repr", o, TALK_REPR_CUT);
+  too_large |= put_value(r, TALK_JSON, parts, "json", o, TALK_JSON_LEFT_OUT);
+  if (too_large) reply_u32(r, TALK_TOO_LARGE, too_large);
   JS_FreeValue(js, parts);
   return 0;
 }
@@ -114,13 +151,16 @@ static int report_value(reply *r, JSValueConst value, bool json) {
 /* ---- running ---- */
 
 static order read_order(fields *request) {
-  order o = { .code = { .data = "" }, .name = { .data = "<cell>", .len = 6 } };
+  static char name[24];
+  order o = { .code = { .data = "" }, .value_max = VALUE_MAX };
+  o.name = (field){ .data = name, .len = (size_t)snprintf(name, sizeof name, "<cell %u>", ++cells) };
   field f;
   while (fields_next(request, &f)) switch (f.tag) {
     case TALK_CODE: o.code = f; break;
     case TALK_NAME: o.name = f; break;
     case TALK_INPUT: o.input = f; break;
     case TALK_FLAGS: o.flags = field_u32(&f); break;
+    case TALK_VALUE_MAX: o.value_max = field_u32(&f); break;
     default: break;
     }
   return o;
@@ -211,8 +251,7 @@ static void execute_cell(fields *request, reply *r) {
     JS_FreeValue(js, value);
     value = JS_EXCEPTION;
   }
-  if (JS_IsException(value) || report_value(r, value, o.flags & TALK_WANT_JSON) < 0)
-    report_exception(r, &o.name);
+  if (JS_IsException(value) || report_value(r, value, &o) < 0) report_exception(r, &o.name);
   JS_FreeValue(js, value);
 }
 
@@ -265,6 +304,9 @@ static void load_state(fields *request, reply *r) {
 
 static void clear_state(reply *r) {
   engine_forget_lexical(js);
+  if (has_last_value) JS_FreeValue(js, last_value);
+  has_last_value = false;
+  cells = 0;
   call_for_text("clearState", TALK_REPR, r);
 }
 

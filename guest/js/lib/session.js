@@ -21,6 +21,7 @@ host.prepareSession = () => {
   bindRequire();
   for (const [name, value] of Object.entries({ invoke, listCallbacks })) host.define(globalThis, name, value);
   host.define(globalThis, 'CallbackError', CallbackError);
+  host.define(globalThis, '_', undefined);
   baseline = new Set(Reflect.ownKeys(globalThis));
 };
 
@@ -45,7 +46,7 @@ host.endSession = () => {
   if (!host.session) return;
   host.session = false;
   host.exit = undefined;
-  for (const name of ['invoke', 'listCallbacks', 'CallbackError', 'require', 'module', 'exports']) delete globalThis[name];
+  for (const name of ['invoke', 'listCallbacks', 'CallbackError', '_', 'require', 'module', 'exports']) delete globalThis[name];
   host.undoBuilding();
   prepareAgain();
 };
@@ -392,6 +393,7 @@ host.restoreState = (all) => {
 };
 
 host.clearState = () => {
+  host.define(globalThis, '_', undefined);
   for (const name of userNames()) native.forgetGlobal(name);
   pendingError = undefined;
 };

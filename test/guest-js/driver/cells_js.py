@@ -35,6 +35,20 @@ def test_json_is_given_only_when_it_is_wanted(d):
     assert d.ok("1", 0).json is None
 
 
+def test_the_last_value_has_a_name(d):
+    assert d.value("6 * 7") == "42"
+    d.ok("undefined")
+    assert d.value("_ + 1") == "43"
+    d.ok("var _ = 'mine'")
+    d.ok("5")
+    assert d.value("_") == "'mine'"
+
+
+def test_values_that_are_too_large_are_cut_or_left_out(d):
+    reply = d.run("'x'.repeat(100)", WANT_JSON, (6, 10))
+    assert len(reply.repr) == 10 and reply.json is None and reply.number(27) == 3, reply
+
+
 def test_declarations_persist_and_may_be_declared_again(d):
     d.ok("let a = 1; const b = 2; class C {}; function f() { return a + b } var v = 3")
     assert d.value("f() + v") == "6"
