@@ -161,7 +161,7 @@ def _check_integrity(path, want):
 
 def _add_programs(folder, node):
     (folder / "bin").mkdir()
-    for program in sorted((folder / "package" / "bin").iterdir()):
+    for program in sorted((folder / "package").glob("bin/*")):
         if program.name.startswith("wasm"):
             launcher = folder / "bin" / program.name
             launcher.write_text(f'#!/bin/sh\nexec "{node}/bin/node" "${{0%/*}}/../package/bin/{program.name}" "$@"\n')

@@ -5,6 +5,7 @@ import asking
 import executing
 import gotools
 import harness
+import testing
 import wire
 
-sys.exit(harness.run_all([executing, asking, wire, gotools], *sys.argv[1:2]))
+sys.exit(harness.run_all([executing, asking, testing, wire, gotools], *sys.argv[1:2]))

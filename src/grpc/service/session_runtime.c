@@ -2,7 +2,9 @@
 #include "grpc/service/runtime.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "grpc/service/session_test_run.h"
 
 #include <cay/session.h>
 #include <stdio.h>
@@ -78,17 +80,75 @@ static void read_value(const cay_value *v, runtime_result *out) {
 
 static void end_sandbox(void *ctx) { cay_sandbox_interrupt(ctx); }
 
-static cay_status evaluate(cay_session *session, const runtime_job *job, runtime_result *out,
-                           cay_error *err) {
+/* One piece of code in what is left of the job's time. *json (NULL: not wanted) is the value of one that was DONE. */
+static cay_status evaluate(cay_session *session, const runtime_job *job, cay_slice code, int64_t until_ns,
+                           buf *json, runtime_result *out, cay_error *err) {
+  int64_t left_ms = (until_ns - clock_mono_ns()) / NS_PER_MS;
   cay_value *value = NULL;
   S_TRY(cay_session_eval(session,
-                         &CAY_INIT(cay_eval_options, .code = job->code, .no_json = true, .no_capture = true,
-                                   .drain = true, .wall_ms = job->timeout_ms, .output = job->output,
+                         &CAY_INIT(cay_eval_options, .code = code, .no_json = json == NULL,
+                                   .no_capture = true, .drain = !job->is_test,
+                                   .wall_ms = left_ms > 1 ? (uint32_t)left_ms : 1, .output = job->output,
                                    .output_ctx = job->output_ctx),
                          &value, err));
   read_value(value, out);
+  cay_status status = CAY_OK;
+  if (json != NULL && out->end == RUNTIME_DONE &&
+      buf_append(json, value->json.data, value->json.len) != CAY_OK)
+    status = err_no_memory(err);
   cay_value_free(value);
-  return CAY_OK;
+  return status;
+}
+
+/* A script may end by `return`, as the body of a function. It did not begin when the interpreter refused it for that,
+ * and is given again as one; on the same line, so that positions in errors stay. */
+static bool has_return(const runtime_result *out) {
+  static const char refused[] = "SyntaxError: return not in a function";
+  return out->end == RUNTIME_FAILED && strncmp(buf_text(&out->error), refused, sizeof refused - 1) == 0;
+}
+
+static cay_status run_as_body(cay_session *session, const runtime_job *job, int64_t until_ns,
+                              runtime_result *out, cay_error *err) {
+  buf body = BUF_INIT(BUF_UNLIMITED);
+  cay_status status = buf_append_text(&body, "await (async () => {");
+  if (status == CAY_OK) status = buf_append(&body, job->code.data, job->code.len);
+  if (status == CAY_OK) status = buf_append_text(&body, "\n})()");
+  buf_clear(&out->error);
+  if (status == CAY_OK)
+    status = evaluate(session, job, (cay_slice){ body.data, body.len }, until_ns, NULL, out, err);
+  else
+    status = err_no_memory(err);
+  buf_free(&body);
+  return status;
+}
+
+static cay_status run_script(session_runtime *r, cay_session *session, const runtime_job *job,
+                             int64_t until_ns, runtime_result *out, cay_error *err) {
+  S_TRY(evaluate(session, job, job->code, until_ns, NULL, out, err));
+  if (!r->base.has_tests || !has_return(out)) return CAY_OK;
+  return run_as_body(session, job, until_ns, out, err);
+}
+
+/* The code, the tests, then what they have queued: each where the one before has succeeded. */
+static cay_status run_tests(cay_session *session, const runtime_job *job, int64_t until_ns,
+                            runtime_result *out, cay_error *err) {
+  static const char report[] = "await require('uvu/report')()";
+  const cay_slice steps[] = { job->code, job->tests, { report, sizeof report - 1 } };
+  buf json = BUF_INIT(BUF_UNLIMITED);
+  cay_status status = CAY_OK;
+  out->end = RUNTIME_DONE;
+  for (size_t i = 0; i < COUNT_OF(steps) && status == CAY_OK && out->end == RUNTIME_DONE; i++) {
+    buf *value = i == COUNT_OF(steps) - 1 ? &json : NULL;
+    if (steps[i].len != 0) status = evaluate(session, job, steps[i], until_ns, value, out, err);
+  }
+  cay_error why = { 0 };
+  if (status == CAY_OK && out->end == RUNTIME_DONE &&
+      session_report((cay_slice){ json.data, json.len }, &out->report, &why) != CAY_OK) {
+    out->end = RUNTIME_FAILED;
+    say_text(out, why.message);
+  }
+  buf_free(&json);
+  return status;
 }
 
 static cay_status run_in(session_runtime *r, cay_sandbox *box, const runtime_job *job, runtime_result *out,
@@ -99,7 +159,9 @@ static cay_status run_in(session_runtime *r, cay_sandbox *box, const runtime_job
   if (status != CAY_OK) return status;
   cancel_watch watch = { .fn = end_sandbox, .ctx = box };
   cancel_add(job->cancel, &watch);
-  status = evaluate(session, job, out, err);
+  int64_t until_ns = clock_mono_ns() + job->timeout_ms * NS_PER_MS;
+  status = job->is_test ? run_tests(session, job, until_ns, out, err)
+                        : run_script(r, session, job, until_ns, out, err);
   cancel_remove(job->cancel, &watch);
   if (cancel_raised(job->cancel)) { /* whatever the guest made of it */
     out->end = RUNTIME_CANCELLED;
@@ -109,6 +171,12 @@ static cay_status run_in(session_runtime *r, cay_sandbox *box, const runtime_job
   return status;
 }
 
+/* Other code does not pay for it. */
+static bool wants_uvu(const session_runtime *r, const runtime_job *job) {
+  return r->base.has_tests &&
+         (job->is_test || (job->code.len >= 3 && memmem(job->code.data, job->code.len, "uvu", 3) != NULL));
+}
+
 static cay_status session_run(runtime *base, const runtime_job *job, runtime_result *out, cay_error *err) {
   session_runtime *r = CONTAINER_OF(base, session_runtime, base);
   cay_sandbox *box = NULL;
@@ -116,7 +184,8 @@ static cay_status session_run(runtime *base, const runtime_job *job, runtime_res
                         &CAY_INIT(cay_sandbox_options, .limits = &CAY_INIT(cay_limits, .memory = r->memory,
                                                                            .wall_ms = job->timeout_ms)),
                         &box, err));
-  cay_status status = run_in(r, box, job, out, err);
+  cay_status status = wants_uvu(r, job) ? session_add_uvu(box, err) : CAY_OK;
+  if (status == CAY_OK) status = run_in(r, box, job, out, err);
   cay_sandbox_free(box);
   return status;
 }
@@ -144,7 +213,8 @@ cay_status session_runtime_new(const runtime_options *options, runtime **out, ca
   session_runtime *r = mem_zalloc(sizeof *r);
   if (r == NULL) return err_no_memory(err);
   r->base = (runtime){ .run = session_run, .free = session_runtime_free };
-  r->base.suffix = strcmp(options->language, "python") == 0 ? ".py" : ".ts";
+  r->base.has_tests = strcmp(options->language, "javascript") == 0;
+  r->base.suffix = r->base.has_tests ? ".ts" : strcmp(options->language, "python") == 0 ? ".py" : "";
   r->memory = options->memory;
   (void)snprintf(r->language, sizeof r->language, "%s", options->language);
   cay_status status = cay_engine_new(&CAY_INIT(cay_engine_options, .cache_dir = options->cache_dir,
