@@ -85,12 +85,12 @@ static cay_status evaluate(cay_session *session, const runtime_job *job, cay_sli
                            buf *json, runtime_result *out, cay_error *err) {
   int64_t left_ms = (until_ns - clock_mono_ns()) / NS_PER_MS;
   cay_value *value = NULL;
-  S_TRY(cay_session_eval(session,
-                         &CAY_INIT(cay_eval_options, .code = code, .no_json = json == NULL,
-                                   .no_capture = true, .drain = !job->is_test,
-                                   .wall_ms = left_ms > 1 ? (uint32_t)left_ms : 1, .output = job->output,
-                                   .output_ctx = job->output_ctx),
-                         &value, err));
+  S_TRY(
+      cay_session_eval(session,
+                       &CAY_INIT(cay_eval_options, .code = code, .no_json = json == NULL, .no_capture = true,
+                                 .drain = !job->is_test, .wall_ms = left_ms > 1 ? (uint32_t)left_ms : 1,
+                                 .output = job->output, .output_ctx = job->output_ctx),
+                       &value, err));
   read_value(value, out);
   cay_status status = CAY_OK;
   if (json != NULL && out->end == RUNTIME_DONE &&
