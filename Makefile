@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz test test-python-full lint coverage bench install wheel npm clean
+.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz soak test test-python-full lint coverage bench install wheel npm clean
 
 all: guests
 
@@ -60,6 +60,10 @@ build-fuzz: TARGET = fuzzers
 build-asan build-tsan build-fuzz: %: %/build.ninja fetch
 	@scripts/quietly $@ -j $(JOBS) $(TARGET)
 	@ln -sfn ../../../build/guest $@/src/cay/guest
+
+# The sanitized host under attacks at random: an hour, or MINUTES=5; SEED=77 ROUNDS=1 repeats a round.
+soak: build-asan guests
+	@scripts/soak --minutes $(or $(MINUTES),60) --rounds $(or $(ROUNDS),0) --seed $(or $(SEED),0)
 
 # For scripts/unit without sanitizers.
 units: build

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct test {
@@ -50,3 +51,12 @@ const char *test_dir(void);
 #define AT_EVERY_FAULT                                                                                       \
   for (size_t fault_ = 1, done_ = 0; !done_ && (mem_fail_at(fault_), 1);                                     \
        done_ = !mem_has_failed(), fault_++, mem_fail_at(0))
+
+/* The seed of what a test decides at random: CAY_SEED of the environment (scripts/soak), else always the same. */
+static inline uint64_t test_seed(uint64_t otherwise) {
+  const char *text = getenv("CAY_SEED");
+  return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* Much may be done: scripts/soak. */
+static inline bool test_is_soak(void) { return getenv("CAY_SOAK") != NULL; }

@@ -140,11 +140,23 @@ static void find_words(abi_machine *m) {
   k_unlock(m->kernel);
 }
 
+/* RLIMIT_STACK of a program is the stack that it was linked with: it stands first in its memory. A boot image has used
+ * a little of it. */
+static void tell_stack(abi_machine *m) {
+  if (m->stack_pointer.type != 'i') return;
+  uint64_t len = (eng_global_get(m->instance, &m->stack_pointer).u32 + ENG_PAGE - 1) / ENG_PAGE * ENG_PAGE;
+  k_lock(m->kernel);
+  k_rlimit *limit = &m->p->rlimits[K_RLIMIT_STACK];
+  limit->soft = len < limit->hard ? len : limit->hard;
+  k_unlock(m->kernel);
+}
+
 static cay_status begin(abi_machine *m, eng_module *module, eng_image *boot, cay_error *err) {
   eng_instance_options options = options_for(m, memory_left(m));
   eng_instance *instance = NULL;
   S_TRY(make(m, module, boot, &options, &instance, err));
   S_TRY(adopt(m, instance, err));
+  tell_stack(m);
   if (boot != NULL && !eng_func_find(instance, "cay_main", ":i", &m->start))
     return err_set(err, CAY_INVALID, "it exports no cay_main");
   if (boot != NULL) find_words(m);
