@@ -11,6 +11,12 @@ method_fn rpc_python_eval, rpc_python_cancel, rpc_python_close, rpc_python_save_
 
 enum { NAME_MAX_LEN = 128, SESSIONS_MAX = 1024, VALUE_MAX = 64 << 20 };
 
+static const char PYTHON[] = "python", JAVASCRIPT[] = "javascript";
+
+static bool is_javascript(const char *language) {
+  return language != NULL && strcmp(language, JAVASCRIPT) == 0;
+}
+
 /* ---- sessions ---- */
 
 static serve_session *session_named(serve_box *box, const char *name) {
@@ -33,6 +39,7 @@ static cay_status session_new(call *c, const char *name, const cay_session_optio
   serve_session *one = mem_zalloc(sizeof *one);
   if (one == NULL) return err_no_memory(err);
   one->name = mem_strdup(name);
+  one->language = is_javascript(options->language) ? JAVASCRIPT : PYTHON;
   cay_status status =
       one->name == NULL ? err_no_memory(err) : cay_session_new(c->box->sandbox, options, &one->session, err);
   if (status != CAY_OK) {
@@ -56,14 +63,24 @@ static bool param_name(call *c, const char *member, bool required, const char **
   return false;
 }
 
+/* A session of another language than the request's is not meant. The failure is written. */
+static bool speaks(call *c, const serve_session *one, const char *language) {
+  if (*language == '\0' || strcmp(language, one->language) == 0) return true;
+  fail(c, RPC_SANDBOX_ERROR, "EINVAL: the session \"%.100s\" is one of %s", one->name, one->language);
+  return false;
+}
+
 /* The session that the request names; it is made when it is not there. The failure is written. */
 static serve_session *session_of(call *c) {
-  const char *name;
+  const char *name, *language = "";
   cay_error err;
-  if (!param_name(c, "session", false, &name)) return NULL;
+  if (!param_name(c, "session", false, &name) || !param_text(c, "language", false, &language)) return NULL;
   serve_session *one = session_named(c->box, name);
-  if (one != NULL) return one;
-  if (session_new(c, name, &CAY_INIT(cay_session_options, .image = c->box->image), &one, &err) != CAY_OK) {
+  if (one != NULL) return speaks(c, one, language) ? one : NULL;
+  cay_session_options options = CAY_INIT(cay_session_options);
+  options.language = *language != '\0' ? language : NULL;
+  options.image = is_javascript(options.language) ? NULL : c->box->image;
+  if (session_new(c, name, &options, &one, &err) != CAY_OK) {
     fail_status(c, &err);
     return NULL;
   }
@@ -206,28 +223,33 @@ static cay_status fork_session(call *c, serve_session *from, const char *name, c
   cay_image *image = NULL;
   serve_session *one = NULL;
   S_TRY(cay_session_freeze(from->session, &image, err));
-  cay_status status = session_new(c, name, &CAY_INIT(cay_session_options, .image = image), &one, err);
+  cay_status status = session_new(
+      c, name, &CAY_INIT(cay_session_options, .language = from->language, .image = image), &one, err);
   cay_image_free(image);
   return status;
 }
 
-static cay_status open_session(call *c, const char *name, const char *path, cay_error *err) {
+static cay_status open_session(call *c, const char *name, const char *language, const char *path,
+                               cay_error *err) {
   cay_image *image = NULL;
   serve_session *one = NULL;
-  S_TRY(cay_image_load(c->box->engine, NULL, path, &image, err));
-  cay_status status = session_new(c, name, &CAY_INIT(cay_session_options, .image = image), &one, err);
+  S_TRY(cay_image_load(c->box->engine, language, path, &image, err));
+  cay_status status =
+      session_new(c, name, &CAY_INIT(cay_session_options, .language = language, .image = image), &one, err);
   cay_image_free(image);
   return status;
 }
 
 enum answer rpc_python_open(call *c) {
-  const char *name;
+  const char *name, *language = "python";
   char path[SERVE_PATH_MAX];
   cay_error err;
-  if (!param_name(c, "session", false, &name) || !param_file(c, "image", true, path)) return ANSWER_ERROR;
+  if (!param_name(c, "session", false, &name) || !param_text(c, "language", false, &language) ||
+      !param_file(c, "image", true, path))
+    return ANSWER_ERROR;
   if (session_named(c->box, name) != NULL)
     return fail(c, RPC_SANDBOX_ERROR, "EEXIST: there is a session \"%.100s\" already", name);
-  return answer_done(c, open_session(c, name, path, &err), &err);
+  return answer_done(c, open_session(c, name, language, path, &err), &err);
 }
 
 enum answer rpc_python_fork(call *c) {

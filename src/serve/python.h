@@ -17,6 +17,7 @@ typedef struct python_job python_job;
 typedef struct serve_session {
   list in_box;
   char *name;
+  const char *language; /* static */
   cay_session *session;
   list line;           /* requests that wait, in their order */
   uint32_t waiting;    /* of them */
