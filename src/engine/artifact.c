@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 static const char magic[8] = "cay-code";
-enum { RECORD_VERSION = 2, CHUNK = 256 << 10 };
+enum { RECORD_VERSION = 3, CHUNK = 256 << 10 };
 
 struct record {
-  uint64_t code_len, checksum, data_start, data_end;
+  uint64_t code_len, checksum, data_start, data_end, beside, table_growth;
   uint8_t source[32];
-  uint32_t version, stop, has_start, forkable;
+  uint32_t version, stop, has_start, forkable, throws, reserved;
   char why_not[ENG_WHY_NOT];
   char magic[8];
 };
@@ -32,8 +32,11 @@ static void describe(struct record *r, const struct artifact *about, const wasm_
   r->stop = about->stop;
   r->has_start = about->has_start;
   r->forkable = about->forkable;
+  r->throws = about->throws;
   r->data_start = about->data_start;
   r->data_end = about->data_end;
+  r->beside = about->beside;
+  r->table_growth = about->table_growth;
   memcpy(r->why_not, about->why_not, sizeof r->why_not);
   memcpy(r->magic, magic, sizeof magic);
 
@@ -102,8 +105,11 @@ cay_status eng_artifact_read_open(int fd, bool verify, struct artifact *out) {
   out->stop = (enum eng_stop)r.stop;
   out->has_start = r.has_start != 0;
   out->forkable = r.forkable != 0;
+  out->throws = r.throws != 0;
   out->data_start = r.data_start;
   out->data_end = r.data_end;
+  out->beside = r.beside;
+  out->table_growth = r.table_growth;
   memcpy(out->why_not, r.why_not, sizeof r.why_not);
   return CAY_OK;
 }

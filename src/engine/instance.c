@@ -11,12 +11,12 @@ _Static_assert(sizeof(wasmtime_global_t) <= sizeof(((eng_global *)0)->opaque),
                "eng_global holds a wasmtime_global_t");
 _Static_assert(offsetof(struct eng_instance, head) == 0, "the inline functions of instance.h rely on it");
 
-enum { DEFAULT_TABLE_MAX = 10000000, TABLES_MAX = 4 };
+enum { DEFAULT_TABLE_MAX = 10000000 };
 
 /* ---- making and freeing ---- */
 
 static void limit(eng_instance *i) {
-  wasmtime_store_limiter(i->store, (int64_t)i->memory_max, (int64_t)i->table_max, 1, TABLES_MAX, -1);
+  wasmtime_store_limiter(i->store, (int64_t)i->memory_max, (int64_t)i->table_max, 1, ENG_TABLES_MAX, -1);
 }
 
 static cay_status check(const eng_module *m, const eng_instance_options *options, cay_error *err) {

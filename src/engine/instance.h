@@ -68,7 +68,8 @@ static inline void *eng_memory_at(eng_instance *instance, uint32_t addr, uint64_
 cay_status eng_memory_grow(eng_instance *instance, uint32_t pages, uint32_t *old_pages,
                            cay_error *err) CHECKED;
 
-/* The cap on any later growth, by guest or host, in bytes. */
+/* The cap on any later growth, by guest or host, in bytes; also on the heap of exceptions, of which the library has no
+ * setting of its own. Less than the memory has now only keeps both from growing. */
 void eng_memory_set_max(eng_instance *instance, uint64_t bytes);
 
 /* ---- globals ---- */

@@ -88,8 +88,9 @@ struct eng_module {
   size_t export_count;
   const struct export *memory;
   uint64_t memory_min; /* bytes */
-  bool has_start, forkable;
+  bool has_start, forkable, throws;
   uint64_t data_start, data_end; /* where its initial data lies */
+  uint64_t beside, table_growth; /* see struct artifact */
   char why_not[ENG_WHY_NOT];
 };
 
@@ -112,8 +113,10 @@ cay_status eng_imports_link(eng_module *module, cay_error *err); /* makes module
 struct artifact {
   digest source;
   enum eng_stop stop;
-  bool has_start, forkable;
+  bool has_start, forkable, throws;
   uint64_t data_start, data_end; /* where its initial data lies */
+  uint64_t beside;               /* bytes of the host's memory for an instance, beside its linear memory */
+  uint64_t table_growth;         /* elements by which its tables may grow */
   char why_not[ENG_WHY_NOT];
 };
 

@@ -132,6 +132,16 @@ static void publish(eng_module *m, bool succeeded) {
 
 /* ---- making one ---- */
 
+/* As the library lays out an instance: a fixed part; for each function what a reference to it points at; for each
+ * global, tag, memory and table its definition; pointers as elements of tables. */
+static uint64_t beside_of(const eng_scan_info *info) {
+  enum { FIXED = 16 << 10, PER_FUNCTION = 32, PER_DEFINITION = 16, PER_ELEMENT = 8 };
+  uint64_t definitions = (uint64_t)info->count[ENG_KIND_GLOBAL] + info->count[ENG_KIND_TAG] +
+                         info->count[ENG_KIND_MEMORY] + info->count[ENG_KIND_TABLE];
+  return FIXED + PER_FUNCTION * (uint64_t)info->count[ENG_KIND_FUNC] + PER_DEFINITION * definitions +
+         PER_ELEMENT * info->table_min;
+}
+
 static cay_status compile(eng_module *m, const void *bytes, size_t len, cay_error *err) {
   eng_scan_info info;
   S_TRY(eng_scan(bytes, len, NULL, &info, err));
@@ -141,6 +151,9 @@ static cay_status compile(eng_module *m, const void *bytes, size_t len, cay_erro
   m->forkable = info.forkable;
   m->data_start = info.data_start;
   m->data_end = info.data_end;
+  m->beside = beside_of(&info);
+  m->throws = info.count[ENG_KIND_TAG] > 0;
+  m->table_growth = info.table_max - info.table_min;
   memcpy(m->why_not, info.why_not, sizeof m->why_not);
   return CAY_OK;
 }
@@ -160,6 +173,9 @@ void eng_module_learn(eng_module *m, const struct artifact *about) {
   m->forkable = about->forkable;
   m->data_start = about->data_start;
   m->data_end = about->data_end;
+  m->beside = about->beside;
+  m->throws = about->throws;
+  m->table_growth = about->table_growth;
   memcpy(m->why_not, about->why_not, sizeof m->why_not);
 }
 
@@ -171,6 +187,9 @@ struct artifact eng_module_about(const eng_module *m) {
     .forkable = m->forkable,
     .data_start = m->data_start,
     .data_end = m->data_end,
+    .beside = m->beside,
+    .throws = m->throws,
+    .table_growth = m->table_growth,
   };
   memcpy(about.why_not, m->why_not, sizeof about.why_not);
   return about;
@@ -328,6 +347,13 @@ void eng_modules_free(eng_engine *engine) {
     destroy_one(m);
   }
 }
+
+uint64_t eng_module_beside(const eng_module *m, uint64_t table_max) {
+  uint64_t most = ENG_TABLES_MAX * table_max, growth = m->table_growth < most ? m->table_growth : most;
+  return m->beside + growth * sizeof(void *);
+}
+
+bool eng_module_throws(const eng_module *m) { return m->throws; }
 
 const digest *eng_module_digest(const eng_module *m) { return &m->key; }
 enum eng_stop eng_module_stop(const eng_module *m) { return m->stop; }

@@ -46,6 +46,13 @@ OWNED_DEFINE(eng_module, eng_module_unref)
 const digest *eng_module_digest(const eng_module *module);
 enum eng_stop eng_module_stop(const eng_module *module);
 
+/* Bytes of the host's memory that an instance holds at most beside its linear memory: globals, functions, tables of
+ * up to `table_max` elements each. Exceptions of a module that throws come on top: eng_memory_set_max bounds them, and
+ * ENG_EXCEPTION_HEAP is enough for all that are not collected on purpose. */
+uint64_t eng_module_beside(const eng_module *module, uint64_t table_max);
+bool eng_module_throws(const eng_module *module);
+enum { ENG_TABLES_MAX = 4, ENG_EXCEPTION_HEAP = 256 << 10 };
+
 /* NULL when instances can be frozen and forked (image.h); else why not, in one line, as long as the module
  * lives. */
 const char *eng_module_why_not_imageable(const eng_module *module);

@@ -34,18 +34,32 @@ typedef struct scan {
   bool memory_exported, odd_global, odd_memory, imported_state, refused;
 } scan;
 
-/* The limits of a memory or table; the flags. */
-static uint8_t read_limits(wasm_reader *r) {
-  uint8_t flags = read_byte(r);
-  if (flags > 0x0f) read_fail(r);
-  (void)read_leb(r, 70);
-  if (flags & 1) (void)read_leb(r, 70);
-  if (flags & 8) (void)read_u32(r); /* size of a page */
-  return flags;
+typedef struct limits {
+  uint8_t flags;
+  uint64_t min, max; /* max: UINT32_MAX when there is none */
+} limits;
+
+/* The limits of a memory or table. */
+static limits read_limits(wasm_reader *r) {
+  limits l = { .flags = read_byte(r), .max = UINT32_MAX };
+  if (l.flags > 0x0f) read_fail(r);
+  l.min = read_leb(r, 70);
+  if (l.flags & 1) l.max = read_leb(r, 70);
+  if (l.flags & 8) (void)read_u32(r); /* size of a page */
+  return l;
+}
+
+static uint64_t clamp32(uint64_t n) { return n < UINT32_MAX ? n : UINT32_MAX; }
+
+static void scan_table_type(scan *s, wasm_reader *r) {
+  (void)read_type(r);
+  limits l = read_limits(r);
+  s->info->table_min += clamp32(l.min);
+  s->info->table_max += clamp32(l.max);
 }
 
 static void scan_memory_type(scan *s, wasm_reader *r) {
-  if (read_limits(r) & ~1) s->odd_memory = true; /* shared, 64-bit, or with pages of another size */
+  if (read_limits(r).flags & ~1) s->odd_memory = true; /* shared, 64-bit, or with pages of another size */
 }
 
 static void scan_import(scan *s, wasm_reader *r) {
@@ -53,7 +67,7 @@ static void scan_import(scan *s, wasm_reader *r) {
   uint8_t kind = read_byte(r);
   switch (kind) {
   case ENG_KIND_FUNC: (void)read_u32(r); break;
-  case ENG_KIND_TABLE: (void)read_type(r), (void)read_limits(r); break;
+  case ENG_KIND_TABLE: scan_table_type(s, r); break;
   case ENG_KIND_MEMORY: scan_memory_type(s, r); break;
   case ENG_KIND_GLOBAL: (void)read_type(r), (void)read_byte(r); break;
   case ENG_KIND_TAG: (void)read_byte(r), (void)read_u32(r); break;
@@ -72,8 +86,7 @@ static void scan_table(scan *s, wasm_reader *r) {
   s->info->count[ENG_KIND_TABLE]++;
   bool initial = r->at < r->end && *r->at == 0x40;
   if (initial) read_skip(r, 2);
-  (void)read_type(r);
-  (void)read_limits(r);
+  scan_table_type(s, r);
   if (initial) wasm_skip_constant(r);
 }
 
@@ -257,6 +270,7 @@ cay_status eng_scan(const void *bytes, size_t len, const eng_scan_visitor *visit
 
   if (info.count[ENG_KIND_TABLE] > 0 && s.code.at != NULL)
     info.changes_tables = wasm_code_changes_tables(s.code);
+  if (!info.changes_tables) info.table_max = info.table_min;
   const char *reason = why_not_forkable(&s);
   info.forkable = reason == NULL;
   if (reason == NULL) reason = why_not_imageable(&s);

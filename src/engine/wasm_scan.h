@@ -38,6 +38,7 @@ typedef struct eng_scan_info {
   uint32_t count[ENG_KIND_TAG + 1]; /* by enum eng_kind, imported ones included */
   uint32_t mutable_globals;         /* defined here                             */
   uint64_t data_start, data_end;    /* active data segments lie in here; 0, 0: there are none */
+  uint64_t table_min, table_max;    /* elements of all tables together: at first, and at most */
   bool has_start;
   bool forkable;             /* imageable but for globals that are not exported */
   bool has_passive;          /* data or element segments that code copies later   */

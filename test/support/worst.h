@@ -13,6 +13,8 @@ enum { W_CODE = 10, W_DATA, W_DATA_COUNT, W_TAG, W_SECTIONS };
 typedef struct parts {
   buf s[W_SECTIONS];
   uint32_t n[W_SECTIONS];
+  const char *start; /* the body of _start; NULL: empty */
+  size_t start_len;
 } parts;
 
 #define PUT(p, id, bytes) (put_bytes(&(p)->s[id], bytes, sizeof(bytes) - 1))
@@ -45,7 +47,7 @@ static inline void parts_export(parts *p, const char *name, int kind, uint32_t i
 static inline buf parts_end_with(parts *p, uint32_t imported) {
   static const uint8_t order[] = { W_TYPE,   W_IMPORT,  W_FUNCTION,   W_TABLE, W_MEMORY, W_TAG,  W_GLOBAL,
                                    W_EXPORT, W_ELEMENT, W_DATA_COUNT, W_CODE,  W_DATA,   W_NAMES };
-  parts_function(p, 0, "\0\x0b", 2);
+  parts_function(p, 0, p->start != NULL ? p->start : "\0\x0b", p->start != NULL ? p->start_len : 2);
   parts_export(p, "_start", 0, imported + p->n[W_FUNCTION] - 1);
   parts_export(p, "memory", 2, 0);
   if (p->n[W_MEMORY]++ == 0 && p->s[W_MEMORY].len == 0) PUT(p, W_MEMORY, "\0\1");

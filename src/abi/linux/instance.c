@@ -7,15 +7,17 @@
 
 enum {
   RED_ZONE = 128,      /* below the stack pointer leaf functions keep data */
-  TABLE_MAX = 1 << 17, /* elements; tables are not charged, and this many are 1 MiB */
+  TABLE_MAX = 1 << 17, /* elements */
 };
 
-/* ---- the memory account ---- */
+/* ---- the memory account: linear memory, and what an instance holds beside it ---- */
 
-static uint64_t memory_left(abi_machine *m) {
+/* For the linear memory of an instance of `module`. */
+static uint64_t memory_left(abi_machine *m, const eng_module *module) {
   k_kernel *k = m->kernel;
   k_lock(k);
   uint64_t used = k->used.memory - m->charged; /* its own is given back when it gets another memory */
+  used += eng_module_beside(module, TABLE_MAX);
   uint64_t left = k->limits.memory > used ? k->limits.memory - used : 0;
   k_unlock(k);
   return left;
@@ -32,20 +34,35 @@ static k_ret charge(abi_machine *m, uint64_t want) {
   return 0;
 }
 
-/* A program that grows its memory without asking is charged in advance: a quarter of the memory that the
- * sandbox has left, so that several of them cannot go beyond the limit together. */
+/* A program of our C library asks for memory and needs no cap but that of its exceptions. One that grows its memory
+ * itself is charged in advance, for a quarter of the memory that the sandbox has left, so that several of them cannot
+ * go beyond the limit together; it could fill as much again with exceptions. */
+static uint64_t cap_of(const abi_machine *m, uint64_t used, uint64_t len, bool throws) {
+  uint64_t limit = m->kernel->limits.memory, left = limit > used ? limit - used : 0;
+  if (!m->grows_itself) return len < ENG_EXCEPTION_HEAP ? len : ENG_EXCEPTION_HEAP;
+  return len + left / (throws ? 8 : 4) / ENG_PAGE * ENG_PAGE;
+}
+
 k_ret abi_memory_settle(abi_machine *m) {
-  uint64_t len = eng_memory_len(m->instance), want = len;
+  const eng_module *module = eng_instance_module(m->instance);
+  bool throws = eng_module_throws(module);
+  uint64_t len = eng_memory_len(m->instance), beside = eng_module_beside(module, TABLE_MAX);
   k_lock(m->kernel);
-  if (m->grows_itself) {
-    uint64_t others = m->kernel->used.memory - m->charged;
-    uint64_t left = m->kernel->limits.memory > others + len ? m->kernel->limits.memory - others - len : 0;
-    want += left / 4 / ENG_PAGE * ENG_PAGE;
-  }
-  k_ret r = charge(m, want);
+  uint64_t others = m->kernel->used.memory - m->charged;
+  uint64_t cap = cap_of(m, others + beside + (throws ? 2 * len : len), len, throws);
+  k_ret r = charge(m, (m->grows_itself ? cap : len) + beside + (throws ? cap : 0));
   k_unlock(m->kernel);
-  if (r >= 0) eng_memory_set_max(m->instance, want);
+  if (r >= 0) eng_memory_set_max(m->instance, m->cap = cap);
   return r;
+}
+
+/* Before an instance is made, so that many of them at once do not hold what only one may. */
+static cay_status admit(abi_machine *m, const eng_module *module, cay_error *err) {
+  uint64_t beside = eng_module_beside(module, TABLE_MAX);
+  k_lock(m->kernel);
+  k_ret r = m->charged < beside ? charge(m, beside) : 0;
+  k_unlock(m->kernel);
+  return r < 0 ? err_set(err, CAY_LIMIT, "the memory limit of the sandbox is reached") : CAY_OK;
 }
 
 static k_ret charge_more(abi_machine *m, uint64_t len, uint64_t more) {
@@ -60,8 +77,9 @@ k_ret sys_cay_memgrow(abi_machine *m, const uint32_t a[static 6]) {
   if (more == 0) return (k_ret)(len / ENG_PAGE);
   K_TRY(ABI_LOCKED(m, charge_more(m, len, more)));
   eng_memory_set_max(m->instance, len + more);
-  if (eng_memory_grow(m->instance, a[0], &old, NULL) == CAY_OK) return old;
-  eng_memory_set_max(m->instance, len);
+  cay_status grown = eng_memory_grow(m->instance, a[0], &old, NULL);
+  eng_memory_set_max(m->instance, m->cap);
+  if (grown == CAY_OK) return old;
   (void)!ABI_LOCKED(m, charge(m, m->charged - more)); /* giving back does not fail */
   return -K_ENOMEM;
 }
@@ -152,7 +170,8 @@ static void tell_stack(abi_machine *m) {
 }
 
 static cay_status begin(abi_machine *m, eng_module *module, eng_image *boot, cay_error *err) {
-  eng_instance_options options = options_for(m, memory_left(m));
+  S_TRY(admit(m, module, err));
+  eng_instance_options options = options_for(m, memory_left(m, module));
   eng_instance *instance = NULL;
   S_TRY(make(m, module, boot, &options, &instance, err));
   S_TRY(adopt(m, instance, err));
@@ -184,8 +203,9 @@ cay_status abi_instance_make(abi_machine *m, cay_error *err) {
 
 cay_status abi_instance_from(abi_machine *m, eng_image *image, cay_error *err) {
   eng_module *module = abi_linux_image_module(m->p->program->image);
-  eng_instance_options options = options_for(m, memory_left(m));
+  eng_instance_options options = options_for(m, memory_left(m, module));
   eng_instance *instance = NULL;
+  S_TRY(admit(m, module, err));
   S_TRY(make(m, module, image, &options, &instance, err));
   return adopt(m, instance, err);
 }
@@ -193,6 +213,7 @@ cay_status abi_instance_from(abi_machine *m, eng_image *image, cay_error *err) {
 cay_status abi_instance_copy(abi_machine *parent, abi_machine *child, cay_error *err) {
   eng_instance_options options = options_for(child, eng_memory_len(parent->instance));
   eng_instance *instance = NULL;
+  S_TRY(admit(child, eng_instance_module(parent->instance), err));
   S_TRY(eng_instance_fork(parent->instance, &options, &instance, err));
   child->fuel = parent->fuel;
   return adopt(child, instance, err);

@@ -40,6 +40,7 @@ struct abi_machine {
   bool can_deliver, can_fork;
   bool grows_itself; /* not our C library: room to grow is charged in advance */
   uint64_t charged;  /* bytes of p's memory in kernel.used.memory, of the root process */
+  uint64_t cap;      /* of eng_memory_set_max: growth without asking, and exceptions */
 
   /* fork */
   bool rewinding;

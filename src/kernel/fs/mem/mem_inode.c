@@ -188,7 +188,7 @@ static void free_one(mem_inode *i, k_kernel *k) {
   mem_dir_free(i);
   if (removed) k_inode_unref(&parent->base);
   give_back_quota(i, k);
-  mem_free(i->was);
+  mem_was_forget(i, k);
   mem_free(i->target);
   i->fs->inode_count--;
   mem_free(i);

@@ -120,6 +120,7 @@ const mem_entry *mem_dir_own(const mem_inode *dir, const mem_child *c);
 k_ret mem_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) CHECKED;
 k_ret mem_parent(k_inode *dir, k_inode **out) CHECKED;
 k_ret mem_name_of(k_inode *dir, char *buf, size_t cap) CHECKED;
+void mem_was_forget(mem_inode *i, k_kernel *k); /* k: of its charge */
 k_ret mem_was(k_inode *inode, char *buf, size_t cap) CHECKED;
 k_ret mem_create(k_inode *dir, k_name name, uint32_t mode, uint32_t uid, uint32_t gid, uint64_t rdev,
                  k_inode **out) CHECKED;

@@ -52,13 +52,23 @@ static char *path_in(const mem_inode *dir, const char *name, size_t len, char *b
   }
 }
 
-/* A process that has it open may ask for its name (/proc/self/fd): only then is the name kept. */
+void mem_was_forget(mem_inode *i, k_kernel *k) {
+  if (i->was == NULL) return;
+  if (k != NULL) k_memory_uncharge(k, strlen(i->was) + 1);
+  mem_free(i->was);
+  i->was = NULL;
+}
+
+/* A process that has it open may ask for its name (/proc/self/fd): only then is the name kept, and charged. */
 static void remember(mem_inode *i, const mem_inode *dir, const mem_entry *e) {
   char buf[K_PATH_MAX];
   if (i->base.refs == 1 || (!k_is_dir(&i->base) && i->nlink > 1)) return;
   const char *path = path_in(dir, e->name, e->len, buf, sizeof buf);
-  mem_free(i->was);
-  i->was = path != NULL ? mem_strdup(path) : NULL;
+  k_kernel *k = i->base.kernel;
+  mem_was_forget(i, k);
+  if (path == NULL || k_memory_charge(k, strlen(path) + 1) < 0) return;
+  i->was = mem_strdup(path);
+  if (i->was == NULL) k_memory_uncharge(k, strlen(path) + 1);
 }
 
 k_ret mem_was(k_inode *inode, char *buf, size_t cap) {
