@@ -102,6 +102,8 @@ static cay_status bind(abi_machine *m, cay_error *err) {
     m->pending_addr = eng_global_get(i, &pending).u32;
     if (eng_memory_at(i, m->pending_addr, sizeof(int32_t)) == NULL) m->pending_addr = 0;
   }
+  m->stack_pointer =
+      (eng_global){ 0 }; /* that of the program before, in another store, ends the host's process */
   bool stack = eng_global_find(i, "__stack_pointer", &m->stack_pointer) && m->stack_pointer.type == 'i' &&
                m->stack_pointer.is_mutable;
   m->can_deliver = stack && m->pending_addr != 0 && eng_func_find(i, "__cay_deliver", ":", &m->deliver);

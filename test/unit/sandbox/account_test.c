@@ -87,6 +87,18 @@ static void expect_held(buf program, uint64_t each) {
   cay_sandbox_free(box);
 }
 
+/* Its machine was that of a shell, which has one. */
+TEST(a_program_without_a_stack_pointer_runs_in_place_of_a_shell) {
+  parts p = parts_begin();
+  cay_sandbox *box = box_with(parts_end(&p));
+  cay_result *r = NULL;
+  EXPECT_EQ(cay_run(box, &CAY_INIT(cay_run_options, .command = "exec /tmp/p"), &r, NULL), CAY_OK);
+  EXPECT_EQ(r->end, CAY_END_EXIT);
+  EXPECT_EQ(r->code, 0);
+  cay_result_free(r);
+  cay_sandbox_free(box);
+}
+
 TEST(globals_of_processes_are_charged) {
   parts p = waits_for_ever();
   for (uint32_t i = 0; i < 250000; i++) PUT(&p, W_GLOBAL, "\x7f\1\x41\0\x0b");
