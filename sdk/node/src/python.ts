@@ -204,6 +204,7 @@ export class Session {
   constructor(
     protected readonly link: Link,
     readonly name: string,
+    protected readonly language?: string,
   ) {}
 
   /**
@@ -218,6 +219,7 @@ export class Session {
     const trace = options.trace ?? (options.onTrace === undefined ? undefined : ["line" as const]);
     const params = this.named({ code, stdin: options.stdin, timeoutMs: options.timeoutMs, trace, traceFilter: options.traceFilter, traceMax: options.traceMax, fuel: options.fuel, valueMax: options.valueLimitBytes });
     if (streams) params["stream"] = true;
+    if (this.language !== undefined) params["language"] = this.language;
     if (options.wait === false || inCallback()) params["wait"] = false;
     const result = unencodable(code) ?? (await this.evaluate(params, streams, options));
     return options.check === true ? result.check() : result;
@@ -285,7 +287,7 @@ export class Session {
   /** A copy with everything that is in memory: lambdas, generators too. Open files go on where they are; sockets and pipes to other processes do not. */
   async fork(name: string): Promise<Session> {
     await this.link.call("python.fork", this.named({ to: name }));
-    return new Session(this.link, name);
+    return this.language === undefined ? new Session(this.link, name) : new JavaScriptSession(this.link, name);
   }
 
   /** Ends the session, and what runs in it. Its variables are gone; a later run begins anew. */
@@ -319,6 +321,25 @@ export class Python extends Session {
   async openSession(name: string, image: string | URL): Promise<Session> {
     await this.link.call("python.open", { session: name, ...pathParam("image", hostPath(image)) });
     return new Session(this.link, name);
+  }
+}
+
+/** As Session, of JavaScript. `repr` is what util.inspect writes. */
+export class JavaScriptSession extends Session {
+  constructor(link: Link, name: string) {
+    super(link, name, "javascript");
+  }
+}
+
+/** A session of JavaScript, and the way to others. */
+export class JavaScript extends JavaScriptSession {
+  constructor(link: Link) {
+    super(link, "js");
+  }
+
+  /** The session of this name; it begins with its first run. */
+  session(name: string): JavaScriptSession {
+    return new JavaScriptSession(this.link, name);
   }
 }
 

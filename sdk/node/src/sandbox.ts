@@ -5,7 +5,7 @@ import { SandboxTimeout } from "./errors.js";
 import { Files, hostPath } from "./files.js";
 import { Link, type Params } from "./link.js";
 import { checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
-import { Callbacks, Python } from "./python.js";
+import { Callbacks, JavaScript, Python } from "./python.js";
 import type { CreateOptions, MountOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
@@ -82,6 +82,7 @@ export class Sandbox {
   readonly files: Files;
   readonly env: Env;
   readonly python: Python;
+  readonly js: JavaScript;
   readonly callbacks: Callbacks;
 
   private constructor(private readonly link: Link) {
@@ -89,6 +90,7 @@ export class Sandbox {
     this.files = new Files(link);
     this.env = new Env(link);
     this.python = new Python(link);
+    this.js = new JavaScript(link);
     this.callbacks = new Callbacks(link);
   }
 

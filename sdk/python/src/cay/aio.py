@@ -253,6 +253,8 @@ class AsyncEnv:
 class AsyncSession:
     """As Session; on_stdout, on_stderr and on_trace may be coroutine functions."""
 
+    language: Optional[str] = None  # None: Python
+
     def __init__(self, calls: _Calls, name: str) -> None:
         self._calls = calls
         self.name = name
@@ -269,6 +271,8 @@ class AsyncSession:
             trace = ("line",)
         params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max,
                              fuel, wait, value_limit_bytes)
+        if self.language is not None:
+            params["language"] = self.language
         result = unencodable(code) or pieces.put_into(await self._run(params, pieces, on_trace))
         return result.check() if check else result
 
@@ -316,7 +320,8 @@ class AsyncSession:
     async def fork(self, name: str) -> "AsyncSession":
         """As Session.fork."""
         await self._calls.call("python.fork", self._named(to=name))
-        return AsyncSession(self._calls, name)
+        kind = AsyncSession if self.language is None else AsyncJavaScriptSession
+        return kind(self._calls, name)
 
     async def close(self) -> None:
         """As Session.close."""
@@ -349,6 +354,23 @@ class AsyncPython(AsyncSession):
         """A session that begins as an image, a file of `cay image build`; there must be none of this name."""
         await self._calls.call("python.open", {"session": name, **path_param("image", os.path.abspath(image))})
         return AsyncSession(self._calls, name)
+
+
+class AsyncJavaScriptSession(AsyncSession):
+    """As JavaScriptSession."""
+
+    language = "javascript"
+
+
+class AsyncJavaScript(AsyncJavaScriptSession):
+    """As JavaScript."""
+
+    def __init__(self, calls: _Calls) -> None:
+        super().__init__(calls, "js")
+
+    def session(self, name: str) -> AsyncJavaScriptSession:
+        """The session of this name, to be used with `async with` or closed; it begins with its first run."""
+        return AsyncJavaScriptSession(self._calls, name)
 
 
 class AsyncCallbackTable:
@@ -418,6 +440,7 @@ class AsyncSandbox:
         self._link = link
         self.commands, self.files, self.env = AsyncCommands(calls), AsyncFiles(calls), AsyncEnv(calls)
         self.python = AsyncPython(calls)
+        self.js = AsyncJavaScript(calls)
         self._table = functions = Callbacks(asyncio.get_running_loop())
         link.channel.answer = functions.handle
         self.callbacks = AsyncCallbackTable(calls, functions)
@@ -455,7 +478,7 @@ class AsyncSandbox:
         return self.start().__await__()
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("commands", "files", "env", "python", "callbacks"):
+        if name in ("commands", "files", "env", "python", "js", "callbacks"):
             raise SandboxDied(NOT_STARTED)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -197,6 +197,8 @@ def _wait_for_end(items: "SimpleQueue[Item]") -> None:
 class Session:
     """Variables that live from one run to the next. One run at a time: others wait in line."""
 
+    language: Optional[str] = None  # None: Python
+
     def __init__(self, link: Link, name: str) -> None:
         self._link = link
         self.name = name
@@ -225,6 +227,8 @@ class Session:
             trace = ("line",)
         params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max,
                              fuel, wait, value_limit_bytes)
+        if self.language is not None:
+            params["language"] = self.language
         result = unencodable(code) or pieces.put_into(self._run(params, pieces, on_trace))
         return result.check() if check else result
 
@@ -273,7 +277,8 @@ class Session:
         """A copy with everything that is in memory: lambdas and generators too. Open files go on where they are; sockets
         and pipes to other processes do not."""
         self._link.call("python.fork", self._named(to=name))
-        return Session(self._link, name)
+        kind = Session if self.language is None else JavaScriptSession
+        return kind(self._link, name)
 
     def close(self) -> None:
         """Ends the session, and what runs in it. Its variables are gone; a later run begins anew."""
@@ -309,6 +314,23 @@ class Python(Session):
         return Session(self._link, name)
 
 
+class JavaScriptSession(Session):
+    """As Session, of JavaScript. `repr` is what util.inspect writes."""
+
+    language = "javascript"
+
+
+class JavaScript(JavaScriptSession):
+    """sandbox.js: a session of JavaScript, and the way to others."""
+
+    def __init__(self, link: Link) -> None:
+        super().__init__(link, "js")
+
+    def session(self, name: str) -> JavaScriptSession:
+        """The session of this name, to be used with `with` or closed; it begins with its first run."""
+        return JavaScriptSession(self._link, name)
+
+
 class CallbackTable:
     """sandbox.callbacks: what code in the sandbox may ask of this process."""
 
@@ -335,4 +357,4 @@ class CallbackTable:
         return add if function is None else add(function)
 
 
-__all__ = ["CallbackTable", "Python", "PythonError", "PythonFailed", "PythonResult", "Session", "TraceEvent"]
+__all__ = ["CallbackTable", "JavaScript", "JavaScriptSession", "Python", "PythonError", "PythonFailed", "PythonResult", "Session", "TraceEvent"]

@@ -11,7 +11,7 @@ from ._types import Usage, usage
 from .callbacks import Callback, Callbacks, Function
 from .commands import Commands
 from .files import Files
-from .python import CallbackTable, Python
+from .python import CallbackTable, JavaScript, Python
 
 
 class Env:
@@ -87,6 +87,7 @@ class Sandbox:
         self.files = Files(self._link)
         self.env = Env(self._link)
         self.python = Python(self._link)
+        self.js = JavaScript(self._link)
         functions = Callbacks()
         self._link.channel.answer = functions.handle
         self.callbacks = CallbackTable(self._link, functions)
