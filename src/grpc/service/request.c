@@ -95,7 +95,9 @@ static bool list_field(request *r, const pb_field *f) {
 
 static bool no_field(request *r, const pb_field *f) { return (void)r, (void)f, true; }
 
-static bool is_text(cay_slice text) { return utf8_valid_len(text.data, text.len) == text.len; }
+static bool is_text(cay_slice text) {
+  return text.len == 0 || utf8_valid_len(text.data, text.len) == text.len;
+}
 
 bool request_read(call *c, cay_slice message, enum request_kind kind, request *out) {
   static field_fn *const fields[] = {
