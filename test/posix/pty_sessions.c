@@ -15,8 +15,13 @@ static void on(int sig, int flags) {
   sigaction(sig, &a, NULL);
 }
 
-/* What a child says on its standard error goes around its terminal. */
+/* Lines of a child, around its terminal. Children alone can write, so a child that ends early ends the reading. */
 static int report[2];
+
+static void report_open(void) {
+  if (report[0] > 0) close(report[0]);
+  MUST(pipe(report));
+}
 
 static void tell(const char *format, ...) {
   char line[200];
@@ -31,14 +36,16 @@ static void told(void) {
   char line[200];
   size_t n = 0;
   while (n < sizeof line && read(report[0], line + n, 1) == 1 && line[n] != 0) n++;
+  bool whole = n > 0 && n < sizeof line;
   line[n < sizeof line ? n : 0] = 0;
-  say("  %s\n", line);
+  say("  %s\n", whole ? line : "(no line)");
 }
 
 static pid_t in_terminal(int *master, void (*body)(void)) {
+  report_open();
   pid_t pid = MUST(forkpty(master, NULL, NULL, NULL));
+  close(report[pid != 0]);
   if (pid != 0) return pid;
-  close(report[0]);
   body();
   _exit(0);
 }
@@ -288,7 +295,6 @@ static void run_body(const char *who, void (*body)(void), int lines) {
 
 int main(void) {
   int master, slave;
-  MUST(pipe(report));
   run_body("a session of its own", looks, 8);
 
   say("-- signals by keys\n");
@@ -358,7 +364,9 @@ int main(void) {
 
   say("-- login_tty\n");
   MUST(openpty(&master, &slave, NULL, NULL, NULL));
+  report_open();
   pid = MUST(fork());
+  close(report[pid != 0]);
   if (pid == 0) {
     close(master);
     int r = login_tty(slave);
