@@ -54,7 +54,7 @@ cay_status sb_command_from(sb_command *out, cay_sandbox *box, const cay_run_opti
 void sb_command_free(sb_command *command) { sb_env_free(&command->env); }
 
 /* As execvp(3): each folder of PATH in turn; a file that is there but may not be run is remembered. */
-static k_ret search_path(const sb_command *c, k_process *p, const char *name, k_program **out) {
+K_LOCKED static k_ret search_path(const sb_command *c, k_process *p, const char *name, k_program **out) {
   const char *path = sb_env_get(&c->env, "PATH");
   char full[K_PATH_MAX];
   k_ret result = -K_ENOENT;
@@ -72,7 +72,7 @@ static k_ret search_path(const sb_command *c, k_process *p, const char *name, k_
 }
 
 /* Compiles without kernel.mu. */
-static k_ret load_module(sb_command *c, k_process *p, k_program **out) {
+K_LOCKED static k_ret load_module(sb_command *c, k_process *p, k_program **out) {
   k_kernel *k = p->kernel;
   k_image *image = NULL;
   k_unlock(k);
@@ -85,7 +85,7 @@ static k_ret load_module(sb_command *c, k_process *p, k_program **out) {
   return r;
 }
 
-k_ret sb_command_load(sb_command *c, k_process *p) {
+K_LOCKED k_ret sb_command_load(sb_command *c, k_process *p) {
   k_program *program = NULL;
   k_ret r;
   c->what = c->argv == NULL ? SHELL : c->argv[0];

@@ -22,12 +22,12 @@ static cay_status with_view(cay_sandbox *box, const char *path, sb_view_fn *body
 /* ---- reading ---- */
 
 /* Lets others have the kernel for a moment. */
-static void breathe(k_kernel *k) {
+K_LOCKED static void breathe(k_kernel *k) {
   k_unlock(k);
   k_lock(k);
 }
 
-static k_ret open_regular(const vfs_view *v, const char *path, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret open_regular(const vfs_view *v, const char *path, uint32_t flags, k_file **out) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(vfs_resolve(v, NULL, path, 0, &inode));
   if (k_is_dir(inode)) return -K_EISDIR;
@@ -37,7 +37,7 @@ static k_ret open_regular(const vfs_view *v, const char *path, uint32_t flags, k
 
 /* The room is taken at once: a file of known size is read without moving its bytes. One that has no size
  * (of /proc) or grows meanwhile gets more room, up to `max`. */
-static k_ret read_pieces(k_file *f, uint64_t max, buf *into) {
+K_LOCKED static k_ret read_pieces(k_file *f, uint64_t max, buf *into) {
   k_stat st;
   K_TRY(k_file_stat(f, &st));
   if (st.size > max) return -K_EFBIG;
@@ -61,7 +61,7 @@ struct whole {
   cay_buf *out;
 };
 
-static k_ret read_whole(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret read_whole(const vfs_view *v, const char *path, void *arg) {
   const struct whole *w = arg;
   buf bytes = BUF_INIT(BUF_UNLIMITED);
   k_file *f = NULL;
@@ -92,7 +92,7 @@ struct stretch {
   uint64_t offset, *start, *end;
 };
 
-static k_ret find_data(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret find_data(const vfs_view *v, const char *path, void *arg) {
   const struct stretch *s = arg;
   if (s->offset > INT64_MAX) return -K_EINVAL;
   k_stat st;
@@ -126,7 +126,7 @@ struct piece {
   size_t *out;
 };
 
-static k_ret read_piece(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret read_piece(const vfs_view *v, const char *path, void *arg) {
   struct piece *p = arg;
   if (p->offset > INT64_MAX) return -K_EINVAL;
   k_file *f = NULL;
@@ -168,7 +168,7 @@ struct content {
   uint64_t offset; /* UINT64_MAX: at the end */
 };
 
-static k_ret write_all(k_file *f, cay_slice bytes, int64_t offset) {
+K_LOCKED static k_ret write_all(k_file *f, cay_slice bytes, int64_t offset) {
   size_t done = 0;
   while (done < bytes.len) {
     size_t n = bytes.len - done < PIECE ? bytes.len - done : PIECE;
@@ -190,7 +190,7 @@ static k_ret check_room(const vfs_view *v, k_inode *inode, const k_stat *old, si
   return len > room + old->blocks * 512 ? -K_ENOSPC : 0;
 }
 
-static k_ret replace(const vfs_view *v, k_file *f, cay_slice bytes) {
+K_LOCKED static k_ret replace(const vfs_view *v, k_file *f, cay_slice bytes) {
   k_stat old;
   K_TRY(k_file_stat(f, &old));
   K_TRY(check_room(v, f->inode, &old, bytes.len));
@@ -198,7 +198,7 @@ static k_ret replace(const vfs_view *v, k_file *f, cay_slice bytes) {
   return write_all(f, bytes, 0);
 }
 
-static k_ret write_whole(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret write_whole(const vfs_view *v, const char *path, void *arg) {
   struct content *c = arg;
   uint32_t mode = c->mode != 0 ? c->mode & 07777 : 0644;
   K_TRY(make_parents(v, path, false));
@@ -219,7 +219,7 @@ cay_status cay_file_write(cay_sandbox *box, const char *path, cay_slice bytes, u
   return with_view(box, path, write_whole, &(struct content){ bytes, mode, 0 }, err);
 }
 
-static k_ret write_piece(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret write_piece(const vfs_view *v, const char *path, void *arg) {
   struct content *c = arg;
   if (c->offset > INT64_MAX && c->offset != UINT64_MAX) return -K_EINVAL;
   k_file *f = NULL;
@@ -265,7 +265,7 @@ static k_ret make_one(const vfs_view *v, const char *path, void *arg) {
   return vfs_mkdir(v, NULL, path, 0755);
 }
 
-static k_ret make_path(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret make_path(const vfs_view *v, const char *path, void *arg) {
   (void)arg;
   K_TRY(make_parents(v, path, true));
   OWNED(k_inode_unref) k_inode *dir = NULL;
@@ -299,7 +299,7 @@ cay_status cay_file_readlink(cay_sandbox *box, const char *path, cay_buf *out, c
   return with_view(box, path, read_target, out, err);
 }
 
-static k_ret change_mode(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret change_mode(const vfs_view *v, const char *path, void *arg) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(vfs_resolve(v, NULL, path, 0, &inode));
   return vfs_chmod(v, inode, *(uint32_t *)arg & 07777);

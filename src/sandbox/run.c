@@ -101,7 +101,7 @@ static cay_status sandbox_run_new(cay_sandbox *box, const cay_run_options *optio
 
 /* ---- starting ---- */
 
-static k_ret run_replace_input(k_process *p, cay_slice bytes) {
+K_LOCKED static k_ret run_replace_input(k_process *p, cay_slice bytes) {
   k_file *f = NULL;
   K_TRY(sb_input_open(p->kernel, bytes, &f));
   k_ret r = k_fd_put(&p->fds, f, 0, false);
@@ -120,7 +120,7 @@ static void run_show(void *ctx) {
   k_unlock(k);
 }
 
-static k_ret run_open_terminal(sb_run *run, k_process *p, cay_slice input) {
+K_LOCKED static k_ret run_open_terminal(sb_run *run, k_process *p, cay_slice input) {
   k_job *job = run->job;
   K_TRY(k_job_terminal(job, p, (k_winsize){ .rows = run->rows, .cols = run->cols }));
   k_kernel_hold(job->kernel);
@@ -136,13 +136,13 @@ static k_ret run_open_terminal(sb_run *run, k_process *p, cay_slice input) {
   return n < 0 ? n : 0;
 }
 
-static k_ret open_streams(sb_run *run, k_process *p, cay_slice input) {
+K_LOCKED static k_ret open_streams(sb_run *run, k_process *p, cay_slice input) {
   if (run->tty) return run_open_terminal(run, p, input);
   K_TRY(k_job_stdio(run->job, p, run->input_open));
   return input.len != 0 ? run_replace_input(p, input) : 0;
 }
 
-static k_ret sandbox_run_prepare(sb_run *run, sb_command *command, k_process *p) {
+K_LOCKED static k_ret sandbox_run_prepare(sb_run *run, sb_command *command, k_process *p) {
   command->what = command->cwd;
   OWNED(k_inode_unref) k_inode *cwd = NULL;
   K_TRY(vfs_resolve(&p->view, NULL, command->cwd, VFS_DIRECTORY, &cwd));

@@ -68,7 +68,7 @@ static k_ret stat_names(const vfs_view *v, k_inode *dir, const struct names *nam
   return 0;
 }
 
-static k_ret list_names(const vfs_view *v, const char *path, struct listing *out) {
+K_LOCKED static k_ret list_names(const vfs_view *v, const char *path, struct listing *out) {
   OWNED(k_inode_unref) k_inode *dir = NULL;
   K_TRY(vfs_resolve(v, NULL, path, VFS_DIRECTORY, &dir));
   struct names names = { .text = BUF_INIT(BUF_UNLIMITED), .most = SIZE_MAX };
@@ -78,7 +78,9 @@ static k_ret list_names(const vfs_view *v, const char *path, struct listing *out
   return r;
 }
 
-static k_ret list_body(const vfs_view *v, const char *path, void *arg) { return list_names(v, path, arg); }
+K_LOCKED static k_ret list_body(const vfs_view *v, const char *path, void *arg) {
+  return list_names(v, path, arg);
+}
 
 cay_status cay_file_list(cay_sandbox *box, const char *path, cay_list_fn *each, void *ctx, cay_error *err) {
   struct listing found = { BUF_INIT(BUF_UNLIMITED), BUF_INIT(BUF_UNLIMITED) };
@@ -121,7 +123,7 @@ static k_ret walk_down(struct walk *w, k_inode *dir) {
 }
 
 /* Removes files of the innermost directory; goes into the first directory it meets. 1: it is empty now. */
-static k_ret empty_some(const vfs_view *v, struct walk *w) {
+K_LOCKED static k_ret empty_some(const vfs_view *v, struct walk *w) {
   k_inode *dir = w->dirs[w->depth - 1];
   struct names names = { .text = BUF_INIT(BUF_UNLIMITED), .most = 64 };
   k_ret r = read_names(v, dir, &names);
@@ -152,7 +154,7 @@ static k_ret remove_emptied(const vfs_view *v, struct walk *w) {
   return r == -K_ENOENT ? 0 : r;
 }
 
-static k_ret remove_below(const vfs_view *v, k_inode *top) {
+K_LOCKED static k_ret remove_below(const vfs_view *v, k_inode *top) {
   struct walk w = { 0 };
   k_ret r = walk_down(&w, k_inode_ref(top));
   while (r >= 0) {
@@ -165,7 +167,7 @@ static k_ret remove_below(const vfs_view *v, k_inode *top) {
   return r < 0 ? r : 0;
 }
 
-static k_ret remove_one(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret remove_one(const vfs_view *v, const char *path, void *arg) {
   bool recursive = *(bool *)arg;
   k_stat st;
   K_TRY(vfs_stat(v, NULL, path, VFS_NOFOLLOW, &st));

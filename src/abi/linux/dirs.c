@@ -161,7 +161,7 @@ static k_ret getcwd_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_getcwd(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, getcwd_locked(m, a)); }
 
-static k_ret chdir_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret chdir_locked(abi_machine *m, const uint32_t *a) {
   const char *path = NULL;
   OWNED(k_inode_unref) k_inode *dir = NULL;
   K_TRY(abi_string(m->instance, a[0], &path));

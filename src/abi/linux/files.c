@@ -12,7 +12,8 @@ static k_ret files_install(abi_machine *m, k_file *f, uint32_t flags) {
   return fd;
 }
 
-static k_ret open_at(abi_machine *m, int32_t dirfd, const char *path, uint32_t flags, uint32_t mode) {
+K_LOCKED static k_ret open_at(abi_machine *m, int32_t dirfd, const char *path, uint32_t flags,
+                              uint32_t mode) {
   k_inode *at = NULL;
   k_file *f = NULL;
   K_TRY(abi_at(m, dirfd, path, &at));
@@ -54,7 +55,7 @@ k_ret sys_close(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, k_fd_close(&m->p->fds, (int32_t)a[0]));
 }
 
-static k_ret close_range(abi_machine *m, uint32_t first, uint32_t last, bool cloexec) {
+K_LOCKED static k_ret close_range(abi_machine *m, uint32_t first, uint32_t last, bool cloexec) {
   k_fdtable *t = &m->p->fds;
   for (uint32_t fd = first; fd <= last && fd < t->cap; fd++) {
     if (t->slots[fd].file == NULL) continue;
@@ -84,7 +85,7 @@ k_ret sys_dup(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, files_duplicate(m, a[0], 0, false));
 }
 
-static k_ret duplicate_to(abi_machine *m, uint32_t fd, uint32_t to, bool cloexec) {
+K_LOCKED static k_ret duplicate_to(abi_machine *m, uint32_t fd, uint32_t to, bool cloexec) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
   if (to > INT32_MAX) return -K_EBADF;

@@ -8,7 +8,7 @@ enum { TRANSFER_MAX = 0x7ffff000 }; /* the most Linux moves in one call */
 
 static size_t clip(uint32_t len) { return len < TRANSFER_MAX ? len : TRANSFER_MAX; }
 
-static k_ret io_read_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret io_read_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   void *buf = NULL;
   K_TRY(abi_file(m, a[0], &f));
@@ -18,7 +18,7 @@ static k_ret io_read_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_read(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, io_read_locked(m, a)); }
 
-static k_ret write_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret write_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   void *buf = NULL;
   K_TRY(abi_file(m, a[0], &f));
@@ -28,7 +28,7 @@ static k_ret write_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_write(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, write_locked(m, a)); }
 
-static k_ret pread_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret pread_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   void *buf = NULL;
   if (abi_pair(a + 3) < 0) return -K_EINVAL;
@@ -39,7 +39,7 @@ static k_ret pread_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_pread64(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, pread_locked(m, a)); }
 
-static k_ret pwrite_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret pwrite_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   void *buf = NULL;
   if (abi_pair(a + 3) < 0) return -K_EINVAL;
@@ -109,7 +109,7 @@ k_ret sys_llseek(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- from file to file ---- */
 
-static k_ret sendfile_locked(abi_machine *m, const uint32_t *a, int64_t *pos) {
+K_LOCKED static k_ret sendfile_locked(abi_machine *m, const uint32_t *a, int64_t *pos) {
   k_file *out = NULL, *in = NULL;
   K_TRY(abi_file(m, a[0], &out));
   K_TRY(abi_file(m, a[1], &in));
@@ -132,7 +132,8 @@ static k_ret must_be_plain_file(const k_file *f) {
 }
 
 /* `to` and `from` are the explicit positions, or NULL for the files' own. */
-static k_ret copy_some(abi_machine *m, k_file *in, int64_t *from, k_file *out, int64_t *to, size_t len) {
+K_LOCKED static k_ret copy_some(abi_machine *m, k_file *in, int64_t *from, k_file *out, int64_t *to,
+                                size_t len) {
   enum { PIECE = 65536 };
   void *piece = mem_alloc(PIECE);
   if (piece == NULL) return -K_ENOMEM;
@@ -157,7 +158,7 @@ static k_ret copy_some(abi_machine *m, k_file *in, int64_t *from, k_file *out, i
   return done > 0 ? (k_ret)done : r;
 }
 
-static k_ret copy_range_locked(abi_machine *m, const uint32_t *a, int64_t *from, int64_t *to) {
+K_LOCKED static k_ret copy_range_locked(abi_machine *m, const uint32_t *a, int64_t *from, int64_t *to) {
   k_file *in = NULL, *out = NULL;
   K_TRY(abi_file(m, a[0], &in));
   K_TRY(abi_file(m, a[2], &out));

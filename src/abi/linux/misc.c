@@ -32,7 +32,7 @@ k_ret sys_sysinfo(abi_machine *m, const uint32_t a[static 6]) {
   return abi_put(m->instance, a[0], &out);
 }
 
-static k_ret random_pieces(abi_machine *m, uint8_t *buf, size_t len) {
+K_LOCKED static k_ret random_pieces(abi_machine *m, uint8_t *buf, size_t len) {
   size_t done = 0;
   bool ending = false;
   while (done < len && !ending) {

@@ -62,8 +62,8 @@ static k_ret same_again(abi_machine *m, const char *const *argv, const char *con
   return r;
 }
 
-static k_ret exec_locked(abi_machine *m, int32_t dirfd, const char *path, const char *const *argv,
-                         const char *const *envp, uint32_t flags) {
+K_LOCKED static k_ret exec_locked(abi_machine *m, int32_t dirfd, const char *path, const char *const *argv,
+                                  const char *const *envp, uint32_t flags) {
   k_program *program = NULL;
   if (m->depth == 0 && m->p->resident) return -K_EPERM; /* it would not come back to who calls it */
   if (is_itself(m, path))

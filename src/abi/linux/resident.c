@@ -117,7 +117,7 @@ static void resident_enter(abi_resident *r) {
 }
 
 /* Contexts of vfork that were left go with the call: there is no way back into their frames. */
-static void end_children(abi_machine *m, int32_t status) {
+K_LOCKED static void end_children(abi_machine *m, int32_t status) {
   while (m->depth > 0) {
     k_process *child = m->p;
     abi_vfork_leave(m);

@@ -4,7 +4,7 @@
 #include "kernel/file/pipe.h"
 
 /* Two new files as descriptors, written to the guest; both or none. */
-static k_ret give_pair(abi_machine *m, k_file *a, k_file *b, uint32_t flags, uint32_t addr) {
+K_LOCKED static k_ret give_pair(abi_machine *m, k_file *a, k_file *b, uint32_t flags, uint32_t addr) {
   bool cloexec = (flags & K_O_CLOEXEC) != 0;
   k_ret first = k_fd_add(&m->p->fds, a, 0, cloexec);
   if (first < 0) k_file_unref(a);
@@ -18,7 +18,7 @@ static k_ret give_pair(abi_machine *m, k_file *a, k_file *b, uint32_t flags, uin
   return r;
 }
 
-static k_ret pipe_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret pipe_locked(abi_machine *m, const uint32_t *a) {
   k_file *in = NULL, *out = NULL;
   K_TRY(k_pipe_new(m->kernel, a[1] & K_O_NONBLOCK, &in, &out));
   return give_pair(m, in, out, a[1], a[0]);
@@ -67,7 +67,7 @@ k_ret sys_socket(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, socket_locked(m, a));
 }
 
-static k_ret socketpair_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret socketpair_locked(abi_machine *m, const uint32_t *a) {
   k_file *x = NULL, *y = NULL;
   K_TRY(k_socketpair(m->p, m->kernel, socket_type_of(a[0], a[1]), a[1] & K_O_NONBLOCK, &x, &y));
   return give_pair(m, x, y, a[1], a[3]);
@@ -137,7 +137,7 @@ static k_ret listen_locked(abi_machine *m, const uint32_t *a) {
 k_ret sys_listen(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, listen_locked(m, a)); }
 
 /* Without a free descriptor the connection stays in the queue. */
-static k_ret accept_locked(abi_machine *m, const uint32_t *a, uint32_t flags) {
+K_LOCKED static k_ret accept_locked(abi_machine *m, const uint32_t *a, uint32_t flags) {
   k_file *f = NULL, *made = NULL;
   k_sockaddr from;
   K_TRY(linux_socket_of(m, a[0], &f));

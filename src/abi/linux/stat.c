@@ -83,7 +83,7 @@ static k_ret put_statfs(abi_machine *m, uint32_t len, uint32_t addr, const k_sta
   return abi_copy_out(m->instance, addr, &out, len < sizeof out ? len : sizeof out);
 }
 
-static k_ret statfs_locked(abi_machine *m, const char *path, k_statfs *out) {
+K_LOCKED static k_ret statfs_locked(abi_machine *m, const char *path, k_statfs *out) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(vfs_resolve(&m->p->view, NULL, path, 0, &inode));
   return vfs_statfs(&m->p->view, inode, out);
@@ -133,7 +133,8 @@ k_ret sys_faccessat2(abi_machine *m, const uint32_t a[static 6]) {
 }
 
 /* The inode of (directory, path, flags): a reference. With kernel.mu. */
-static k_ret stat_resolve(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t flags, k_inode **out) {
+K_LOCKED static k_ret stat_resolve(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t flags,
+                                   k_inode **out) {
   const char *path = NULL;
   k_inode *at = NULL;
   K_TRY(abi_string(m->instance, addr, &path));
@@ -151,7 +152,7 @@ static k_ret inode_of(abi_machine *m, uint32_t fd, k_inode **out) {
   return 0;
 }
 
-static k_ret chmod_locked(abi_machine *m, const uint32_t *a, uint32_t flags) {
+K_LOCKED static k_ret chmod_locked(abi_machine *m, const uint32_t *a, uint32_t flags) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   if ((flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0) return -K_EINVAL;
   K_TRY(stat_resolve(m, a[0], a[1], flags, &inode));
@@ -175,7 +176,7 @@ static k_ret fchmod_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_fchmod(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, fchmod_locked(m, a)); }
 
-static k_ret chown_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret chown_locked(abi_machine *m, const uint32_t *a) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   if ((a[4] & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0) return -K_EINVAL;
   K_TRY(stat_resolve(m, a[0], a[1], a[4], &inode));
@@ -211,7 +212,7 @@ static k_ret one_time(const struct g_timespec *t, int64_t now, int64_t *value, c
   return 0;
 }
 
-static k_ret utimens_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret utimens_locked(abi_machine *m, const uint32_t *a) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   struct g_timespec times[2] = { { .nsec = UTIME_NOW }, { .nsec = UTIME_NOW } };
   if ((a[3] & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0) return -K_EINVAL;
@@ -243,7 +244,7 @@ static k_ret limit_length(abi_machine *m, int64_t len) {
   return -K_EFBIG;
 }
 
-static k_ret truncate_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret truncate_locked(abi_machine *m, const uint32_t *a) {
   const char *path = NULL;
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(abi_string(m->instance, a[0], &path));

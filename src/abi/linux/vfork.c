@@ -22,7 +22,7 @@ void abi_vfork_leave(abi_machine *m) {
   m->refused = 0;
 }
 
-static k_ret abandon(abi_machine *m) {
+K_LOCKED static k_ret abandon(abi_machine *m) {
   k_process *child = m->p;
   if (m->depth == 0) return -K_EINVAL;
   abi_vfork_leave(m);

@@ -126,7 +126,7 @@ typedef struct output {
   int fd;
 } output;
 
-static k_ret output_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret output_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
   const output *o = f->object;
   k_job *job = o->job;
@@ -161,7 +161,7 @@ static k_ret output_stat(k_file *f, k_stat *out) {
   return 0;
 }
 
-static void output_release(k_file *f) {
+K_LOCKED static void output_release(k_file *f) {
   output *o = f->object;
   k_job_unref(o->job);
   mem_free(o);
@@ -188,7 +188,7 @@ static k_ret open_output(k_job *job, int fd, k_file **out) {
   return 0;
 }
 
-static void wait_for_output(k_job *job) {
+K_LOCKED static void wait_for_output(k_job *job) {
   k_sleeper sleeper;
   if (k_sleeper_init(&sleeper, job->kernel, NULL) < 0) return; /* cannot: it takes no memory */
   k_waitq *queue = &job->output_free;
@@ -196,7 +196,7 @@ static void wait_for_output(k_job *job) {
   k_sleeper_destroy(&sleeper);
 }
 
-void k_job_mute(k_job *job) {
+K_LOCKED void k_job_mute(k_job *job) {
   job->output = NULL;
   wait_for_output(job);
 }
@@ -217,7 +217,7 @@ static k_ret null_stat(k_file *f, k_stat *out) {
 static const k_file_ops null_ops = { .read = null_read, .stat = null_stat };
 
 /* /dev/null itself where there is one, so that it has a name. */
-static k_ret open_null(k_job *job, k_process *p, k_file **out) {
+K_LOCKED static k_ret open_null(k_job *job, k_process *p, k_file **out) {
   if (vfs_open(&p->view, NULL, "/dev/null", K_O_RDONLY, 0, out) >= 0) return 0;
   return k_file_new(job->kernel, &null_ops, K_O_RDONLY, NULL, NULL, out);
 }
@@ -230,14 +230,14 @@ static k_ret open_input(k_job *job, k_file **out) {
   return 0;
 }
 
-static k_ret put(k_process *p, int fd, k_ret opened, k_file *f) {
+K_LOCKED static k_ret put(k_process *p, int fd, k_ret opened, k_file *f) {
   if (opened < 0) return opened;
   k_ret r = k_fd_put(&p->fds, f, fd, false);
   if (r < 0) k_file_unref(f);
   return r;
 }
 
-k_ret k_job_stdio(k_job *job, k_process *p, bool input_open) {
+K_LOCKED k_ret k_job_stdio(k_job *job, k_process *p, bool input_open) {
   k_file *f = NULL;
   k_ret r = input_open ? open_input(job, &f) : open_null(job, p, &f);
   K_TRY(put(p, 0, r, f));
@@ -254,7 +254,8 @@ static bool is_hung_up(const k_file *f) {
 }
 
 /* The file is held while this sleeps: another thread may close the input meanwhile. */
-static k_ret write_input(k_sleeper *sleeper, k_file *f, const void *data, size_t len, int64_t deadline_ns) {
+K_LOCKED static k_ret write_input(k_sleeper *sleeper, k_file *f, const void *data, size_t len,
+                                  int64_t deadline_ns) {
   size_t done = 0;
   k_waitq *queue = f->ops->queue(f);
   while (done < len) {
@@ -303,14 +304,14 @@ static k_ret make_terminal(k_job *job) {
 }
 
 /* By its name where there is one, so that ttyname(3) finds it. */
-static k_ret open_slave(const k_job *job, k_process *p, k_file **out) {
+K_LOCKED static k_ret open_slave(const k_job *job, k_process *p, k_file **out) {
   char path[32];
   snprintf(path, sizeof path, "/dev/pts/%u", job->tty->number);
   if (vfs_open(&p->view, NULL, path, K_O_RDWR, 0, out) >= 0) return 0;
   return k_tty_open(job->tty, p, NULL, K_O_RDWR, out);
 }
 
-k_ret k_job_terminal(k_job *job, k_process *p, k_winsize size) {
+K_LOCKED k_ret k_job_terminal(k_job *job, k_process *p, k_winsize size) {
   assert(job->tty == NULL && job->input == NULL);
   K_TRY(make_terminal(job));
   k_tty_resize(job->tty, size);
@@ -327,7 +328,7 @@ k_ret k_job_resize(k_job *job, k_winsize size) {
   return 0;
 }
 
-static void give_out(k_job *job, const void *data, size_t len) {
+K_LOCKED static void give_out(k_job *job, const void *data, size_t len) {
   k_wake(&job->tty->changed); /* there is room again */
   job->output_busy = true;
   k_unlock(job->kernel);
@@ -358,7 +359,7 @@ void k_job_show(k_job *job) {
 
 /* ---- residents ---- */
 
-k_ret k_job_attach(k_job *job, k_process *p) {
+K_LOCKED k_ret k_job_attach(k_job *job, k_process *p) {
   assert(p->resident && p->job == NULL);
   k_ret r = k_job_stdio(job, p, false);
   if (r >= 0) k_job_entered(job, p);

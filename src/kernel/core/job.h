@@ -67,7 +67,7 @@ struct k_job {
 };
 
 k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED;
-void k_job_unref(k_job *job); /* NULL is fine; the last one may release and retake kernel.mu */
+void k_job_unref(k_job *job) K_LOCKED; /* NULL is fine; the last one may release and retake kernel.mu */
 
 /* Standard descriptors 0, 1, 2 of a process of this job. With `input_open` descriptor 0 reads what
  * k_job_write sends; else it is at end of file (/dev/null). */
@@ -78,7 +78,7 @@ k_ret k_job_terminal(k_job *job, k_process *p, k_winsize size) CHECKED;
 
 /* Gives what the terminal shows to the job's output until it is hung up and all was given. Sleeps, and
  * releases kernel.mu. The starter of a thread for it takes a reference, and sets `shown` if that fails. */
-void k_job_show(k_job *job);
+void k_job_show(k_job *job) K_LOCKED;
 k_job *k_job_ref(k_job *job);
 
 /* Discards later output; afterwards no delivery is running. May sleep. */
@@ -91,7 +91,7 @@ k_ret k_job_resize(k_job *job, k_winsize size) CHECKED;
  * then ended with this status, its output is discarded, and no delivery is running. k_job_detach
  * may sleep. -K_ENOMEM, -K_EBADF. */
 k_ret k_job_attach(k_job *job, k_process *p) CHECKED;
-void k_job_detach(k_process *p, int32_t status);
+void k_job_detach(k_process *p, int32_t status) K_LOCKED;
 
 /* Ends every process of the job: SIGKILL in effect, `why` is kept if it is the first reason. */
 void k_job_kill(k_job *job, enum k_job_stop why);
@@ -101,8 +101,8 @@ k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) CHECKED;
 
 /* The embedder writes to standard input: sleeps while the pipe is full, until `deadline_ns`. The count, which
  * may be short when time ran out; -K_EPIPE without a reader. Without a process: no signal. */
-k_ret k_job_write(k_job *job, const void *data, size_t len, int64_t deadline_ns) CHECKED;
+k_ret k_job_write(k_job *job, const void *data, size_t len, int64_t deadline_ns) CHECKED K_LOCKED;
 void k_job_close_input(k_job *job); /* a terminal goes on showing, but reads from it find the end of file */
 
 /* Sleeps until the job has ended and its terminal shows nothing more: 0, or -K_ETIMEDOUT. */
-k_ret k_job_wait(k_job *job, int64_t deadline_ns) CHECKED;
+k_ret k_job_wait(k_job *job, int64_t deadline_ns) CHECKED K_LOCKED;

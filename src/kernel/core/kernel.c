@@ -73,12 +73,12 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
 
 /* ---- the lock ---- */
 
-void k_lock(k_kernel *k) {
+K_UNCHECKED void k_lock(k_kernel *k) {
   k_mutex_lock(&k->mu);
   k->worked = 0;
 }
 
-bool k_try_lock(k_kernel *k) {
+K_UNCHECKED bool k_try_lock(k_kernel *k) {
   if (!k_mutex_try(&k->mu)) return false;
   k->worked = 0;
   return true;
@@ -90,13 +90,13 @@ static mem_freed *take_freed(k_kernel *k) {
   return list;
 }
 
-static void unlock(k_kernel *k) {
+K_RELEASES static void unlock(k_kernel *k) {
   mem_freed *list = take_freed(k);
   k_mutex_unlock(&k->mu); /* the kernel may be gone from here on */
   mem_freed_free(list);
 }
 
-static void breathe(k_kernel *k) {
+K_LOCKED static void breathe(k_kernel *k) {
   if (k->freed != NULL) {
     unlock(k);
     k_mutex_lock(&k->mu);
@@ -114,7 +114,7 @@ static k_chore *own_chore(k_kernel *k) {
 }
 
 /* Other threads come in between, and the kernel must not be freed by one of them. */
-static void do_chores(k_kernel *k) {
+K_LOCKED static void do_chores(k_kernel *k) {
   k_kernel_hold(k);
   for (k_chore *chore; (chore = own_chore(k)) != NULL;) {
     list_remove(&chore->node);
@@ -155,7 +155,7 @@ void k_kernel_drop(k_kernel *k) {
 }
 
 /* k_sleeper_init cannot fail without a process: it takes no memory. */
-static void wait_for_threads(k_kernel *k) {
+K_LOCKED static void wait_for_threads(k_kernel *k) {
   k_sleeper sleeper;
   if (k_sleeper_init(&sleeper, k, NULL) < 0) return;
   k_waitq *queue = &k->exits;
@@ -172,7 +172,7 @@ void k_kernel_stop(k_kernel *k) {
 }
 
 /* A process that was made and never started belongs to nobody any more. */
-static void discard_rest(k_kernel *k) {
+K_LOCKED static void discard_rest(k_kernel *k) {
   while (!list_empty(&k->processes)) {
     k_process *p = CONTAINER_OF(k->processes.next, k_process, in_kernel);
     if (p->zombie)
@@ -196,7 +196,7 @@ void k_kernel_free(k_kernel *k) {
 
 /* ---- accounts and clocks ---- */
 
-void k_usage(k_kernel *k, k_account *out) {
+K_UNCHECKED void k_usage(k_kernel *k, k_account *out) {
   enum { PATIENCE_MS = 5 };
   bool locked = k_mutex_lock_within(&k->mu, PATIENCE_MS);
   (void)pthread_mutex_lock(&k->seen_mu);

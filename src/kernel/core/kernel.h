@@ -152,11 +152,11 @@ static inline void k_assert_held(const k_kernel *k) K_CAPABILITY(assert_capabili
  * K_WORK_MAX of them it lets waiting threads have the mutex. True: `p` (may be NULL) is ending, and the caller
  * stops where it is. */
 enum { K_WORK_MAX = 32768 };
-bool k_work(k_kernel *k, const k_process *p, size_t units);
+bool k_work(k_kernel *k, const k_process *p, size_t units) K_LOCKED;
 
 /* The calling thread does the chore when it unlocks kernel.mu or sleeps the next time. `k` outlives it. */
-void k_chore_add(k_kernel *k, k_chore *chore);
-void k_finish_chores(k_kernel *k); /* what k_unlock does first; may release and retake kernel.mu */
+void k_chore_add(k_kernel *k, k_chore *chore) K_LOCKED;
+void k_finish_chores(k_kernel *k) K_LOCKED; /* what k_unlock does first; may release and retake kernel.mu */
 
 /* A copy of `used`, from any thread and without kernel.mu. Where the mutex cannot be had within a few
  * milliseconds it is the copy that was made last. */

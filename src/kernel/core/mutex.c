@@ -5,9 +5,6 @@
 
 #include <stdatomic.h>
 
-/* The analysis follows k_the_lock and not the two mutexes that it is made of. */
-#define UNCHECKED K_CAPABILITY(no_thread_safety_analysis)
-
 k_lock_role k_the_lock;
 
 void k_mutex_init(k_mutex *m) {
@@ -49,7 +46,9 @@ bool k_mutex_is_mine(const k_mutex *m) {
   return atomic_load_explicit(&m->holder, memory_order_relaxed) == self();
 }
 
-/* ---- taking ---- */
+/* ---- taking ----
+ *
+ * Unchecked: the analysis follows k_the_lock and not the two mutexes that it is made of. */
 
 static void pass_the_door(k_mutex *m) {
   (void)pthread_mutex_lock(&m->door);
@@ -57,7 +56,7 @@ static void pass_the_door(k_mutex *m) {
   (void)pthread_mutex_unlock(&m->door);
 }
 
-UNCHECKED void k_mutex_lock(k_mutex *m) {
+K_UNCHECKED void k_mutex_lock(k_mutex *m) {
   if (pthread_mutex_trylock(&m->mu) != 0) {
     atomic_fetch_add_explicit(&m->waiting, 1, memory_order_relaxed);
     pass_the_door(m);
@@ -66,14 +65,14 @@ UNCHECKED void k_mutex_lock(k_mutex *m) {
   hold_begins(m);
 }
 
-UNCHECKED bool k_mutex_try(k_mutex *m) {
+K_UNCHECKED bool k_mutex_try(k_mutex *m) {
   if (pthread_mutex_trylock(&m->mu) != 0) return false;
   hold_begins(m);
   return true;
 }
 
 /* Beside the door: a thread in it may wait for longer. */
-UNCHECKED bool k_mutex_lock_within(k_mutex *m, int64_t ms) {
+K_UNCHECKED bool k_mutex_lock_within(k_mutex *m, int64_t ms) {
   struct timespec until = clock_timespec(clock_real_ns() + ms * NS_PER_MS);
   atomic_fetch_add_explicit(&m->waiting, 1, memory_order_relaxed);
   bool taken = pthread_mutex_timedlock(&m->mu, &until) == 0;
@@ -82,12 +81,12 @@ UNCHECKED bool k_mutex_lock_within(k_mutex *m, int64_t ms) {
   return taken;
 }
 
-UNCHECKED void k_mutex_unlock(k_mutex *m) {
+K_UNCHECKED void k_mutex_unlock(k_mutex *m) {
   hold_ends(m);
   (void)pthread_mutex_unlock(&m->mu);
 }
 
-UNCHECKED void k_mutex_breathe(k_mutex *m) {
+K_UNCHECKED void k_mutex_breathe(k_mutex *m) {
   if (atomic_load_explicit(&m->waiting, memory_order_relaxed) == 0) {
     if (atomic_load_explicit(&m->watch, memory_order_relaxed) != NULL) {
       hold_ends(m);

@@ -53,7 +53,7 @@ static void wait_for_nudge(k_sleeper *s, int64_t deadline_ns) {
 }
 
 /* kernel.mu is released in here and nowhere else in a sleep. */
-static void doze(k_sleeper *s, int64_t deadline_ns) {
+K_LOCKED static void doze(k_sleeper *s, int64_t deadline_ns) {
   s->asleep = true;
   s->nudged = false;
   k_finish_chores(s->kernel); /* before: they wait for kernel.mu */
@@ -81,7 +81,7 @@ static k_ret interruption(k_process *p) {
 
 /* A wake goes before a signal, so that the caller first tries what it sleeps for; its next sleep sees the
  * signal. */
-static k_ret sleep_registered(k_sleeper *s, int64_t deadline_ns) {
+K_LOCKED static k_ret sleep_registered(k_sleeper *s, int64_t deadline_ns) {
   K_TRY(interruption(s->process));
   while (!s->woken) {
     if (deadline_ns != K_FOREVER && clock_mono_ns() >= deadline_ns) return -K_ETIMEDOUT;

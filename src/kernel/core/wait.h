@@ -21,6 +21,7 @@
 
 #include "base/list.h"
 #include "kernel/core/errno.h"
+#include "kernel/core/mutex.h"
 
 #include <pthread.h>
 
@@ -60,7 +61,7 @@ static inline void k_waitq_init(k_waitq *q) {
  * signal wants attention (-K_EINTR, or -K_ERESTART when every handler concerned has SA_RESTART), or the
  * process is ending (-K_EKILLED). A signal or an end that is already pending answers at once. While the
  * process is stopped (SIGSTOP) it sleeps on. -K_ENOMEM. */
-k_ret k_sleep(k_sleeper *s, k_waitq *const *queues, size_t count, int64_t deadline_ns) CHECKED;
+k_ret k_sleep(k_sleeper *s, k_waitq *const *queues, size_t count, int64_t deadline_ns) CHECKED K_LOCKED;
 
 /* Everything that waits on `q` looks again. */
 void k_wake(k_waitq *q);
@@ -72,7 +73,7 @@ void k_wake_sleeper(k_sleeper *s);
 void k_nudge_sleeper(k_sleeper *s);
 
 /* Sleeps on the thread of `p` while it is stopped and not ending. */
-void k_sleep_stopped(k_process *p);
+void k_sleep_stopped(k_process *p) K_LOCKED;
 
 /* For calls that are never restarted (signal(7)): poll, nanosleep, sigsuspend, ... */
 static inline k_ret k_never_restart(k_ret r) { return r == -K_ERESTART ? -K_EINTR : r; }

@@ -182,7 +182,7 @@ static void watch_all(epoll_set *s, watched *w) {
   }
 }
 
-static k_ret sleep_on_all(k_process *p, epoll_set *s, int64_t deadline_ns) {
+K_LOCKED static k_ret sleep_on_all(k_process *p, epoll_set *s, int64_t deadline_ns) {
   void **both = mem_zalloc_array(2 * (s->count + 1), sizeof *both);
   if (both == NULL) return -K_ENOMEM;
   watched w = { .queues = (k_waitq **)both, .files = (k_file **)both + s->count + 1 };
@@ -193,8 +193,8 @@ static k_ret sleep_on_all(k_process *p, epoll_set *s, int64_t deadline_ns) {
   return k_never_restart(r);
 }
 
-k_ret k_epoll_wait(k_process *p, k_file *epoll, k_epoll_event *events, size_t count, int64_t deadline_ns,
-                   const k_sigset *mask) {
+K_LOCKED k_ret k_epoll_wait(k_process *p, k_file *epoll, k_epoll_event *events, size_t count,
+                            int64_t deadline_ns, const k_sigset *mask) {
   if (epoll->ops != &epoll_ops || count == 0) return k_file_wrong(epoll, -K_EINVAL);
   epoll_set *s = epoll_of(epoll);
   k_signal_mask_for_call(p, mask);

@@ -104,7 +104,7 @@ static k_ret fd_snapshot_open_same(const vfs_view *v, const k_kept_file *one, k_
   return fd_snapshot_open_inode(v, one->inode, one, out);
 }
 
-static k_ret fd_snapshot_open_path(const vfs_view *v, const k_kept_file *one, k_file **out) {
+K_LOCKED static k_ret fd_snapshot_open_path(const vfs_view *v, const k_kept_file *one, k_file **out) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(vfs_resolve(v, NULL, one->path, 0, &inode));
   return fd_snapshot_open_inode(v, inode, one, out);
@@ -118,7 +118,7 @@ static k_ret open_end(k_file *const ends[2], const k_kept_file *one, k_file **ou
   return 0;
 }
 
-static k_ret open_one(k_process *p, const k_kept_file *one, k_file *const ends[][2], k_file **out) {
+K_LOCKED static k_ret open_one(k_process *p, const k_kept_file *one, k_file *const ends[][2], k_file **out) {
   k_ret r = -K_ENOENT;
   if (one->kind == KEPT_PIPE)
     r = open_end(ends[one->pipe], one, out);
@@ -190,7 +190,7 @@ static k_ret fd_snapshot_make_room(k_process *p, const k_kept *kept) {
   return 0;
 }
 
-k_ret k_kept_open(k_process *p, const k_kept *kept, k_file ***out) {
+K_LOCKED k_ret k_kept_open(k_process *p, const k_kept *kept, k_file ***out) {
   k_file **files = NULL, *(*ends)[2] = NULL;
   *out = NULL;
   if (kept->file_count == 0) return 0;
@@ -217,7 +217,7 @@ void k_kept_drop(const k_kept *kept, k_file **files) {
 /* ---- putting back ---- */
 
 /* Closing may release kernel.mu: the table is looked at anew after each. */
-static void close_others(k_process *p, const k_kept *kept) {
+K_LOCKED static void close_others(k_process *p, const k_kept *kept) {
   for (uint32_t fd = K_KEPT_FIRST, i = 0; fd < p->fds.cap; fd++) {
     while (i < kept->fd_count && kept->fds[i].fd < fd) i++;
     bool stays = i < kept->fd_count && kept->fds[i].fd == fd;
@@ -225,7 +225,7 @@ static void close_others(k_process *p, const k_kept *kept) {
   }
 }
 
-static void fd_snapshot_put_one(k_process *p, const k_kept_fd *fd, k_file *f) {
+K_LOCKED static void fd_snapshot_put_one(k_process *p, const k_kept_fd *fd, k_file *f) {
   if (fd->fd >= p->fds.limit) return;
   if (p->fds.slots[fd->fd].file == f)
     p->fds.slots[fd->fd].cloexec = fd->cloexec != 0;
@@ -233,7 +233,7 @@ static void fd_snapshot_put_one(k_process *p, const k_kept_fd *fd, k_file *f) {
     (void)!k_fd_put(&p->fds, k_file_ref(f), (int32_t)fd->fd, fd->cloexec != 0); /* there is room */
 }
 
-void k_kept_put(k_process *p, const k_kept *kept, k_file **files) {
+K_LOCKED void k_kept_put(k_process *p, const k_kept *kept, k_file **files) {
   enum { STATUS = K_O_APPEND | K_O_NONBLOCK };
   close_others(p, kept);
   for (uint32_t i = 0; i < kept->fd_count; i++)

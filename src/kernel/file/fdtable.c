@@ -24,7 +24,7 @@ k_ret k_fdtable_reserve(k_fdtable *t, uint32_t count) {
 enum { CLOSING = 1024 /* in units of k_work */ };
 
 /* What POSIX says of record locks: closing any descriptor of a file drops them all. */
-static void drop(const k_fdtable *t, k_file *f) {
+K_LOCKED static void drop(const k_fdtable *t, k_file *f) {
   k_kernel *k = f->kernel;
   if (f->inode != NULL) k_locks_drop_table(k, t, f->inode);
   k_file_unref(f);

@@ -66,7 +66,7 @@ static k_ret within_size_limit(k_process *p, const k_file *f, size_t len, int64_
  * An operation that asks the host releases kernel.mu, and two processes may share the description: the second
  * waits, or both would use the same position. */
 
-static k_ret take_position(k_process *p, k_file *f) {
+K_LOCKED static k_ret take_position(k_process *p, k_file *f) {
   k_waitq *queue = &f->kernel->positions;
   while (f->busy && p != NULL) K_TRY(k_sleep(&p->sleeper, &queue, 1, K_FOREVER));
   f->busy = true;
@@ -91,14 +91,14 @@ int64_t k_file_deadline(k_file *f, bool writing) {
   return timeout < K_FOREVER - now ? now + timeout : K_FOREVER;
 }
 
-k_ret k_file_sleep(k_process *p, k_file *f, int64_t deadline_ns) {
+K_LOCKED k_ret k_file_sleep(k_process *p, k_file *f, int64_t deadline_ns) {
   k_waitq *queue = f->ops->queue(f);
   k_ret r = k_sleep(&p->sleeper, &queue, 1, deadline_ns);
   if (r == -K_ETIMEDOUT) return -K_EAGAIN;
   return deadline_ns == K_FOREVER ? r : k_never_restart(r); /* signal(7): with a timeout never again */
 }
 
-static k_ret read_stream(k_process *p, k_file *f, void *buf, size_t len, uint32_t how) {
+K_LOCKED static k_ret read_stream(k_process *p, k_file *f, void *buf, size_t len, uint32_t how) {
   int64_t deadline = 0;
   if (f->ops->read_by != NULL) return f->ops->read_by(p, f, buf, len, !may_sleep(p, f, how));
   if (f->ops->queue == NULL) return k_file_read_pieces(p, f, buf, len, 0);
@@ -111,7 +111,7 @@ static k_ret read_stream(k_process *p, k_file *f, void *buf, size_t len, uint32_
 }
 
 /* All of it, sleeping as long as it takes; what was moved before a failure counts. */
-static k_ret write_stream(k_process *p, k_file *f, const void *buf, size_t len, uint32_t how) {
+K_LOCKED static k_ret write_stream(k_process *p, k_file *f, const void *buf, size_t len, uint32_t how) {
   size_t done = 0;
   int64_t deadline = 0;
   k_ret r;
@@ -140,7 +140,7 @@ static size_t piece_of(const k_file *f, size_t left) {
 }
 
 /* Adds what one piece moved. True: it was the last one. */
-static bool piece_done(k_process *p, const k_file *f, size_t want, k_ret moved, size_t *done) {
+K_LOCKED static bool piece_done(k_process *p, const k_file *f, size_t want, k_ret moved, size_t *done) {
   if (moved > 0) *done += (size_t)moved;
   bool ending = k_work(f->kernel, p, f->ops->lets_go ? 0 : want + OVERHEAD);
   return ending || moved < (k_ret)want;
@@ -157,7 +157,7 @@ k_ret k_file_read_pieces(k_process *p, k_file *f, void *buf, size_t len, int64_t
   return done > 0 ? (k_ret)done : r;
 }
 
-static k_ret write_pieces(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret write_pieces(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
   size_t done = 0, want;
   k_ret r;
   do {
@@ -167,7 +167,7 @@ static k_ret write_pieces(k_process *p, k_file *f, const void *buf, size_t len, 
   return done > 0 ? (k_ret)done : r;
 }
 
-static k_ret write_at_once(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret write_at_once(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
   if ((f->flags & K_O_APPEND) != 0) {
     pos = f->ops->size(f);
     if (pos < 0) return pos;
@@ -179,7 +179,7 @@ static k_ret write_at_once(k_process *p, k_file *f, const void *buf, size_t len,
 }
 
 /* The pieces of two calls do not mix, and what is appended stays together. */
-static k_ret write_at(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret write_at(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
   if (f->inode == NULL || f->ops->lets_go) return write_at_once(p, f, buf, len, pos);
   k_inode_write_begin(f->inode);
   k_ret r = write_at_once(p, f, buf, len, pos);
@@ -189,7 +189,7 @@ static k_ret write_at(k_process *p, k_file *f, const void *buf, size_t len, int6
 
 /* ---- the calls ---- */
 
-static k_ret read_moving(k_process *p, k_file *f, void *buf, size_t len) {
+K_LOCKED static k_ret read_moving(k_process *p, k_file *f, void *buf, size_t len) {
   K_TRY(take_position(p, f));
   k_ret r = k_file_read_pieces(p, f, buf, len, f->pos);
   if (r > 0) f->pos += r;
@@ -197,7 +197,7 @@ static k_ret read_moving(k_process *p, k_file *f, void *buf, size_t len) {
   return r;
 }
 
-static k_ret write_moving(k_process *p, k_file *f, const void *buf, size_t len) {
+K_LOCKED static k_ret write_moving(k_process *p, k_file *f, const void *buf, size_t len) {
   K_TRY(take_position(p, f));
   k_ret r = write_at(p, f, buf, len, f->pos);
   if (r > 0) f->pos += r;

@@ -112,10 +112,10 @@ static inline k_ret k_file_wrong(const k_file *f, k_ret error) {
 
 /* read(2), write(2), pread(2), pwrite(2) with everything they promise: position, O_APPEND, blocking, SIGPIPE
  * to `p`. `p` may be NULL for the embedder (then it never blocks: -K_EAGAIN). buf is ordinary host memory. */
-k_ret k_file_read(k_process *p, k_file *f, void *buf, size_t len) CHECKED;
-k_ret k_file_write(k_process *p, k_file *f, const void *buf, size_t len) CHECKED;
-k_ret k_file_pread(k_process *p, k_file *f, void *buf, size_t len, int64_t pos) CHECKED;
-k_ret k_file_pwrite(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) CHECKED;
+k_ret k_file_read(k_process *p, k_file *f, void *buf, size_t len) CHECKED K_LOCKED;
+k_ret k_file_write(k_process *p, k_file *f, const void *buf, size_t len) CHECKED K_LOCKED;
+k_ret k_file_pread(k_process *p, k_file *f, void *buf, size_t len, int64_t pos) CHECKED K_LOCKED;
+k_ret k_file_pwrite(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) CHECKED K_LOCKED;
 
 typedef struct k_iov {
   void *data;
@@ -123,12 +123,12 @@ typedef struct k_iov {
 } k_iov;
 /* readv(2), writev(2): a vector of up to PIPE_BUF bytes is written to a pipe in one piece. pos -1: the file's
  * own. */
-k_ret k_file_readv(k_process *p, k_file *f, const k_iov *iov, size_t count, int64_t pos) CHECKED;
-k_ret k_file_writev(k_process *p, k_file *f, const k_iov *iov, size_t count, int64_t pos) CHECKED;
+k_ret k_file_readv(k_process *p, k_file *f, const k_iov *iov, size_t count, int64_t pos) CHECKED K_LOCKED;
+k_ret k_file_writev(k_process *p, k_file *f, const k_iov *iov, size_t count, int64_t pos) CHECKED K_LOCKED;
 k_ret k_file_seek(k_file *f, int64_t offset, int whence) CHECKED;
 k_ret k_file_stat(k_file *f, k_stat *out) CHECKED;
 k_ret k_sendfile(k_process *p, k_file *out, k_file *in, int64_t *pos,
-                 size_t len) CHECKED; /* pos NULL: in's own */
+                 size_t len) CHECKED K_LOCKED; /* pos NULL: in's own */
 
 /* ------------------------------------------------------- descriptors of a process ---- */
 
@@ -144,18 +144,18 @@ typedef struct k_fdtable {
 } k_fdtable;
 
 void k_fdtable_init(k_fdtable *t, uint32_t limit);
-void k_fdtable_clear(k_fdtable *t); /* closes all; may release kernel.mu */
+void k_fdtable_clear(k_fdtable *t) K_LOCKED; /* closes all; may release kernel.mu */
 k_ret k_fdtable_reserve(k_fdtable *t, uint32_t count)
     CHECKED; /* memory for numbers below `count`: k_fd_put of those cannot fail. -K_ENOMEM */
 k_ret k_fdtable_copy(k_fdtable *to, const k_fdtable *from) CHECKED; /* fork(2) */
-void k_fdtable_close_on_exec(k_fdtable *t);
+void k_fdtable_close_on_exec(k_fdtable *t) K_LOCKED;
 k_ret k_fd_get(const k_fdtable *t, int32_t fd, k_file **out) CHECKED; /* borrowed; -K_EBADF */
 k_ret k_fd_add(k_fdtable *t, k_file *f, int32_t from, bool cloexec)
     CHECKED; /* takes the reference over on success; lowest free >= from; -K_EMFILE */
 k_ret k_fd_room(const k_fdtable *t) CHECKED; /* -K_EMFILE: k_fd_add would */
 k_ret k_fd_put(k_fdtable *t, k_file *f, int32_t fd,
-               bool cloexec) CHECKED; /* dup3(2): closes the old file; -K_EBADF when out of range */
-k_ret k_fd_close(k_fdtable *t, int32_t fd) CHECKED;
+               bool cloexec) CHECKED K_LOCKED; /* dup3(2): closes the old file; -K_EBADF when out of range */
+k_ret k_fd_close(k_fdtable *t, int32_t fd) CHECKED K_LOCKED;
 
 /* fcntl(2) F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, and POSIX record locks and flock(2)
  * (advisory; conflicts are answered truly, deadlocks with EDEADLK or EINTR) live in fcntl.h. */

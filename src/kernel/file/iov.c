@@ -43,7 +43,7 @@ static bool is_read_whole(const k_file *f) { return has_messages(f) || f->ops->r
 
 /* ---- reading: only the first part may sleep ---- */
 
-static k_ret iov_read_whole(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total) {
+K_LOCKED static k_ret iov_read_whole(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total) {
   if (total > MESSAGE_MAX) total = MESSAGE_MAX;
   uint8_t *whole = mem_alloc(total);
   if (whole == NULL) return -K_ENOMEM;
@@ -72,8 +72,8 @@ k_ret k_file_readv(k_process *p, k_file *f, const k_iov *iov, size_t count, int6
 
 /* ---- writing: what fits into one atomic write is made one ---- */
 
-static k_ret iov_write_whole(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total,
-                             int64_t pos) {
+K_LOCKED static k_ret iov_write_whole(k_process *p, k_file *f, const k_iov *iov, size_t count, size_t total,
+                                      int64_t pos) {
   uint8_t few[K_PIPE_ATOMIC], *whole = few;
   few[0] = 0;
   if (total > sizeof few && (whole = mem_alloc(total)) == NULL) return -K_ENOMEM;
@@ -104,12 +104,14 @@ k_ret k_file_writev(k_process *p, k_file *f, const k_iov *iov, size_t count, int
 /* ---- sendfile ---- */
 
 /* One chunk: the count that arrived at `out`. Bytes read and not written are read again next time. */
-static k_ret iov_send_chunk(k_process *p, k_file *out, k_file *in, int64_t pos, uint8_t *chunk, size_t len) {
+K_LOCKED static k_ret iov_send_chunk(k_process *p, k_file *out, k_file *in, int64_t pos, uint8_t *chunk,
+                                     size_t len) {
   k_ret n = k_file_pread(p, in, chunk, len, pos);
   return n <= 0 ? n : k_file_write(p, out, chunk, (size_t)n);
 }
 
-static k_ret send_all(k_process *p, k_file *out, k_file *in, int64_t *pos, uint8_t *chunk, size_t len) {
+K_LOCKED static k_ret send_all(k_process *p, k_file *out, k_file *in, int64_t *pos, uint8_t *chunk,
+                               size_t len) {
   size_t done = 0;
   while (done < len) {
     size_t want = len - done < SEND_CHUNK ? len - done : SEND_CHUNK;

@@ -159,7 +159,7 @@ static bool would_deadlock(const k_kernel *k, const k_lock_set *s, const record 
   return false;
 }
 
-static k_ret lock_wait_for(k_process *p, k_lock_set *s, const record *wanted) {
+K_LOCKED static k_ret lock_wait_for(k_process *p, k_lock_set *s, const record *wanted) {
   sleeping here = { .owner = wanted->owner, .wanted = wanted };
   k_waitq *queue = &s->freed;
   k_ret r = 0;
@@ -172,7 +172,7 @@ static k_ret lock_wait_for(k_process *p, k_lock_set *s, const record *wanted) {
   return r;
 }
 
-static k_ret set_lock(k_process *p, k_inode *inode, const record *wanted, bool unlock, bool wait) {
+K_LOCKED static k_ret set_lock(k_process *p, k_inode *inode, const record *wanted, bool unlock, bool wait) {
   k_lock_set *s;
   K_TRY(get_set(p->kernel, inode, &s));
   k_ret r = 0;
@@ -225,7 +225,7 @@ static k_ret may_lock(const k_file *f, int16_t type) {
   return 0;
 }
 
-k_ret k_fcntl_lock(k_process *p, int32_t fd, uint32_t cmd, k_flock *lock) {
+K_LOCKED k_ret k_fcntl_lock(k_process *p, int32_t fd, uint32_t cmd, k_flock *lock) {
   k_file *f;
   K_TRY(k_fd_get(&p->fds, fd, &f));
   if ((f->flags & K_O_PATH) != 0) return -K_EBADF;
@@ -256,7 +256,7 @@ k_ret k_fcntl_lock(k_process *p, int32_t fd, uint32_t cmd, k_flock *lock) {
 
 /* ---- flock(2) ---- */
 
-k_ret k_flock_set(k_process *p, int32_t fd, uint32_t operation) {
+K_LOCKED k_ret k_flock_set(k_process *p, int32_t fd, uint32_t operation) {
   k_file *f;
   K_TRY(k_fd_get(&p->fds, fd, &f));
   uint32_t kind = operation & ~(uint32_t)K_LOCK_NB;

@@ -195,7 +195,7 @@ size_t k_pipe_peek(const k_file *f, void *out, size_t len) {
 /* ---- fifo(7) ---- */
 
 /* Sleeps until somebody has opened the other side, even if that one is gone again. */
-static k_ret wait_for_other_side(k_process *p, pipe_state *s, bool reader) {
+K_LOCKED static k_ret wait_for_other_side(k_process *p, pipe_state *s, bool reader) {
   const uint32_t *here = reader ? &s->writers : &s->readers;
   const uint32_t *count = reader ? &s->writer_count : &s->reader_count;
   uint32_t before = *count;
@@ -207,7 +207,7 @@ static k_ret wait_for_other_side(k_process *p, pipe_state *s, bool reader) {
   return 0;
 }
 
-k_ret k_fifo_open(k_process *p, k_inode *inode, k_fifo **slot, uint32_t flags, k_file **out) {
+K_LOCKED k_ret k_fifo_open(k_process *p, k_inode *inode, k_fifo **slot, uint32_t flags, k_file **out) {
   bool nonblock = (flags & K_O_NONBLOCK) != 0, both = (flags & K_O_ACCMODE) == K_O_RDWR;
   bool reader = (flags & K_O_ACCMODE) == K_O_RDONLY;
   if (nonblock && !reader && !both && (*slot == NULL || (*slot)->readers == 0)) return -K_ENXIO;

@@ -35,7 +35,8 @@ static size_t queues_of(const k_process *p, const k_pollfd *fds, size_t count, k
 }
 
 /* The descriptors cannot change meanwhile: only the thread that sleeps here could do that. */
-static k_ret wait_for_any(k_process *p, k_pollfd *fds, size_t count, int64_t deadline_ns, k_waitq **queues) {
+K_LOCKED static k_ret wait_for_any(k_process *p, k_pollfd *fds, size_t count, int64_t deadline_ns,
+                                   k_waitq **queues) {
   size_t queue_count = 0;
   bool registered = false;
   for (;;) {
@@ -50,7 +51,7 @@ static k_ret wait_for_any(k_process *p, k_pollfd *fds, size_t count, int64_t dea
   }
 }
 
-k_ret k_poll(k_process *p, k_pollfd *fds, size_t count, int64_t deadline_ns, const k_sigset *mask) {
+K_LOCKED k_ret k_poll(k_process *p, k_pollfd *fds, size_t count, int64_t deadline_ns, const k_sigset *mask) {
   k_waitq *few[FEW], **queues = few;
   if (count > K_SLEEP_MAX_QUEUES) return -K_EINVAL;
   if (count > FEW && (queues = mem_zalloc_array(count, sizeof *queues)) == NULL) return -K_ENOMEM;

@@ -89,7 +89,7 @@ static uint32_t timer_ready(k_file *f) {
 static k_waitq *timer_queue(k_file *f) { return &of(f)->changed; }
 
 /* The callback takes kernel.mu, so it is waited for without. */
-static void timer_release(k_file *f) {
+K_LOCKED static void timer_release(k_file *f) {
   timer *t = of(f);
   if (t->used) {
     k_unlock(t->kernel);

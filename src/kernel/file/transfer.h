@@ -11,16 +11,17 @@ enum {
 enum { K_TRANSFER_MAX = 0x7ffff000 }; /* MAX_RW_COUNT of Linux: more is cut */
 
 /* pos -1: the file's own position. `p` NULL never sleeps. */
-k_ret k_transfer_read(k_process *p, k_file *f, void *buf, size_t len, int64_t pos, uint32_t how) CHECKED;
+k_ret k_transfer_read(k_process *p, k_file *f, void *buf, size_t len, int64_t pos,
+                      uint32_t how) CHECKED K_LOCKED;
 k_ret k_transfer_write(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos,
-                       uint32_t how) CHECKED;
+                       uint32_t how) CHECKED K_LOCKED;
 
 /* One sleep on the queue of a file, until a deadline by its own timeout: then -K_EAGAIN. */
 int64_t k_file_deadline(k_file *f, bool writing);
 k_ret k_file_sleep(k_process *p, k_file *f, int64_t deadline_ns) CHECKED;
 
 /* Reads in pieces between which others have kernel.mu; the file's own position stays. */
-k_ret k_file_read_pieces(k_process *p, k_file *f, void *buf, size_t len, int64_t pos) CHECKED;
+k_ret k_file_read_pieces(k_process *p, k_file *f, void *buf, size_t len, int64_t pos) CHECKED K_LOCKED;
 
 bool k_file_seekable(const k_file *f);
 k_ret k_file_may_read(const k_file *f) CHECKED; /* -K_EBADF, -K_EISDIR, -K_EINVAL */

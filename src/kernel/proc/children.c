@@ -112,7 +112,7 @@ static k_ret children_look(k_process *p, int32_t which, uint32_t options, k_wait
   return any ? 0 : -K_ECHILD;
 }
 
-k_ret k_wait(k_process *p, int32_t which, uint32_t options, k_wait_result *out) {
+K_LOCKED k_ret k_wait(k_process *p, int32_t which, uint32_t options, k_wait_result *out) {
   if ((options & (K_WEXITED | K_WUNTRACED | K_WCONTINUED)) == 0) return -K_EINVAL;
   if (which == INT32_MIN) return -K_ESRCH;
   k_waitq *queue = &p->child_events;

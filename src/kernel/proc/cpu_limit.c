@@ -73,7 +73,7 @@ void k_cpu_limit_pause(k_process *p) {
   if (p->cpu.running) k_cpu_limit_stop(p);
 }
 
-void k_cpu_limit_stop(k_process *p) {
+K_LOCKED void k_cpu_limit_stop(k_process *p) {
   p->cpu.running = false;
   if (!p->cpu.armed) return;
   p->cpu.armed = false;

@@ -51,7 +51,7 @@ static k_ret name_it(search *s, int32_t dirfd, const char *path) {
   return n < 0 || (size_t)n >= sizeof s->path ? -K_ENAMETOOLONG : 0;
 }
 
-static k_ret find(search *s, const char *path, uint32_t flags) {
+K_LOCKED static k_ret find(search *s, const char *path, uint32_t flags) {
   uint32_t how = (flags & K_AT_SYMLINK_NOFOLLOW) != 0 ? VFS_NOFOLLOW : 0;
   if ((flags & K_AT_EMPTY_PATH) != 0) how |= VFS_EMPTY_PATH;
   k_inode *inode = NULL;
@@ -124,7 +124,7 @@ static k_ret shift_argv(search *s, const char *const *argv, const char *interpre
   return 0;
 }
 
-static k_ret enter_script(search *s, const char *const *argv) {
+K_LOCKED static k_ret enter_script(search *s, const char *const *argv) {
   if (s->scripts == MAX_SCRIPTS) return -K_ELOOP;
   size_t path_len = strlen(s->path) + 1;
   char *words = mem_alloc(path_len + HEAD_LEN);
@@ -167,7 +167,7 @@ static k_ret follow_last(const search *s, char *path) {
 
 /* The absolute path of the file, for /proc/self/exe and for people. Where there is none (a file that was
  * unlinked, a descriptor), the name it was called by has to do. */
-static k_ret real_path(const search *s, const char *given, char out[static K_PATH_MAX]) {
+K_LOCKED static k_ret real_path(const search *s, const char *given, char out[static K_PATH_MAX]) {
   char path[K_PATH_MAX], dir[K_PATH_MAX];
   if (given[0] == '\0' || strlen(given) >= sizeof path) return -K_ENOENT;
   memcpy(path, given, strlen(given) + 1);
@@ -183,7 +183,7 @@ static k_ret real_path(const search *s, const char *given, char out[static K_PAT
   return n < 0 || n >= K_PATH_MAX ? -K_ENAMETOOLONG : 0;
 }
 
-static k_ret load(search *s, k_file *file, k_image **out) {
+K_LOCKED static k_ret load(search *s, k_file *file, k_image **out) {
   k_kernel *k = s->process->kernel;
   k_unlock(k);
   k_ret r = k->runner->load(k->runner_ctx, s->process, file, s->head, s->head_len, out);
@@ -191,8 +191,8 @@ static k_ret load(search *s, k_file *file, k_image **out) {
   return r;
 }
 
-static k_ret make_program(search *s, k_file *file, const char *given, const char *const *argv,
-                          const char *const *envp, k_program **out) {
+K_LOCKED static k_ret make_program(search *s, k_file *file, const char *given, const char *const *argv,
+                                   const char *const *envp, k_program **out) {
   char path[K_PATH_MAX];
   k_kernel *k = s->process->kernel;
   k_program *program = NULL;
@@ -210,8 +210,8 @@ static k_ret make_program(search *s, k_file *file, const char *given, const char
 
 /* With the file of s->inode open: *out stays NULL when it was a script and s->inode is now its interpreter.
  */
-static k_ret step(search *s, const char *given, const char *const *argv, const char *const *envp,
-                  k_program **out) {
+K_LOCKED static k_ret step(search *s, const char *given, const char *const *argv, const char *const *envp,
+                           k_program **out) {
   k_file *file = NULL;
   K_TRY(open_it(s, &file));
   k_ret r;
@@ -223,8 +223,8 @@ static k_ret step(search *s, const char *given, const char *const *argv, const c
   return r;
 }
 
-static k_ret run_search(search *s, int32_t dirfd, const char *path, const char *const *argv,
-                        const char *const *envp, uint32_t flags, k_program **out) {
+K_LOCKED static k_ret run_search(search *s, int32_t dirfd, const char *path, const char *const *argv,
+                                 const char *const *envp, uint32_t flags, k_program **out) {
   if (path[0] == '\0' && (flags & K_AT_EMPTY_PATH) == 0) return -K_ENOENT;
   K_TRY(start_directory(s, dirfd, path));
   K_TRY(name_it(s, dirfd, path));
@@ -251,7 +251,7 @@ k_ret k_exec_prepare(k_process *p, int32_t dirfd, const char *path, const char *
   return r;
 }
 
-void k_exec_commit(k_process *p, k_program *program) {
+K_LOCKED void k_exec_commit(k_process *p, k_program *program) {
   k_program *old = p->program;
   p->program = program;
   p->has_execed = true;

@@ -57,7 +57,7 @@ static k_ret allocate(k_kernel *k, k_process **out) {
 }
 
 /* Everything a process holds besides its place in lists. May release and retake kernel.mu. */
-static void let_go(k_process *p) {
+K_LOCKED static void let_go(k_process *p) {
   k_itimers_stop(p);
   k_cpu_limit_stop(p);
   k_fdtable_clear(&p->fds);
@@ -80,7 +80,7 @@ static void process_release(k_process *p) {
   mem_free(p);
 }
 
-static void process_destroy(k_process *p) {
+K_LOCKED static void process_destroy(k_process *p) {
   let_go(p);
   process_release(p);
 }
@@ -111,7 +111,7 @@ k_ret k_process_make_init(k_kernel *k) {
   return 0;
 }
 
-void k_process_free_init(k_kernel *k) {
+K_LOCKED void k_process_free_init(k_kernel *k) {
   assert(list_empty(&k->init->children));
   process_destroy(k->init);
   k->init = NULL;
@@ -146,7 +146,7 @@ static k_ret copy_parts(k_process *child, const k_process *parent) {
   return r;
 }
 
-k_ret k_process_fork(k_process *parent, k_process **out) {
+K_LOCKED k_ret k_process_fork(k_process *parent, k_process **out) {
   if (parent->dying) return -K_EKILLED;
   if (at_limit(parent->kernel, parent)) return -K_EAGAIN;
   k_process *p = NULL;
@@ -263,7 +263,7 @@ k_process *k_process_find(k_kernel *k, int32_t pid) {
   return NULL;
 }
 
-k_ret k_nanosleep(k_process *p, int64_t deadline_ns) {
+K_LOCKED k_ret k_nanosleep(k_process *p, int64_t deadline_ns) {
   k_ret r = k_sleep(&p->sleeper, NULL, 0, deadline_ns);
   return r == -K_ETIMEDOUT ? 0 : k_never_restart(r);
 }

@@ -105,12 +105,12 @@ k_ret k_process_fork(k_process *parent, k_process **out) CHECKED;
 k_ret k_process_start(k_process *p) CHECKED;
 
 /* The failed or abandoned child of k_process_fork that never ran: gone without trace. */
-void k_process_discard(k_process *p);
+void k_process_discard(k_process *p) K_LOCKED;
 
 /* exit(2): descriptors closed, children to init, parent told. After this only wait may look at it. `status`
  * as in exit_status. May release and retake kernel.mu (files of the host are closed). Frees `p` when no process
  * waits for it: do not touch it afterwards. */
-void k_process_exit(k_process *p, int32_t status);
+void k_process_exit(k_process *p, int32_t status) K_LOCKED;
 
 /* Ends it from outside, whatever it does: its thread leaves the guest and calls k_process_exit with this
  * status. */
@@ -160,7 +160,7 @@ enum { K_AT_FDCWD = -100, K_AT_SYMLINK_NOFOLLOW = 0x100, K_AT_EMPTY_PATH = 0x100
  * resets handlers. It cannot fail, but may release kernel.mu. argv and envp are NULL ended arrays of host
  * strings. Without commit: k_program_unref. */
 k_ret k_exec_prepare(k_process *p, int32_t dirfd, const char *path, const char *const *argv,
-                     const char *const *envp, uint32_t flags, k_program **out) CHECKED;
+                     const char *const *envp, uint32_t flags, k_program **out) CHECKED K_LOCKED;
 void k_exec_commit(k_process *p, k_program *program);
 k_program *k_program_ref(k_program *program);
 void k_program_unref(k_kernel *k, k_program *program);

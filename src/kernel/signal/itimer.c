@@ -65,7 +65,7 @@ void k_itimers_init(k_process *p) {
   }
 }
 
-void k_itimers_stop(k_process *p) {
+K_LOCKED void k_itimers_stop(k_process *p) {
   bool any = false;
   for (int which = 0; which < K_ITIMER_COUNT; which++) {
     any |= p->timers[which].used;

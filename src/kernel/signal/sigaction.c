@@ -62,7 +62,7 @@ k_ret k_signal_mask_after_call(k_process *p, const k_sigset *mask, k_ret r) {
   return r;
 }
 
-k_ret k_sigsuspend(k_process *p, k_sigset mask) {
+K_LOCKED k_ret k_sigsuspend(k_process *p, k_sigset mask) {
   k_signal_mask_for_call(p, &mask);
   k_ret r;
   do r = k_sleep(&p->sleeper, NULL, 0, K_FOREVER);
@@ -70,7 +70,7 @@ k_ret k_sigsuspend(k_process *p, k_sigset mask) {
   return k_never_restart(r);
 }
 
-k_ret k_sigtimedwait(k_process *p, k_sigset set, k_siginfo *info, int64_t deadline_ns) {
+K_LOCKED k_ret k_sigtimedwait(k_process *p, k_sigset set, k_siginfo *info, int64_t deadline_ns) {
   set &= ~unblockable();
   for (;;) {
     int sig = k_signal_dequeue(p, set, info);

@@ -199,7 +199,7 @@ k_ret k_kill(k_kernel *k, k_process *self, int32_t pid, const k_siginfo *info) {
 /* ---- acting, on the thread of the process ---- */
 
 /* A stop from the keyboard or for the terminal needs somebody who can continue the group. */
-static void stop(k_process *p, int sig) {
+K_LOCKED static void stop(k_process *p, int sig) {
   if (sig != K_SIGSTOP && k_group_is_orphaned(p->kernel, p->pgid, NULL)) return;
   p->stopped = true;
   p->stop_signal = sig;
@@ -208,7 +208,7 @@ static void stop(k_process *p, int sig) {
   k_sleep_stopped(p);
 }
 
-enum k_signal_todo k_signal_settle(k_process *p) {
+K_LOCKED enum k_signal_todo k_signal_settle(k_process *p) {
   for (;;) {
     if (p->dying) return K_SIGNAL_END;
     int sig = lowest(deliverable(p));
@@ -227,7 +227,7 @@ enum k_signal_todo k_signal_settle(k_process *p) {
 
 /* A call that has set a mask for its time, and was ended by a signal that is gone again (SIGCONT takes back a
  * stop), left its mask to be put back here. */
-enum k_signal_todo k_signal_poll(k_process *p) {
+K_LOCKED enum k_signal_todo k_signal_poll(k_process *p) {
   enum k_signal_todo todo = k_signal_settle(p);
   while (todo == K_SIGNAL_NONE && p->signals.has_saved_mask) {
     p->signals.has_saved_mask = false;

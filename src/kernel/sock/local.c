@@ -22,7 +22,7 @@ static void local_path_of(const k_sockaddr *addr, char path[static K_SUN_PATH + 
   path[addr->path_len] = '\0';
 }
 
-static k_ret find_in_tree(k_process *p, const k_sockaddr *addr, k_socket **out) {
+K_LOCKED static k_ret find_in_tree(k_process *p, const k_sockaddr *addr, k_socket **out) {
   char path[K_SUN_PATH + 1];
   OWNED(k_inode_unref) k_inode *inode = NULL;
   local_path_of(addr, path);
@@ -33,7 +33,7 @@ static k_ret find_in_tree(k_process *p, const k_sockaddr *addr, k_socket **out) 
   return 0;
 }
 
-k_ret sock_local_find(k_process *p, const k_sockaddr *addr, int type, k_socket **out) {
+K_LOCKED k_ret sock_local_find(k_process *p, const k_sockaddr *addr, int type, k_socket **out) {
   k_socket *found = NULL;
   if (addr->family != K_AF_UNIX || addr->path_len == 0 || p == NULL) return -K_EINVAL;
   if (is_abstract(addr))

@@ -36,15 +36,15 @@ static k_ret send_message(k_process *p, k_file *f, const void *buf, size_t len, 
 }
 
 /* A connected socket, without descriptors: as write(2). */
-static k_ret send_bytes(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags) {
+K_LOCKED static k_ret send_bytes(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags) {
   uint32_t how = (flags & K_MSG_DONTWAIT) != 0 ? K_TRANSFER_NOW : 0;
   if ((flags & K_MSG_NOSIGNAL) != 0) how |= K_TRANSFER_NO_SIGNAL;
   return k_transfer_write(p, f, buf, len, -1, how);
 }
 
 /* The first piece, which descriptors go with, and then the rest. */
-static k_ret send_with(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
-                       k_parcel **parcel) {
+K_LOCKED static k_ret send_with(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                                k_parcel **parcel) {
   int64_t deadline = k_file_deadline(f, true);
   k_ret first, rest = 0;
   for (;;) {
@@ -65,23 +65,23 @@ static k_ret check_address(const k_socket *s, const k_sockaddr *to) {
   return s->state == SOCK_CONNECTED ? -K_EISCONN : -K_EOPNOTSUPP;
 }
 
-static k_ret send_any(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
-                      const k_sockaddr *to, k_parcel **parcel) {
+K_LOCKED static k_ret send_any(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                               const k_sockaddr *to, k_parcel **parcel) {
   if (!sock_is_connected_kind(sock_of(f))) return send_message(p, f, buf, len, flags, to, parcel);
   if (sock_of(f)->type == K_SOCK_STREAM) K_TRY(check_address(sock_of(f), to));
   return *parcel != NULL ? send_with(p, f, buf, len, flags, parcel) : send_bytes(p, f, buf, len, flags);
 }
 
-k_ret k_socket_send_parcel(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
-                           const k_sockaddr *to, k_parcel *parcel) {
+K_LOCKED k_ret k_socket_send_parcel(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                                    const k_sockaddr *to, k_parcel *parcel) {
   k_ret r = k_file_wrong(f, -K_ENOTSOCK);
   if (k_is_socket(f)) r = send_any(p, f, buf, len, flags, to, &parcel);
   k_parcel_free(parcel);
   return r;
 }
 
-k_ret k_socket_send(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
-                    const k_sockaddr *to) {
+K_LOCKED k_ret k_socket_send(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                             const k_sockaddr *to) {
   return k_socket_send_parcel(p, f, buf, len, flags, to, NULL);
 }
 

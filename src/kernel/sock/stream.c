@@ -178,7 +178,7 @@ static k_ret conclude(k_socket *s) {
   return r;
 }
 
-static k_ret wait_for_answer(k_process *p, k_file *f) {
+K_LOCKED static k_ret wait_for_answer(k_process *p, k_file *f) {
   k_socket *s = sock_of(f);
   k_waitq *queue = &s->changed;
   int64_t deadline = sock_deadline(clock_mono_ns(), s->options.send_ns);
@@ -198,7 +198,7 @@ static k_ret wait_for_answer(k_process *p, k_file *f) {
   return s->state == SOCK_DECIDED ? conclude(s) : 0;
 }
 
-static k_ret connect_inet(k_process *p, k_file *f, const k_sockaddr *addr) {
+K_LOCKED static k_ret connect_inet(k_process *p, k_file *f, const k_sockaddr *addr) {
   k_socket *s = sock_of(f);
   k_sockaddr to;
   K_TRY(sock_inet_route(s, addr, &to));
@@ -222,7 +222,7 @@ static k_ret connect_inet(k_process *p, k_file *f, const k_sockaddr *addr) {
 }
 
 /* Sleeps until somebody accepts, or the listener is gone: then its follower is linked no more. */
-static k_ret wait_for_listener(k_process *p, k_socket *s, k_socket *l, int64_t deadline) {
+K_LOCKED static k_ret wait_for_listener(k_process *p, k_socket *s, k_socket *l, int64_t deadline) {
   sock_follower follower;
   k_waitq *queue = &s->changed;
   list_init(&follower.node);
@@ -233,7 +233,7 @@ static k_ret wait_for_listener(k_process *p, k_socket *s, k_socket *l, int64_t d
   return deadline == K_FOREVER ? r : k_never_restart(r);
 }
 
-static k_ret stream_connect_local(k_process *p, k_file *f, const k_sockaddr *addr) {
+K_LOCKED static k_ret stream_connect_local(k_process *p, k_file *f, const k_sockaddr *addr) {
   k_socket *s = sock_of(f), *l = NULL;
   int64_t deadline = sock_deadline(clock_mono_ns(), s->options.send_ns);
   K_TRY(sock_local_autobind(p, s));
@@ -265,7 +265,7 @@ static k_ret stream_disconnect(k_socket *s) {
   return 0;
 }
 
-k_ret k_socket_connect(k_process *p, k_file *f, const k_sockaddr *addr) {
+K_LOCKED k_ret k_socket_connect(k_process *p, k_file *f, const k_sockaddr *addr) {
   if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_socket *s = sock_of(f);
   if (!sock_is_connected_kind(s)) return sock_dgram_connect(p, s, addr);
@@ -296,7 +296,7 @@ static k_ret accept_once(k_socket *l, uint32_t flags, k_file **out) {
   return 0;
 }
 
-k_ret k_socket_accept(k_process *p, k_file *f, uint32_t flags, k_file **out) {
+K_LOCKED k_ret k_socket_accept(k_process *p, k_file *f, uint32_t flags, k_file **out) {
   if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
   k_socket *l = sock_of(f);
   k_waitq *queue = &l->changed;

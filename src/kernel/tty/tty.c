@@ -168,7 +168,7 @@ typedef struct reading {
 } reading;
 
 /* A process that was stopped meanwhile and continues in the background must not read. */
-static k_ret sleep_for_input(reading *r) {
+K_LOCKED static k_ret sleep_for_input(reading *r) {
   k_waitq *queues[] = { &r->tty->changed, &r->tty->kernel->exits };
   return k_sleep(&r->p->sleeper, queues, COUNT_OF(queues), r->deadline_ns);
 }
@@ -196,7 +196,7 @@ static bool has_enough(reading *r, k_ret taken) {
 
 static k_ret given(const reading *r, k_ret otherwise) { return r->done > 0 ? (k_ret)r->done : otherwise; }
 
-static k_ret tty_read_input(reading *r) {
+K_LOCKED static k_ret tty_read_input(reading *r) {
   bool has_slept = false;
   for (;;) {
     if (k_tty_is_hung_up(r->file)) return given(r, has_slept ? -K_EIO : 0);
@@ -212,7 +212,7 @@ static k_ret tty_read_input(reading *r) {
   }
 }
 
-static k_ret slave_read(k_process *p, k_file *f, void *buf, size_t len, bool now) {
+K_LOCKED static k_ret slave_read(k_process *p, k_file *f, void *buf, size_t len, bool now) {
   if (len == 0) return 0;
   reading r = {
     .p = p, .file = f, .tty = f->object, .buf = buf, .len = len, .deadline_ns = K_FOREVER, .now = now
@@ -265,7 +265,7 @@ static k_ret tty_stat(k_file *f, k_stat *out) {
   return 0;
 }
 
-static k_ret no_read(k_file *f, void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret no_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)pos;
   return slave_read(NULL, f, buf, len, true);
 }

@@ -40,7 +40,7 @@ static bool is_deaf_to(const k_process *p, int sig) {
   return (p->signals.mask & k_sigbit(sig)) != 0 || p->signals.actions[sig].handler == K_SIG_IGN;
 }
 
-k_ret k_tty_admit(k_process *p, k_tty *t, int sig) {
+K_LOCKED k_ret k_tty_admit(k_process *p, k_tty *t, int sig) {
   if (k_tty_controlling(p) != t || t->foreground == 0 || t->foreground == p->pgid) return 0;
   if (is_deaf_to(p, sig)) return sig == K_SIGTTIN ? -K_EIO : 0;
   if (k_group_is_orphaned(p->kernel, p->pgid, NULL)) return -K_EIO;

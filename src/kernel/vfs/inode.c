@@ -7,7 +7,7 @@ void k_inode_unref(k_inode *i) {
   if (--i->refs == 0) i->ops->release(i);
 }
 
-static void wait_for_writer(const k_inode *i) {
+K_LOCKED static void wait_for_writer(const k_inode *i) {
   k_sleeper sleeper;
   k_waitq *queue = &i->kernel->positions;
   if (k_sleeper_init(&sleeper, i->kernel, NULL) < 0) return; /* cannot: it takes no memory */
@@ -15,7 +15,7 @@ static void wait_for_writer(const k_inode *i) {
   k_sleeper_destroy(&sleeper);
 }
 
-void k_inode_write_begin(k_inode *i) {
+K_LOCKED void k_inode_write_begin(k_inode *i) {
   if (i->kernel == NULL) return; /* not mounted yet: there is one thread */
   if (i->writing) wait_for_writer(i);
   i->writing = true;

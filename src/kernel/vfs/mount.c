@@ -57,7 +57,7 @@ void vfs_mounts_free(k_kernel *k) {
   k->mounts = NULL;
 }
 
-static k_ret make_point_file(const vfs_view *v, const char *path, k_inode **out) {
+K_LOCKED static k_ret make_point_file(const vfs_view *v, const char *path, k_inode **out) {
   k_file *f = NULL;
   k_ret r = vfs_resolve(v, NULL, path, 0, out);
   if (r == -K_ENOENT) {
@@ -73,7 +73,7 @@ static k_ret make_point_file(const vfs_view *v, const char *path, k_inode **out)
 }
 
 /* What will be covered, made if missing: a directory for the root of a directory, a file for a file. */
-static k_ret make_point(const vfs_view *v, const char *path, bool is_file, k_inode **out) {
+K_LOCKED static k_ret make_point(const vfs_view *v, const char *path, bool is_file, k_inode **out) {
   char part[K_PATH_MAX];
   size_t len = strlen(path);
   if (len >= sizeof part) return -K_ENAMETOOLONG;
@@ -87,7 +87,7 @@ static k_ret make_point(const vfs_view *v, const char *path, bool is_file, k_ino
   return is_file ? make_point_file(v, path, out) : vfs_resolve(v, NULL, path, VFS_DIRECTORY, out);
 }
 
-static k_ret covered_by(k_kernel *k, const char *path, bool is_file, k_inode **out) {
+K_LOCKED static k_ret covered_by(k_kernel *k, const char *path, bool is_file, k_inode **out) {
   vfs_view v;
   K_TRY(vfs_view_init(&v, k));
   v.privileged = true;
@@ -108,7 +108,7 @@ static k_ret true_path(k_kernel *k, k_inode *dir, char *buf, size_t cap) {
 }
 
 /* Of a file, which does not know its directory: that of its directory, and its name. */
-static k_ret true_path_of_file(k_kernel *k, const char *path, char *buf, size_t cap) {
+K_LOCKED static k_ret true_path_of_file(k_kernel *k, const char *path, char *buf, size_t cap) {
   char parent[K_PATH_MAX];
   vfs_view v;
   size_t len = strlen(path), start = len;
@@ -130,7 +130,7 @@ static k_ret true_path_of_file(k_kernel *k, const char *path, char *buf, size_t 
   return 0;
 }
 
-k_ret vfs_mount_add(k_kernel *k, const char *path, const char *type, k_inode *root, bool writable) {
+K_LOCKED k_ret vfs_mount_add(k_kernel *k, const char *path, const char *type, k_inode *root, bool writable) {
   char where[K_PATH_MAX];
   OWNED(k_inode_unref) k_inode *point = NULL;
   bool is_file = !k_is_dir(root);
@@ -149,7 +149,7 @@ k_ret vfs_mount_add(k_kernel *k, const char *path, const char *type, k_inode *ro
 }
 
 /* The mount whose root this path leads to; never that of the whole tree. */
-static k_ret mount_at(k_kernel *k, const char *path, vfs_mount **out) {
+K_LOCKED static k_ret mount_at(k_kernel *k, const char *path, vfs_mount **out) {
   vfs_view v;
   OWNED(k_inode_unref) k_inode *root = NULL;
   K_TRY(vfs_view_init(&v, k));
@@ -181,7 +181,7 @@ static bool is_used(k_kernel *k, const vfs_mount *m) {
   return false;
 }
 
-k_ret vfs_mount_remove(k_kernel *k, const char *path) {
+K_LOCKED k_ret vfs_mount_remove(k_kernel *k, const char *path) {
   vfs_mount *m = NULL;
   K_TRY(mount_at(k, path, &m));
   if (is_used(k, m)) return -K_EBUSY;

@@ -31,10 +31,11 @@ enum {
 };
 
 /* A reference in *out. ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG. */
-k_ret vfs_resolve(const vfs_view *v, k_inode *at, const char *path, uint32_t how, k_inode **out) CHECKED;
+k_ret vfs_resolve(const vfs_view *v, k_inode *at, const char *path, uint32_t how,
+                  k_inode **out) CHECKED K_LOCKED;
 
 k_ret vfs_open(const vfs_view *v, k_inode *at, const char *path, uint32_t flags, uint32_t mode,
-               k_file **out) CHECKED; /* openat(2), with O_PATH, O_TMPFILE */
+               k_file **out) CHECKED K_LOCKED; /* openat(2), with O_PATH, O_TMPFILE */
 k_ret vfs_open_inode(const vfs_view *v, k_inode *inode, uint32_t flags,
                      k_file **out) CHECKED; /* permission, O_TRUNC, FIFO, devices */
 k_ret vfs_mkdir(const vfs_view *v, k_inode *at, const char *path, uint32_t mode) CHECKED;

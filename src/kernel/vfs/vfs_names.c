@@ -74,8 +74,8 @@ k_ret vfs_symlink(const vfs_view *v, const char *target, k_inode *at, const char
   return r;
 }
 
-k_ret vfs_link(const vfs_view *v, k_inode *old_at, const char *old_path, uint32_t how, k_inode *new_at,
-               const char *new_path) {
+K_LOCKED k_ret vfs_link(const vfs_view *v, k_inode *old_at, const char *old_path, uint32_t how,
+                        k_inode *new_at, const char *new_path) {
   OWNED(k_inode_unref) k_inode *target = NULL;
   K_TRY(vfs_resolve(v, old_at, old_path, how, &target));
   vfs_last last;
@@ -213,7 +213,7 @@ k_ret vfs_rename(const vfs_view *v, k_inode *old_at, const char *old_path, k_ino
 
 /* ---- looking ---- */
 
-k_ret vfs_readlink(const vfs_view *v, k_inode *at, const char *path, char *buf, size_t cap) {
+K_LOCKED k_ret vfs_readlink(const vfs_view *v, k_inode *at, const char *path, char *buf, size_t cap) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   if (path[0] == '\0' && at == NULL) return -K_ENOENT;
   K_TRY(vfs_resolve(v, at, path, VFS_NOFOLLOW | VFS_EMPTY_PATH, &inode));
@@ -221,19 +221,19 @@ k_ret vfs_readlink(const vfs_view *v, k_inode *at, const char *path, char *buf, 
   return inode->ops->readlink(inode, buf, cap);
 }
 
-k_ret vfs_stat(const vfs_view *v, k_inode *at, const char *path, uint32_t how, k_stat *out) {
+K_LOCKED k_ret vfs_stat(const vfs_view *v, k_inode *at, const char *path, uint32_t how, k_stat *out) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(vfs_resolve(v, at, path, how, &inode));
   return inode->ops->stat(inode, out);
 }
 
-k_ret vfs_access(const vfs_view *v, k_inode *at, const char *path, uint32_t how, uint32_t mask) {
+K_LOCKED k_ret vfs_access(const vfs_view *v, k_inode *at, const char *path, uint32_t how, uint32_t mask) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(vfs_resolve(v, at, path, how, &inode));
   return mask == 0 ? 0 : vfs_may(v, inode, mask);
 }
 
-k_ret vfs_pread(k_file *f, void *buf, size_t len, int64_t pos) {
+K_LOCKED k_ret vfs_pread(k_file *f, void *buf, size_t len, int64_t pos) {
   if (f->ops->read == NULL || f->ops->size == NULL) return -K_EINVAL;
   return k_file_read_pieces(NULL, f, buf, len, pos);
 }

@@ -120,8 +120,8 @@ static k_ret open_creating(const vfs_view *v, k_inode *at, const char *path, uin
   return r;
 }
 
-static k_ret open_unnamed(const vfs_view *v, k_inode *at, const char *path, uint32_t flags, uint32_t mode,
-                          k_file **out) {
+K_LOCKED static k_ret open_unnamed(const vfs_view *v, k_inode *at, const char *path, uint32_t flags,
+                                   uint32_t mode, k_file **out) {
   if ((flags & K_O_ACCMODE) == K_O_RDONLY) return -K_EINVAL;
   OWNED(k_inode_unref) k_inode *dir = NULL;
   OWNED(k_inode_unref) k_inode *made = NULL;
@@ -133,8 +133,8 @@ static k_ret open_unnamed(const vfs_view *v, k_inode *at, const char *path, uint
   return open_checked(v, made, flags & ~(uint32_t)(K_O_TRUNC | K_O_DIRECTORY), out);
 }
 
-static k_ret open_once(const vfs_view *v, k_inode *at, const char *path, uint32_t flags, uint32_t mode,
-                       k_file **out) {
+K_LOCKED static k_ret open_once(const vfs_view *v, k_inode *at, const char *path, uint32_t flags,
+                                uint32_t mode, k_file **out) {
   if ((flags & K_O_TMPFILE) == K_O_TMPFILE) return open_unnamed(v, at, path, flags, mode, out);
   if ((flags & K_O_CREAT) && !(flags & K_O_PATH)) {
     if (flags & K_O_DIRECTORY) return -K_EINVAL;

@@ -127,7 +127,7 @@ static k_ret follow(walk *w, k_inode *link, k_inode **direct) {
 
 /* Walks to the last component. Then `name` is it (a pointer into the text), or has length 0 when the path is
  * only slashes. */
-static k_ret walk_to_last(walk *w, k_name *name, bool *slash) {
+K_LOCKED static k_ret walk_to_last(walk *w, k_name *name, bool *slash) {
   for (;;) {
     bool last;
     K_TRY(next(w, name, &last, slash));
@@ -175,7 +175,7 @@ static k_ret take_last(walk *w, k_name name, bool follow_it, k_inode **out) {
   return r < 0 ? r : 0;
 }
 
-static k_ret resolve(walk *w, uint32_t how, k_inode **out) {
+K_LOCKED static k_ret resolve(walk *w, uint32_t how, k_inode **out) {
   bool need_dir = (how & VFS_DIRECTORY) != 0;
   k_inode *found = NULL;
   while (found == NULL) {
@@ -207,7 +207,7 @@ k_ret vfs_resolve(const vfs_view *v, k_inode *at, const char *path, uint32_t how
   return r;
 }
 
-k_ret vfs_resolve_last(const vfs_view *v, k_inode *at, const char *path, vfs_last *out) {
+K_LOCKED k_ret vfs_resolve_last(const vfs_view *v, k_inode *at, const char *path, vfs_last *out) {
   walk w;
   k_name name;
   bool slash = false;

@@ -24,8 +24,8 @@ const sb_language *sb_language_find(const char *name) {
 
 /* ---- its process ---- */
 
-static k_ret equip(const sb_language *language, k_process *p, const char *const *env, const char *cwd,
-                   const char *code) {
+K_LOCKED static k_ret equip(const sb_language *language, k_process *p, const char *const *env,
+                            const char *cwd, const char *code) {
   const char *slash = strrchr(language->program, '/');
   const char *const argv[] = { slash + 1, code, NULL };
   k_program *program = NULL;
@@ -37,8 +37,8 @@ static k_ret equip(const sb_language *language, k_process *p, const char *const 
   return 0;
 }
 
-k_ret sb_language_process(const sb_language *language, k_kernel *k, const char *const *env, const char *cwd,
-                          const char *code, k_process **out) {
+K_LOCKED k_ret sb_language_process(const sb_language *language, k_kernel *k, const char *const *env,
+                                   const char *cwd, const char *code, k_process **out) {
   k_process *p = NULL;
   K_TRY(k_process_new(k, NULL, &p));
   k_ret r = equip(language, p, env, cwd, code);

@@ -168,7 +168,7 @@ void sb_session_give(cay_session *s) { set_state(s, SB_IDLE); }
 
 /* ---- one request ---- */
 
-static k_ret replace_input(k_process *p, cay_slice bytes) {
+K_LOCKED static k_ret replace_input(k_process *p, cay_slice bytes) {
   k_file *f = NULL;
   K_TRY(sb_input_open(p->kernel, bytes, &f));
   k_ret r = k_fd_put(&p->fds, f, 0, false);
@@ -176,7 +176,7 @@ static k_ret replace_input(k_process *p, cay_slice bytes) {
   return r;
 }
 
-static k_ret begin_job(sb_request *q) {
+K_LOCKED static k_ret begin_job(sb_request *q) {
   cay_session *s = q->session;
   k_process *p = abi_resident_process(s->resident);
   k_job *job = NULL;

@@ -12,14 +12,14 @@
 static int fd_of(const k_file *f) { return ((const host_handle *)f->object)->fd; }
 static hostfs *host_file_fs_of(const k_file *f) { return host_of(f->inode)->fs; }
 
-static k_ret host_file_read(k_file *f, void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret host_file_read(k_file *f, void *buf, size_t len, int64_t pos) {
   host_leave(host_file_fs_of(f));
   k_ret r = host_pread(fd_of(f), buf, len, pos);
   host_return(host_file_fs_of(f));
   return r;
 }
 
-static k_ret host_file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret host_file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   bool append = (f->flags & K_O_APPEND) != 0;
   host_leave(host_file_fs_of(f));
   k_ret r = host_pwrite(fd_of(f), buf, len, pos, append);
@@ -28,7 +28,7 @@ static k_ret host_file_write(k_file *f, const void *buf, size_t len, int64_t pos
   return r;
 }
 
-static k_ret host_file_size(k_file *f) {
+K_LOCKED static k_ret host_file_size(k_file *f) {
   struct statx st;
   host_leave(host_file_fs_of(f));
   k_ret r = host_stat(fd_of(f), &st);
@@ -36,14 +36,14 @@ static k_ret host_file_size(k_file *f) {
   return r < 0 ? r : (k_ret)st.stx_size;
 }
 
-static k_ret host_file_seek(k_file *f, int64_t pos, bool hole) {
+K_LOCKED static k_ret host_file_seek(k_file *f, int64_t pos, bool hole) {
   host_leave(host_file_fs_of(f));
   k_ret r = host_seek(fd_of(f), pos, hole ? K_SEEK_HOLE : K_SEEK_DATA);
   host_return(host_file_fs_of(f));
   return r;
 }
 
-static k_ret file_sync(k_file *f) {
+K_LOCKED static k_ret file_sync(k_file *f) {
   host_leave(host_file_fs_of(f));
   k_ret r = host_fsync(fd_of(f));
   host_return(host_file_fs_of(f));
@@ -87,7 +87,7 @@ typedef struct listing {
   uint8_t *piece;
 } listing;
 
-static k_ret host_file_read_piece(const hostfs *fs, listing *l, int64_t pos) {
+K_LOCKED static k_ret host_file_read_piece(const hostfs *fs, listing *l, int64_t pos) {
   uint8_t *piece = mem_alloc(PIECE);
   if (piece == NULL) return -K_ENOMEM;
   host_leave(fs);
@@ -135,7 +135,7 @@ static uint32_t host_file_type_of(const struct dirent64 *d) {
   return d->d_type == DT_UNKNOWN ? 0 : (uint32_t)d->d_type << 12;
 }
 
-static k_ret host_file_dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
+K_LOCKED static k_ret host_file_dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
   const host_node *dir = host_of(f->inode);
   listing *l = f->object;
   size_t at = 0;
@@ -152,7 +152,7 @@ static k_ret host_file_dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, vo
   return 0;
 }
 
-static k_ret dir_sync(k_file *f) {
+K_LOCKED static k_ret dir_sync(k_file *f) {
   const listing *l = f->object;
   host_leave(host_file_fs_of(f));
   k_ret r = host_fsync(l->fd);

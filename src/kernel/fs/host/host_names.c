@@ -53,7 +53,7 @@ static k_ret make_dir(const host_node *dir, const char *name, uint32_t mode, str
   return fd;
 }
 
-static k_ret create_counted(host_node *dir, const char *name, uint32_t mode, k_inode **out) {
+K_LOCKED static k_ret create_counted(host_node *dir, const char *name, uint32_t mode, k_inode **out) {
   hostfs *fs = dir->fs;
   struct statx st;
   int made = -1;
@@ -76,8 +76,8 @@ static k_ret create_counted(host_node *dir, const char *name, uint32_t mode, k_i
   return r;
 }
 
-k_ret host_create(k_inode *dir, k_name name, uint32_t mode, uint32_t uid, uint32_t gid, uint64_t rdev,
-                  k_inode **out) {
+K_LOCKED k_ret host_create(k_inode *dir, k_name name, uint32_t mode, uint32_t uid, uint32_t gid,
+                           uint64_t rdev, k_inode **out) {
   (void)uid, (void)gid, (void)rdev;
   host_node *d = host_of(dir);
   uint32_t type = mode & K_S_IFMT;
@@ -94,8 +94,8 @@ k_ret host_create(k_inode *dir, k_name name, uint32_t mode, uint32_t uid, uint32
   return create_counted(d, text, mode, out);
 }
 
-k_ret host_make_symlink(k_inode *dir, k_name name, const char *target, size_t len, uint32_t uid,
-                        uint32_t gid) {
+K_LOCKED k_ret host_make_symlink(k_inode *dir, k_name name, const char *target, size_t len, uint32_t uid,
+                                 uint32_t gid) {
   (void)uid, (void)gid;
   const host_node *d = host_of(dir);
   if (!d->fs->writable) return -K_EROFS;
@@ -111,7 +111,7 @@ k_ret host_make_symlink(k_inode *dir, k_name name, const char *target, size_t le
 }
 
 /* By the name under which the target was last seen: through its descriptor only the privileged may. */
-k_ret host_make_link(k_inode *dir, k_name name, k_inode *target) {
+K_LOCKED k_ret host_make_link(k_inode *dir, k_name name, k_inode *target) {
   const host_node *d = host_of(dir), *t = host_of(target);
   if (!d->fs->writable) return -K_EROFS;
   if (t->gone || t->parent == NULL) return -K_ENOENT;
@@ -129,7 +129,7 @@ k_ret host_make_link(k_inode *dir, k_name name, k_inode *target) {
 
 /* ---- removing ---- */
 
-k_ret host_remove(k_inode *dir, k_name name, bool directory) {
+K_LOCKED k_ret host_remove(k_inode *dir, k_name name, bool directory) {
   const host_node *d = host_of(dir);
   if (!d->fs->writable) return -K_EROFS;
   host_text text;
@@ -176,7 +176,7 @@ static void move_known(move *m, bool exchange) {
   k_inode_unref(&there->base);
 }
 
-k_ret host_move(k_inode *from, k_name old_name, k_inode *to, k_name new_name, uint32_t flags) {
+K_LOCKED k_ret host_move(k_inode *from, k_name old_name, k_inode *to, k_name new_name, uint32_t flags) {
   move m = { .from = host_of(from), .to = host_of(to) };
   const hostfs *fs = m.from->fs;
   if (!fs->writable) return -K_EROFS;

@@ -15,7 +15,7 @@ k_ret host_count(hostfs *fs) {
 
 void host_uncount(hostfs *fs) { fs->descriptors--; }
 
-void host_close_counted(hostfs *fs, int fd) {
+K_LOCKED void host_close_counted(hostfs *fs, int fd) {
   host_leave(fs);
   host_close(fd);
   host_return(fs);

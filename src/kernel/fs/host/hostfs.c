@@ -10,11 +10,11 @@
 #include <sys/resource.h>
 #include <sys/vfs.h>
 
-void host_leave(const hostfs *fs) {
+K_UNCHECKED void host_leave(const hostfs *fs) {
   if (fs->root != NULL && fs->root->base.kernel != NULL) k_unlock(fs->root->base.kernel);
 }
 
-void host_return(const hostfs *fs) {
+K_UNCHECKED void host_return(const hostfs *fs) {
   if (fs->root != NULL && fs->root->base.kernel != NULL) k_lock(fs->root->base.kernel);
 }
 
@@ -25,7 +25,7 @@ void host_text_of(k_name name, host_text out) {
 
 /* ---- looking ---- */
 
-k_ret host_look(host_node *dir, const char *name, host_node **out) {
+K_LOCKED k_ret host_look(host_node *dir, const char *name, host_node **out) {
   hostfs *fs = dir->fs;
   struct statx st;
   K_TRY(host_count(fs));
@@ -39,7 +39,7 @@ k_ret host_look(host_node *dir, const char *name, host_node **out) {
   return r;
 }
 
-static k_ret lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
+K_LOCKED static k_ret lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
   (void)viewer;
   host_text text;
   host_node *n = NULL;
@@ -78,7 +78,7 @@ static k_ret was(k_inode *i, char *buf, size_t cap) {
   return (k_ret)(cap - at);
 }
 
-static k_ret read_link(k_inode *i, char *buf, size_t cap) {
+K_LOCKED static k_ret read_link(k_inode *i, char *buf, size_t cap) {
   const host_node *n = host_of(i);
   if (!k_is_link(i)) return -K_EINVAL;
   host_leave(n->fs);
@@ -113,7 +113,7 @@ static void show(const struct statx *st, k_stat *out) {
   };
 }
 
-static k_ret get_stat(k_inode *i, k_stat *out) {
+K_LOCKED static k_ret get_stat(k_inode *i, k_stat *out) {
   host_node *n = host_of(i);
   struct statx st;
   host_leave(n->fs);
@@ -126,7 +126,7 @@ static k_ret get_stat(k_inode *i, k_stat *out) {
   return 0;
 }
 
-static k_ret get_statfs(k_inode *i, k_statfs *out) {
+K_LOCKED static k_ret get_statfs(k_inode *i, k_statfs *out) {
   const host_node *n = host_of(i);
   struct statfs st;
   host_leave(n->fs);
@@ -147,7 +147,7 @@ static k_ret get_statfs(k_inode *i, k_statfs *out) {
 
 /* ---- the file itself, for reading or writing ---- */
 
-static k_ret reopen_dir(host_node *n, uint64_t flags) {
+K_LOCKED static k_ret reopen_dir(host_node *n, uint64_t flags) {
   host_leave(n->fs);
   k_ret fd = host_open(n->fd, ".", flags | O_DIRECTORY, 0, n->fs->highest);
   host_return(n->fs);
@@ -165,7 +165,7 @@ static k_ret open_same(const host_node *n, int dir, const char *name, uint64_t f
   return r;
 }
 
-static k_ret reopen_file(host_node *n, uint64_t flags) {
+K_LOCKED static k_ret reopen_file(host_node *n, uint64_t flags) {
   if (n->gone) return -K_ENOENT;
   host_text name;
   host_node *dir = n->parent;
@@ -178,7 +178,7 @@ static k_ret reopen_file(host_node *n, uint64_t flags) {
   return fd;
 }
 
-k_ret host_reopen(host_node *n, uint64_t flags) {
+K_LOCKED k_ret host_reopen(host_node *n, uint64_t flags) {
   if (!k_is_dir(&n->base) && !k_is_reg(&n->base)) return -K_EACCES;
   K_TRY(host_count(n->fs));
   k_ret fd = k_is_dir(&n->base) ? reopen_dir(n, flags) : reopen_file(n, flags);
@@ -188,7 +188,7 @@ k_ret host_reopen(host_node *n, uint64_t flags) {
 
 /* ---- changing attributes ---- */
 
-static k_ret truncate_by(host_node *n, int fd, uint64_t size) {
+K_LOCKED static k_ret truncate_by(host_node *n, int fd, uint64_t size) {
   host_leave(n->fs);
   k_ret r = host_truncate(fd, size);
   host_return(n->fs);
@@ -198,7 +198,7 @@ static k_ret truncate_by(host_node *n, int fd, uint64_t size) {
 
 /* Through a descriptor that is open for writing, if there is one: the file may have lost its name since, or
  * forbid to be opened so again. */
-static k_ret set_size(host_node *n, uint64_t size) {
+K_LOCKED static k_ret set_size(host_node *n, uint64_t size) {
   if (!list_empty(&n->writers)) {
     host_handle *h = CONTAINER_OF(n->writers.next, host_handle, in_writers);
     h->users++;
@@ -214,7 +214,7 @@ static k_ret set_size(host_node *n, uint64_t size) {
 }
 
 /* Hosts before Linux 6.6 change the mode of an open file only. */
-static k_ret set_mode_open(host_node *n, uint32_t mode) {
+K_LOCKED static k_ret set_mode_open(host_node *n, uint32_t mode) {
   k_ret fd = host_reopen(n, O_RDONLY);
   if (fd < 0) return fd;
   host_leave(n->fs);
@@ -224,7 +224,7 @@ static k_ret set_mode_open(host_node *n, uint32_t mode) {
   return r;
 }
 
-static k_ret set_mode(host_node *n, uint32_t mode) {
+K_LOCKED static k_ret set_mode(host_node *n, uint32_t mode) {
   mode &= 01777;
   host_leave(n->fs);
   k_ret r = host_chmod(n->fd, mode);
@@ -239,7 +239,7 @@ static struct timespec timespec_of(bool wanted, int64_t ns) {
   return (struct timespec){ .tv_sec = sec, .tv_nsec = rest };
 }
 
-static k_ret set_times(host_node *n, const k_attr *attr) {
+K_LOCKED static k_ret set_times(host_node *n, const k_attr *attr) {
   const struct timespec times[2] = { timespec_of(attr->which & K_ATTR_ATIME, attr->atime_ns),
                                      timespec_of(attr->which & K_ATTR_MTIME, attr->mtime_ns) };
   host_leave(n->fs);
@@ -248,7 +248,7 @@ static k_ret set_times(host_node *n, const k_attr *attr) {
   return r;
 }
 
-static k_ret setattr(k_inode *i, const k_attr *attr) {
+K_LOCKED static k_ret setattr(k_inode *i, const k_attr *attr) {
   host_node *n = host_of(i);
   if (!n->fs->writable) return -K_EROFS;
   if ((attr->which & K_ATTR_UID) && attr->uid != K_UID) return -K_EPERM;
@@ -311,7 +311,7 @@ k_ret hostfs_new(int dirfd, bool writable, k_inode **out) {
   return 0;
 }
 
-k_ret hostfs_new_file(k_kernel *k, int dirfd, const char *name, bool writable, k_inode **out) {
+K_LOCKED k_ret hostfs_new_file(k_kernel *k, int dirfd, const char *name, bool writable, k_inode **out) {
   OWNED(k_inode_unref) k_inode *dir = NULL;
   host_node *n = NULL;
   if (strlen(name) > K_NAME_MAX) return -K_ENAMETOOLONG;

@@ -53,8 +53,8 @@ static inline host_node *host_of(k_inode *i) { return CONTAINER_OF(i, host_node,
 extern const k_inode_ops host_inode_ops;
 
 /* Around each call to the host. Before the root is mounted there is no mutex. */
-void host_leave(const hostfs *fs);
-void host_return(const hostfs *fs);
+void host_leave(const hostfs *fs) K_RELEASES;
+void host_return(const hostfs *fs) K_ACQUIRES;
 
 /* A descriptor is about to be opened. -K_ENFILE. */
 k_ret host_count(hostfs *fs) CHECKED;

@@ -195,12 +195,12 @@ static bool drop_some(mem_contents *c, k_kernel *k, uint64_t index, uint64_t end
   return all;
 }
 
-static void drop_blocks(mem_contents *c, k_kernel *k, uint64_t index, uint64_t end) {
+K_LOCKED static void drop_blocks(mem_contents *c, k_kernel *k, uint64_t index, uint64_t end) {
   while (!drop_some(c, k, index, end)) (void)k_work(k, NULL, K_WORK_MAX);
 }
 
 /* The size goes first: what is still there beyond it is not read any more. */
-static k_ret shrink(mem_contents *c, k_kernel *k, uint64_t size) {
+K_LOCKED static k_ret shrink(mem_contents *c, k_kernel *k, uint64_t size) {
   K_TRY(clear_tail(c, k, size));
   uint64_t end = (size + MEM_BLOCK - 1) / MEM_BLOCK, first = size / MEM_BLOCK;
   c->held -= held_below(c, first);
@@ -211,7 +211,7 @@ static k_ret shrink(mem_contents *c, k_kernel *k, uint64_t size) {
   return 0;
 }
 
-k_ret mem_contents_resize(mem_contents *c, k_kernel *k, uint64_t size) {
+K_LOCKED k_ret mem_contents_resize(mem_contents *c, k_kernel *k, uint64_t size) {
   if (size > SIZE_LIMIT) return -K_EFBIG;
   if (size < c->size) K_TRY(shrink(c, k, size));
   c->size = size;
@@ -262,7 +262,7 @@ static k_ret clear_part(mem_contents *c, k_kernel *k, uint64_t index, uint32_t f
   return end < to ? -K_ENOSPC : 0;
 }
 
-static k_ret punch_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t from, uint32_t to) {
+K_LOCKED static k_ret punch_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t from, uint32_t to) {
   uint32_t shown = view_of(c, index).len;
   if (shown <= from) return 0;
   if (from > 0 || to < shown) return clear_part(c, k, index, from, to < shown ? to : shown);
@@ -271,7 +271,7 @@ static k_ret punch_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t 
   return 0;
 }
 
-k_ret mem_contents_punch(mem_contents *c, k_kernel *k, uint64_t from, uint64_t to) {
+K_LOCKED k_ret mem_contents_punch(mem_contents *c, k_kernel *k, uint64_t from, uint64_t to) {
   to = least(to, c->size);
   if (from >= to) return 0;
   for (uint64_t i = next_held(c, from / MEM_BLOCK); i * MEM_BLOCK < to; i = next_held(c, i + 1)) {

@@ -222,7 +222,7 @@ static bool free_some(k_chore *chore) {
 /* What is released while others are freed joins them: a tree of any depth needs no stack. The first piece is
  * done at once and the rest is a chore of the kernel, since a file may have a hundred thousand blocks, and a
  * removed directory holds its parent. */
-static void release(k_inode *inode) {
+K_LOCKED static void release(k_inode *inode) {
   mem_inode *i = mem_of(inode);
   memfs *fs = i->fs;
   alias_forget(i);
