@@ -226,10 +226,18 @@ static bool is_clean(void) {
   return left && !left[0];
 }
 
+static int give_input(const field *input) {
+  JSValue bytes = JS_NewArrayBufferCopy(js, (const uint8_t *)input->data, input->len);
+  JSValue done = runtime_call("giveInput", 1, &bytes);
+  JS_FreeValue(js, done);
+  return JS_IsException(done) ? -1 : 0;
+}
+
 static JSValue run(const order *o) {
   bool async;
   if (o->flags & TALK_CALLBACKS_CHANGED && call_host("bindCallbacks") < 0) return JS_EXCEPTION;
   if (!is_clean() && call_host("beginCell") < 0) return JS_EXCEPTION;
+  if (o->input.data && give_input(&o->input) < 0) return JS_EXCEPTION;
   JSValue code = compile(o, &async);
   if (JS_IsException(code)) return code;
   JSValue value = engine_run_cell(js, code);

@@ -19,6 +19,7 @@ host.prepareSession = () => {
     native.leaveSession(code);
   };
   bindRequire();
+  bindInput();
   for (const [name, value] of Object.entries({ invoke, listCallbacks })) host.define(globalThis, name, value);
   host.define(globalThis, 'CallbackError', CallbackError);
   host.define(globalThis, '_', undefined);
@@ -47,6 +48,7 @@ host.endSession = () => {
   host.session = false;
   host.exit = undefined;
   for (const name of ['invoke', 'listCallbacks', 'CallbackError', '_', 'require', 'module', 'exports']) delete globalThis[name];
+  Object.defineProperty(process, 'stdin', ownInput);
   host.undoBuilding();
   prepareAgain();
 };
@@ -220,16 +222,33 @@ host.isQuiet = (promise) => host.session && quiet.has(promise);
 
 // ---- standard input: the host may put another there before each cell ----
 
+let input;         // what process.stdin is in this cell
 let inputUsed = false;
-host.noteInput = () => {
+let ownInput;      // the property as a program has it
+
+function openInput() {
   inputUsed = true;
   cellInfo[0] = 1;
-};
+  return input ??= new (host.require('fs').ReadStream)(null, { fd: 0, autoClose: false });
+}
 
 function resetInput() {
-  const { getStdin } = host;
-  getStdin?.();
+  input?.destroy();
+  input = undefined;
 }
+
+function bindInput() {
+  ownInput = Object.getOwnPropertyDescriptor(process, 'stdin');
+  Object.defineProperty(process, 'stdin', { __proto__: null, get: openInput, configurable: true, enumerable: true });
+}
+
+// Input that came with the request.
+host.giveInput = (bytes) => {
+  resetInput();
+  inputUsed = true;
+  cellInfo[0] = 1;
+  input = host.require('stream').Readable.from([host.toBuffer(bytes)], { objectMode: false });
+};
 
 // ---- values and errors ----
 

@@ -84,6 +84,16 @@ def test_stdout_and_stderr_stay_apart(d):
     assert (reply.out, reply.err) == ("out { a: 1 }\nmore", "err\n"), reply
 
 
+def test_each_cell_has_its_own_input(d):
+    read = "let text = ''; for await (const part of process.stdin) text += part; text"
+    assert d.run(read, WANT_JSON, (STDIN, "one")).json == '"one"'
+    assert d.run(read, WANT_JSON, (STDIN, "two")).json == '"two"'
+    d.frame(INPUT, b"three")
+    assert d.value(read) == "'three'"
+    d.frame(INPUT, b"four")
+    assert d.value("require('fs').readFileSync(0, 'utf8')") == "'four'"
+
+
 def test_exit_ends_the_cell_and_not_the_session(d):
     d.ok("let n = 1")
     reply = d.run("try { process.exit(3) } finally { n = 2 }")
