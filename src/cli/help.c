@@ -185,6 +185,7 @@ static const char serve_help[] =
     "      --drain TIME         for calls to end after SIGTERM (30s)\n"
     "      --idle TIME, --ping TIME   without a call until a connection is closed (10m), without a byte until it is\n"
     "                           asked whether it lives (1m)\n"
+    "      --metrics ADDRESS    counters for Prometheus at http://ADDRESS/metrics, on loopback\n"
     "      --log-level LEVEL    of the log, one JSON object a line (info)\n";
 
 bool help_show(const char *command) {

@@ -5,6 +5,7 @@
  *   server ------+                     SIGTERM and SIGINT: no new calls, those under way end, then the executions
  */
 #include "base/clock.h"
+#include "grpc/metrics.h"
 #include "grpc/options.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ typedef struct program {
   store *store;
   service *service;
   server *server;
+  metrics *metrics;
 } program;
 
 /* ---- signals ---- */
@@ -132,7 +134,9 @@ static cay_status open_server(program *p, cay_error *err) {
   o->log = log_of_server;
   o->log_ctx = &p->log;
   o->on_drain = on_drain;
-  return server_new(o, &p->server, err);
+  cay_status status = server_new(o, &p->server, err);
+  if (status != CAY_OK || words->metrics == NULL) return status;
+  return metrics_open(words->metrics, p->service, p->server, &p->metrics, err);
 }
 
 /* ---- serving ---- */
@@ -145,6 +149,7 @@ static void main_announce(const program *p) {
                          { .name = "language", .text = p->options.language },
                          { .name = "tls", .text = p->tls != NULL ? "yes" : "no" }));
   }
+  if (p->metrics != NULL) (void)printf("metrics 127.0.0.1:%u\n", metrics_port(p->metrics));
   (void)fflush(stdout);
 }
 
@@ -158,6 +163,7 @@ static cay_status main_serve(program *p, cay_error *err) {
 }
 
 static void close_program(program *p) {
+  metrics_close(p->metrics);
   service_free(p->service);
   server_free(p->server);
   store_free(p->store);

@@ -6,6 +6,8 @@ import ssl
 import struct
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
 import grpc
 import hpack
@@ -434,6 +436,32 @@ def test_reflection(t):
         assert b"no such file or symbol" in missing and b"nothing is asked" in nothing
         many = list(ask(iter([b"\x1a\x11cay/sandbox.proto"] * 500)))
         assert len(many) == 500
+
+
+def test_metrics(t):
+    server = t.server("--metrics", "127.0.0.1:0")
+    where = server.process.stdout.readline().decode().split()
+    assert where[0] == "metrics"
+    stub = server.stub()
+    assert execute(stub, code("say")).success and not execute(stub, code("fail")).success
+
+    def read(path="/metrics"):
+        with urllib.request.urlopen(f"http://{where[1]}{path}", timeout=LONG) as answer:
+            return dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if not line.startswith("#"))
+
+    until(lambda: read()["cay_executions_running"] == "0")
+    values = read()
+    assert values['cay_executions_total{state="completed"}'] == "1" == values['cay_executions_total{state="failed"}'], values
+    assert values["cay_cache_entries"] == "1" and values["cay_connections"] == "1" and int(values["cay_calls_total"]) == 2, values
+    try:
+        read("/")
+        raise AssertionError("it is there")
+    except urllib.error.HTTPError as e:
+        assert e.code == 404
+    with socket.create_connection(("127.0.0.1", int(where[1].rsplit(":", 1)[1]))):  # says nothing
+        assert read()["cay_connections"] == "1"
+    assert "loopback" in refused(t, "--metrics", "0.0.0.0:0", database=t.dir / "other.db")
+    assert server.stop() == 0
 
 
 def test_answers_are_compressed_for_those_who_take_it(t):
