@@ -1,4 +1,4 @@
-"""Source packages of another Debian suite, through apt with a private configuration: nothing on the machine changes."""
+"""Source packages and programs of another Debian suite, through apt with a private configuration: nothing on the machine changes."""
 import os
 import pathlib
 import re
@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from . import Problem, cache, say
+from . import Problem, cache, machine, say
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LISTS_AGE = 24 * 3600
@@ -29,21 +29,21 @@ def _mirrors():
     return found[own], found.get(f"{own}-security")
 
 
-def _stanza(uri, suites):
-    return f"Types: deb-src\nURIs: {uri}\nSuites: {suites}\nComponents: main\nSigned-By: {KEYRING}\n"
+def _stanza(kind, uri, suites):
+    return f"Types: {kind}\nURIs: {uri}\nSuites: {suites}\nComponents: main\nSigned-By: {KEYRING}\n"
 
 
 class _Apt:
-    """apt-get that knows one suite's sources and keeps its state in the cache."""
+    """apt-get that knows one suite's sources (or, with kind "deb", its packages) and keeps its state in the cache."""
 
-    def __init__(self, suite):
-        self.folder = cache.root() / "apt" / suite
+    def __init__(self, suite, kind="deb-src"):
+        self.folder = cache.root() / "apt" / (suite if kind == "deb-src" else f"{suite}-packages")
         for sub in ("lists/partial", "cache/archives/partial"):
             (self.folder / sub).mkdir(parents=True, exist_ok=True)
         main, security = _mirrors()
-        text = _stanza(main, f"{suite} {suite}-updates")
-        if security:
-            text += "\n" + _stanza(security, f"{suite}-security")
+        text = _stanza(kind, main, f"{suite} {suite}-updates" if kind == "deb-src" else suite)
+        if security and kind == "deb-src":
+            text += "\n" + _stanza(kind, security, f"{suite}-security")
         self.suite = suite
         (self.folder / "suite.sources").write_text(text)
 
@@ -55,6 +55,7 @@ class _Apt:
             "Dir::Cache": self.folder / "cache",
             "APT::Sandbox::User": "root",
             "Acquire::Languages": "none",
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
         }
         settings = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
         return [tool, "-q", *settings, *arguments]
@@ -71,6 +72,11 @@ class _Apt:
     def _versions(self, name):
         out = subprocess.run(self._command("apt-cache", "showsrc", "--only-source", name), capture_output=True, text=True)
         return [line.split()[1] for line in out.stdout.splitlines() if line.startswith("Version:")]
+
+    def download_packages(self, names, folder):
+        """Packages as the suite has them now; nothing is installed and nothing of the machine's packages is asked."""
+        cache.run(self._command("apt-get", "-o", "Dir::State::status=/dev/null", "download", *names), cwd=folder)
+        return {file.name: cache.sha256(file) for file in sorted(folder.glob("*.deb"))}
 
     def choose(self, name, wanted):
         """The wanted version if the suite still has it, else the newest it has."""
@@ -172,6 +178,43 @@ def _fetch_new(name, entry, pins, target, moved):
     if version != entry["version"]:
         moved.write_text(f"{version} {target}\n")
         say(f"{name}: Debian {entry['suite']} has moved on from {entry['version']}; in deps.lock put\n{_shown(version, got)}")
+    return target
+
+
+# ---- programs: the packages' files in one folder, as they would stand under / ----
+
+def fetch_packages(name, entry):
+    if machine() not in entry["files"]:
+        raise Problem(f"deps.lock has no {name} for {machine()}")
+    wanted = entry["files"][machine()]
+    pins = {"suite": entry["suite"], "files": wanted}
+    target = cache.place(name, entry["version"], pins)
+    if target.exists():
+        return target
+    moved = _moved(name, {**pins, "version": entry["version"]})
+    if moved.exists() and os.path.isdir(moved.read_text().strip()):
+        say(f"{name}: Debian {entry['suite']} has moved on from {entry['version']}; deps.lock should be updated")
+        return pathlib.Path(moved.read_text().strip())
+    return _fetch_new_packages(name, entry, wanted, moved)
+
+
+def _fetch_new_packages(name, entry, wanted, moved):
+    apt = _Apt(entry["suite"], "deb")
+    apt.update(force=True)
+    say(f"fetching {name} {entry['version']} (packages, Debian {entry['suite']})")
+    with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=apt.folder) as scratch:
+        folder = pathlib.Path(scratch)
+        got = apt.download_packages(entry["packages"], folder)
+        for file in got.keys() & wanted.keys():
+            cache.check_sha256(folder / file, wanted[file])
+        target = cache.place(name, entry["version"], {"suite": entry["suite"], "files": got})
+        with cache.making(target) as aside:
+            if aside is not None:
+                for file in got:
+                    cache.run(["dpkg-deb", "--extract", folder / file, aside])
+    if got != wanted:
+        moved.write_text(f"{target}\n")
+        say(f"{name}: Debian {entry['suite']} has moved on; in deps.lock put\n{_shown(entry['version'], got)}")
     return target
 
 
