@@ -34,9 +34,9 @@ int main(int argc, char **argv, char **envp) {
   int r = setjmp(top);
   if (r == 0) dive(500);
   CHECK(r == 1);
-  CHECK(sizeof(long double) == 16);
-  snprintf(text, sizeof text, "%.33Lg %a %zu", 1.0L / 3, 0.1, sizeof text);
-  CHECK(strcmp(text, "0.333333333333333333333333333333333 0x1.999999999999ap-4 80") == 0);
+  CHECK(sizeof(long double) == sizeof(double));
+  snprintf(text, sizeof text, "%.20Lg %a %zu", 1.0L / 3, 0.1, sizeof text);
+  CHECK(strcmp(text, "0.33333333333333331483 0x1.999999999999ap-4 80") == 0);
   CHECK(strtold("0x1.8p1", 0) == 3.0L && sqrt(2) * sqrt(2) > 1.9999999 && rint(2.5) == 2 &&
         fegetround() == FE_TONEAREST);
   atexit(leaving);

@@ -77,7 +77,7 @@ CAY_API size_t cay_engine_compiling(cay_engine *engine);
 
 /* A program that every sandbox of this engine starts with. */
 typedef struct cay_guest {
-  const char *path;    /* in the sandbox: "/bin/bash" */
+  const char *path;    /* in the sandbox: "/usr/bin/bash" */
   const char *module;  /* the file on the host        */
   uint64_t len;        /* bytes of the module         */
   bool precompiled;    /* its machine code is at hand and fits this host */

@@ -25,6 +25,21 @@ bool eng_func_find(eng_instance *i, const char *name, const char *type, eng_func
   return true;
 }
 
+bool eng_table_type(eng_instance *i, uint32_t index, char *out, size_t cap) {
+  const struct export *e = eng_export_find(i->module, "__indirect_function_table", ENG_KIND_TABLE);
+  wasmtime_extern_t item;
+  wasmtime_val_t value;
+  if (e == NULL || e->type[0] != 'f' ||
+      !wasmtime_instance_export_get(i->cx, &i->wasm, e->name, e->len, &item) ||
+      !wasmtime_table_get(i->cx, &item.of.table, index, &value) || value.kind != WASMTIME_FUNCREF ||
+      wasmtime_funcref_is_null(&value.of.funcref))
+    return false;
+  wasm_functype_t *type = wasmtime_func_type(i->cx, &value.of.funcref);
+  eng_function_text(type, out, cap);
+  wasm_functype_delete(type);
+  return true;
+}
+
 /* ---- how a call ended ---- */
 
 void eng_drop_trap(eng_instance *i) {

@@ -43,6 +43,13 @@ static void function_text(const struct types *types, const wasm_functype_t *type
   out[n] = '\0';
 }
 
+static bool holds_functions(const wasm_tabletype_t *type) {
+  wasm_valtype_t *function = wasm_valtype_new(WASM_FUNCREF);
+  bool same = wasmtime_wasm_valtype_equal(wasm_tabletype_element(type), function);
+  wasm_valtype_delete(function);
+  return same;
+}
+
 static void read_type_of(const struct types *types, struct export *e, const wasm_externtype_t *type) {
   switch (wasm_externtype_kind(type)) {
   case WASM_EXTERN_FUNC:
@@ -57,9 +64,18 @@ static void read_type_of(const struct types *types, struct export *e, const wasm
     break;
   }
   case WASM_EXTERN_MEMORY: e->kind = ENG_KIND_MEMORY; break;
-  case WASM_EXTERN_TABLE: e->kind = ENG_KIND_TABLE; break;
+  case WASM_EXTERN_TABLE:
+    e->kind = ENG_KIND_TABLE;
+    e->type[0] = holds_functions(wasm_externtype_as_tabletype_const(type)) ? 'f' : '?';
+    break;
   default: e->kind = ENG_KIND_TAG;
   }
+}
+
+void eng_function_text(const wasm_functype_t *type, char *out, size_t cap) {
+  struct types types = types_new();
+  function_text(&types, type, out, cap);
+  types_free(&types);
 }
 
 /* ---- the table ---- */

@@ -95,6 +95,10 @@ typedef struct eng_func {
 /* False unless there is one of exactly that type (host.h). */
 bool eng_func_find(eng_instance *instance, const char *name, const char *type, eng_func *out) CHECKED;
 
+/* The type of the function at `index` of the module's exported table, as text ("ii:i", or "?" if it has other types than
+ * numbers). False when there is none, or no such table. */
+bool eng_table_type(eng_instance *instance, uint32_t index, char *out, size_t cap) CHECKED;
+
 enum eng_end {
   ENG_RETURNED, /* results are in values[0..] */
   ENG_LEFT,  /* a host function or on_kick answered ENG_UNWIND. Inside a host function: answer ENG_UNWIND too

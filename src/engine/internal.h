@@ -67,7 +67,7 @@ struct export {
   size_t len;
   enum eng_kind kind;
   bool is_mutable;
-  char type[24]; /* as in host.h, of a function or global; "?" when it cannot be written so */
+  char type[24]; /* as in host.h, of a function or global; "f": a table of functions; "?": neither */
 };
 
 struct eng_module {
@@ -100,6 +100,7 @@ const struct export *eng_export_find(const eng_module *module, const char *name,
 /* ---- exports.c ---- */
 cay_status eng_exports_read(eng_module *module, cay_error *err);
 void eng_exports_free(eng_module *module);
+void eng_function_text(const wasm_functype_t *type, char *out, size_t cap); /* "ii:i"; "?" when it cannot */
 
 /* ---- imports.c ---- */
 

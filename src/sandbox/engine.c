@@ -16,7 +16,7 @@
 
 /* Bytes of native stack a guest may use: bash recurses some 900 function calls deep in it. Only what is
  * touched is memory. */
-enum { WASM_STACK = 8 << 20 };
+enum { WASM_STACK = 32 << 20 };
 
 /* Interpreters kept for the next session, each with a few megabytes of pages that are its own. */
 enum { SPARES = 8 };

@@ -107,9 +107,9 @@ def test_bash_completes_commands_options_and_values(t):
 
 def test_guests_lists_what_is_in_the_sandbox(t):
     text = t.cay("guests").text
-    assert "/bin/bash" in text and "busybox" in text, text
+    assert "/usr/bin/bash" in text and "busybox" in text, text
     guests = json.loads(t.cay("guests", "--json").text)["guests"]
-    bash = [g for g in guests if g["path"] == "/bin/bash"]
+    bash = [g for g in guests if g["path"] == "/usr/bin/bash"]
     assert bash and bash[0]["bytes"] > 100000, guests
 
 

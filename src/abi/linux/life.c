@@ -2,6 +2,9 @@
 #include "abi/linux/life.h"
 
 #include <stdio.h>
+#include <string.h>
+
+enum { STACK_EDGE = 1024 }; /* a stack pointer this near to address 0 is about to wrap around */
 
 abi_machine *abi_machine_new(abi_runner *runner, k_process *p) {
   abi_machine *m = mem_zalloc(sizeof *m);
@@ -37,13 +40,33 @@ void abi_die(abi_machine *m, int32_t status, const char *why) {
   if (why != NULL) (void)snprintf(m->why, sizeof m->why, "%s", why);
 }
 
+/* The stack begins at address 0 of the memory and grows down: a stack pointer below it has wrapped around, and the
+ * access that failed was a function's own frame. */
+static bool stack_ran_over(abi_machine *m) {
+  if (m->stack_pointer.type != 'i') return false;
+  uint32_t sp = eng_global_get(m->instance, &m->stack_pointer).u32;
+  return sp < STACK_EDGE || sp > eng_memory_len(m->instance);
+}
+
+/* The words of the trap; the overflow of either stack, in memory or of the machine, is called by its name. */
+static void trap_words(abi_machine *m, enum eng_trap kind) {
+  char text[sizeof m->why];
+  (void)eng_trap_text(m->instance, text, sizeof text);
+  const char *frames = strchr(text, '\n');
+  if (kind == ENG_TRAP_STACK || (kind == ENG_TRAP_MEMORY && stack_ran_over(m)))
+    (void)snprintf(m->why, sizeof m->why, "stack overflow: a recursion is too deep, or an array too large%s",
+                   frames != NULL ? frames : "");
+  else
+    memcpy(m->why, text, sizeof text);
+}
+
 void abi_trapped(abi_machine *m) {
   enum eng_trap kind = eng_trap_kind(m->instance);
   abi_die(m, abi_trap_signal(kind), NULL);
   if (kind == ENG_TRAP_FUEL && m->fuel != NULL)
     abi_fuel_settle(m);
   else
-    (void)eng_trap_text(m->instance, m->why, sizeof m->why);
+    trap_words(m, kind);
 }
 
 /* ---- imports ---- */

@@ -141,6 +141,18 @@ k_ret sys_rt_sigtimedwait(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- our own ---- */
 
+/* What the guest must know to call its handler, above the number of the signal: in Linux a call with other arguments
+ * than the function has just works. Bit 4: the rest is known; bit 3: it answers an int; below, how many ints it takes. */
+static k_ret handler_shape(abi_machine *m, uint32_t handler) {
+  char type[16];
+  if (!eng_table_type(m->instance, handler, type, sizeof type)) return 0;
+  size_t params = strspn(type, "i");
+  if (params > 3 || type[params] != ':' ||
+      (strcmp(type + params, ":") != 0 && strcmp(type + params, ":i") != 0))
+    return 0;
+  return (k_ret)(0x10 | (type[params + 1] == 'i' ? 0x08 : 0) | params);
+}
+
 k_ret sys_cay_sigtake(abi_machine *m, const uint32_t a[static 6]) {
   k_sigaction action = { 0 };
   k_siginfo info = { 0 };
@@ -155,7 +167,7 @@ k_ret sys_cay_sigtake(abi_machine *m, const uint32_t a[static 6]) {
                             .oldmask = { (uint32_t)old, (uint32_t)(old >> 32) },
                             .info = info_for_guest(&info) };
   memcpy(frame, &out, sizeof out);
-  return sig;
+  return sig | handler_shape(m, action.handler) << 8;
 }
 
 k_ret sys_cay_sigreturn(abi_machine *m, const uint32_t a[static 6]) {

@@ -13,8 +13,9 @@
 #define CAY_IMPORT(name) __attribute__((import_module("linux"), import_name(name)))
 
 /* Our own calls, above every number that Linux uses. */
-#define SYS_cay_vfork 2001     /* (mode): begin a child context, or leave it */
-#define SYS_cay_sigtake 2002   /* (struct sigframe *): the next signal that has a handler, or 0 */
+#define SYS_cay_vfork 2001 /* (mode): begin a child context, or leave it */
+#define SYS_cay_sigtake                                                                                      \
+  2002 /* (struct sigframe *): the next signal that has a handler, or 0; see deliver.c */
 #define SYS_cay_sigreturn 2003 /* (u32 mask[2]): what the mask becomes after a handler */
 #define SYS_cay_memgrow 2004   /* (pages of 64 KiB): the old size in pages, or -ENOMEM */
 

@@ -6,28 +6,21 @@ static const struct {
   const char *path;
   uint32_t mode, owner;
 } DIRECTORIES[] = {
-  { "/bin", 0755, 0 },
-  { "/dev", 0755, 0 },
-  { "/etc", 0755, 0 },
-  { "/home", 0755, 0 },
-  { "/home/agent", 0755, K_UID },
-  { "/lib", 0755, 0 },
-  { "/mnt", 0755, 0 },
-  { "/opt", 0755, 0 },
-  { "/proc", 0555, 0 },
-  { "/root", 0700, 0 },
-  { "/run", 0755, 0 },
-  { "/sbin", 0755, 0 },
-  { "/srv", 0755, 0 },
-  { "/tmp", 01777, 0 },
-  { "/usr/bin", 0755, 0 },
-  { "/usr/lib", 0755, 0 },
-  { "/usr/local/bin", 0755, 0 },
-  { "/usr/sbin", 0755, 0 },
-  { "/usr/share", 0755, 0 },
-  { "/var/tmp", 01777, 0 },
-  { "/var/log", 0755, 0 },
+  { "/dev", 0755, 0 },      { "/etc", 0755, 0 },
+  { "/home", 0755, 0 },     { "/home/agent", 0755, K_UID },
+  { "/mnt", 0755, 0 },      { "/opt", 0755, 0 },
+  { "/proc", 0555, 0 },     { "/root", 0700, 0 },
+  { "/run", 0755, 0 },      { "/srv", 0755, 0 },
+  { "/tmp", 01777, 0 },     { "/usr/bin", 0755, 0 },
+  { "/usr/lib", 0755, 0 },  { "/usr/local/bin", 0755, 0 },
+  { "/usr/sbin", 0755, 0 }, { "/usr/share", 0755, 0 },
+  { "/var/tmp", 01777, 0 }, { "/var/log", 0755, 0 },
 };
+
+/* As in a Debian with merged /usr: every program has both its names. */
+static const struct {
+  const char *path, *target;
+} MERGED[] = { { "/bin", "usr/bin" }, { "/lib", "usr/lib" }, { "/sbin", "usr/sbin" } };
 
 static const struct {
   const char *path, *text;
@@ -39,7 +32,7 @@ static const struct {
   { "/etc/hosts", "127.0.0.1\tlocalhost sandbox\n::1\tlocalhost\n" },
   { "/etc/hostname", "sandbox\n" },
   { "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n" },
-  { "/etc/shells", "/bin/sh\n/bin/dash\n/bin/bash\n" },
+  { "/etc/shells", "/bin/sh\n/usr/bin/sh\n/bin/bash\n/usr/bin/bash\n/bin/dash\n/usr/bin/dash\n" },
   { "/etc/profile", "export PATH=/usr/local/bin:/usr/bin:/bin\n" },
   /* No name server can be reached: libc asks none, and says so at once. */
   { "/etc/resolv.conf", "options timeout:0 attempts:1\n" },
@@ -57,6 +50,8 @@ k_ret k_base_tree_add(mem_builder *b) {
   for (size_t i = 0; i < COUNT_OF(FILES); i++)
     K_TRY(mem_builder_file(b, FILES[i].path, 0644, 0, 0, FILES[i].text, strlen(FILES[i].text), NULL, NULL,
                            NULL));
+  for (size_t i = 0; i < COUNT_OF(MERGED); i++)
+    K_TRY(mem_builder_symlink(b, MERGED[i].path, MERGED[i].target));
   K_TRY(mem_builder_symlink(b, "/etc/localtime", "/usr/share/zoneinfo/Etc/UTC"));
   K_TRY(mem_builder_symlink(b, "/etc/mtab", "/proc/self/mounts"));
   return mem_builder_symlink(b, "/var/run", "/run");

@@ -22,15 +22,37 @@ int __cay_handling;
 
 static struct sigaltstack altstack = { .ss_flags = SS_DISABLE };
 
-static inline void run(struct sigframe *f) {
+/* What the host says of a handler's type. Natively a call with too many arguments or an ignored result works, and
+ * programs rely on it (`void handler()`, `int handler(int)`); here the types must agree. */
+#define SHAPE(taken) ((taken) >> 8)
+#define KNOWN 0x10
+#define RETURNS 0x08 /* an int; the lower bits count the parameters */
+
+static inline void call(struct sigframe *f, int shape, ucontext_t *context) {
+  void *h = (void *)f->handler;
+  switch (shape) {
+  case KNOWN: ((void (*)(void))h)(); break;
+  case KNOWN | RETURNS: ((int (*)(void))h)(); break;
+  case KNOWN | RETURNS | 1: ((int (*)(int))h)(f->sig); break;
+  case KNOWN | 2: ((void (*)(int, int))h)(f->sig, f->info.si_code); break;
+  case KNOWN | RETURNS | 2: ((int (*)(int, int))h)(f->sig, f->info.si_code); break;
+  case KNOWN | RETURNS | 3: ((int (*)(int, siginfo_t *, void *))h)(f->sig, &f->info, context); break;
+  case KNOWN | 3: ((void (*)(int, siginfo_t *, void *))h)(f->sig, &f->info, context); break;
+  case KNOWN | 1: f->handler(f->sig); break;
+  default:
+    if (f->flags & SA_SIGINFO)
+      ((void (*)(int, siginfo_t *, void *))h)(f->sig, &f->info, context);
+    else
+      f->handler(f->sig);
+  }
+}
+
+static inline void run(struct sigframe *f, int shape) {
   ucontext_t context = { .uc_stack = altstack };
   unsigned *mask = (unsigned *)&context.uc_sigmask; /* a handler may change it */
   mask[0] = f->oldmask[0], mask[1] = f->oldmask[1];
   __cay_handling++;
-  if (f->flags & SA_SIGINFO)
-    ((void (*)(int, siginfo_t *, void *))f->handler)(f->sig, &f->info, &context);
-  else
-    f->handler(f->sig);
+  call(f, shape, &context);
   __cay_handling--;
   __cay_host_syscall(SYS_cay_sigreturn, (long)mask, 0, 0, 0, 0, 0);
 }
@@ -39,8 +61,10 @@ static inline void run(struct sigframe *f) {
  * to be able to unwind. So fork refuses while a handler runs. */
 __attribute__((__noinline__)) void __cay_drain(void) {
   struct sigframe f;
+  long taken;
   __cay_sigpending = 0;
-  while (__cay_host_syscall(SYS_cay_sigtake, (long)&f, 0, 0, 0, 0, 0) > 0) run(&f);
+  while ((taken = __cay_host_syscall(SYS_cay_sigtake, (long)&f, 0, 0, 0, 0, 0)) > 0)
+    run(&f, (int)SHAPE(taken));
 }
 
 /* While the page table is half changed a handler that allocates would ruin it: the flag stays up, and the
