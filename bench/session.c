@@ -84,16 +84,16 @@ static void again(unsigned long count, uint64_t gap_ns) {
 
 /* ---- callbacks ---- */
 
-static void at_once(void *ctx, cay_request *request, const char *name, cay_slice args) {
+static void at_once(void *ctx, cay_callback_call *request, const char *name, cay_slice args) {
   (void)ctx, (void)name;
-  cay_request_answer(request, args);
+  cay_callback_answer(request, args);
 }
 
 static void callback(unsigned long count) {
   cay_sandbox *box = box_new();
   cay_session *s = session_new(box);
   char code[200];
-  must(cay_grant(box, &CAY_INIT(cay_grant_options, .name = "echo", .fn = at_once), &err));
+  must(cay_callback_add(box, &CAY_INIT(cay_callback_options, .name = "echo", .fn = at_once), &err));
   snprintf(code, sizeof code, "for i in range(%lu): await invoke('echo', '{}')", count);
   eval(s, "1");
   uint64_t start = now_ns();
@@ -104,13 +104,13 @@ static void callback(unsigned long count) {
 
 enum { GATHERED = 100 };
 struct waiting {
-  cay_request *requests[GATHERED];
+  cay_callback_call *requests[GATHERED];
   uint64_t due_ns[GATHERED];
   unsigned asked, answered;
   pthread_mutex_t mu;
 };
 
-static void after_10_ms(void *ctx, cay_request *request, const char *name, cay_slice args) {
+static void after_10_ms(void *ctx, cay_callback_call *request, const char *name, cay_slice args) {
   struct waiting *w = ctx;
   (void)name, (void)args;
   pthread_mutex_lock(&w->mu);
@@ -124,10 +124,10 @@ static void *answer_them(void *ctx) {
   while (w->answered < GATHERED) {
     pthread_mutex_lock(&w->mu);
     bool due = w->answered < w->asked && w->due_ns[w->answered] <= now_ns();
-    cay_request *request = due ? w->requests[w->answered++] : NULL;
+    cay_callback_call *request = due ? w->requests[w->answered++] : NULL;
     pthread_mutex_unlock(&w->mu);
     if (due)
-      cay_request_answer(request, (cay_slice){ "1", 1 });
+      cay_callback_answer(request, (cay_slice){ "1", 1 });
     else
       usleep(50);
   }
@@ -139,7 +139,8 @@ static void gather(unsigned long count) {
   cay_session *s = session_new(box);
   struct waiting w = { .mu = PTHREAD_MUTEX_INITIALIZER };
   pthread_t thread;
-  must(cay_grant(box, &CAY_INIT(cay_grant_options, .name = "slow", .fn = after_10_ms, .ctx = &w), &err));
+  must(cay_callback_add(box, &CAY_INIT(cay_callback_options, .name = "slow", .fn = after_10_ms, .ctx = &w),
+                        &err));
   eval(s, "import asyncio\nasync def f(): pass\nawait asyncio.gather(f())");
   for (unsigned long i = 0; i < count; i++) {
     w.asked = w.answered = 0;

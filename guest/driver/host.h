@@ -15,7 +15,7 @@ typedef struct {
   uint32_t status; /* out: one of the three below */
   uint32_t len;    /* out: of the whole answer */
   int32_t fd;      /* out: -1, or where the answer is to be read: a byte of status, the answer, end of file */
-} host_question;
+} host_callback_call;
 
 enum { ASK_ANSWERED = 0, ASK_REFUSED = 1, ASK_PENDING = 2 };
 enum { HOST_PIECE_MAX = 1 << 20 };
@@ -28,7 +28,7 @@ typedef struct {
 } host_event;
 
 /* All answer 0 or more, or -errno. */
-long host_ask(host_question *q);              /* -ENOENT: nobody answers to that name */
+long host_callback(host_callback_call *q);    /* -ENOENT: no callback of that name */
 long host_emit(const host_event *e);          /* -ENOSPC: enough was traced */
 long host_give(const void *data, size_t len); /* a piece of saved variables, at most HOST_PIECE_MAX bytes */
-long host_grants(char *out, size_t cap);      /* the whole length of the list of callbacks, as JSON */
+long host_callbacks(char *out, size_t cap);   /* the whole length of the list of callbacks, as JSON */

@@ -26,7 +26,7 @@ char **start_process(void) {
 
 extern char __stack_low __attribute__((weak)); /* from the linker, where it knows it */
 
-/* Only what is not zero is cleared: a page that is not touched costs nothing. */
+/* Only nonzero bytes are cleared: a page that is not touched costs nothing. */
 static void clear(uintptr_t from, uintptr_t to) {
   for (uintptr_t word = from; word + sizeof(long) <= to; word += sizeof(long))
     if (*(volatile long *)word) *(volatile long *)word = 0;
@@ -41,7 +41,7 @@ __attribute__((noinline)) void start_clear_stack(void) {
 
 extern char __heap_base; /* from the linker: where mappings begin */
 
-/* What is not mapped any more keeps what it held until it is mapped again. */
+/* Unmapped memory keeps its bytes until it is mapped again. */
 void start_clear_unmapped(void) {
   enum { PAGE = 4096, WASM_PAGE = 65536 };
   uintptr_t end = (uintptr_t)__builtin_wasm_memory_size(0) * WASM_PAGE;

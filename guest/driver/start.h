@@ -7,6 +7,6 @@
  * its image. */
 char **start_process(void);
 
-/* Clear the part of the stack that nobody uses, and what was mapped and is no more. */
+/* Clears the unused part of the stack, and memory that is no longer mapped. */
 void start_clear_stack(void);
 void start_clear_unmapped(void);

@@ -128,7 +128,7 @@ static PyObject *get_signature(PyObject *self, void *nothing) {
   return helper_call("callbacks", "signature", "(O)", ((callback *)self)->schema);
 }
 
-/* A function of the class of whoever holds it does not bind: it stays itself. That inspect finds __get__ is
+/* As an attribute of a class it does not bind: it stays itself. That inspect finds __get__ is
  * what makes help() describe it as a function. */
 static PyObject *callback_get(PyObject *self, PyObject *object, PyObject *type) {
   (void)object, (void)type;
@@ -170,7 +170,7 @@ static PyObject *read_grants(void) {
   size_t cap = 0;
   char *data = NULL;
   for (;;) {
-    long len = host_grants(data, cap);
+    long len = host_callbacks(data, cap);
     if (len == -ENOSYS || len == -ENOENT) len = 0; /* a host without any */
     if (len < 0) {
       free(data);

@@ -63,7 +63,7 @@ int environment_replace(const variable *variables, size_t count) {
   static char **own;
   char **vector = lay_out(variables, count);
   if (!vector) return PyErr_NoMemory(), -1;
-  environ = vector; /* from where setenv(3) copies what it changes */
+  environ = vector; /* setenv(3) copies the strings it changes */
   free(own);
   own = vector;
   return environment_read();

@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
 
 static int same(const wchar_t *a, const wchar_t *b) { return a == b || (a && b && !wcscmp(a, b)); }
 
-/* What is read once, before the interpreter and even its allocator begin, and so was read at boot. */
+/* Settings that are read once, before the interpreter and even its allocator begin, and so were read at boot. */
 static bool asks_for_another_beginning(const PyConfig *asked) {
   static const char *const names[] = { "PYTHONDEVMODE", "PYTHONHASHSEED", "PYTHONMALLOC", "PYTHONUTF8" };
   for (size_t i = 0; asked->use_environment && i < sizeof names / sizeof *names; i++) {
@@ -69,7 +69,7 @@ static bool can_honour(const PyConfig *asked, const PyConfig *booted) {
          !asked->home && same(asked->pycache_prefix, booted->pycache_prefix);
 }
 
-/* What is found on the disk stays as it was found at boot. */
+/* Paths found on the disk stay as they were found at boot. */
 static PyStatus take_paths(PyConfig *asked, const PyConfig *booted) {
   struct {
     wchar_t **to;

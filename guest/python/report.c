@@ -79,7 +79,7 @@ void report_exception(reply *r, PyObject *cell) {
     bool stopped = PyErr_GivenExceptionMatches(error, error_stopped);
     report_error(r, error, cell, stopped ? TALK_STOPPED : TALK_EXCEPTION);
   }
-  PyException_SetTraceback(error, Py_None); /* what it refers to may be large */
+  PyException_SetTraceback(error, Py_None); /* its frames may hold large objects */
   Py_DECREF(error);
   PyErr_Clear();
 }

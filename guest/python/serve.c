@@ -19,7 +19,7 @@ uint8_t *EXPORT(cay_room)(uint32_t len) {
   return room;
 }
 
-/* What a process does before its first request: the image that it was made from has served nobody. */
+/* Work of a process before its first request, which the image has not done. */
 static int begin(uint32_t op) {
   if (begun) return 0;
   stop_install();

@@ -9,7 +9,7 @@
  * exception. */
 int settle_warm_up(void);
 
-/* Every object that there is lives forever: nobody counts references to it any more. */
+/* Makes every existing object immortal: its references are not counted any more. */
 int settle_objects(void);
 
 /* The room between what there is, is closed: what a copy makes lies side by side, on few pages. */

@@ -29,7 +29,7 @@ static const char *reason_text(uint32_t why) {
 }
 
 /* Called between two instructions of Python. Without a reason a signal waits to be delivered, which any
- * system call does; or it is an echo of what was already raised. */
+ * system call does; or it is an echo of an exception already raised. */
 static PyObject *raise_stopped(PyObject *self, PyObject *arguments) {
   (void)self, (void)arguments;
   uint32_t why = reason;
@@ -45,7 +45,7 @@ static PyObject *raise_stopped(PyObject *self, PyObject *arguments) {
 
 static PyMethodDef raise_method = { "stop", raise_stopped, METH_VARARGS, NULL };
 
-/* A task may keep what was raised in it to itself: the loop asks (cay/_loop.py). */
+/* A task may swallow an exception: the loop asks (cay/_loop.py). */
 static PyObject *count_stops(PyObject *self, PyObject *nothing) {
   (void)self, (void)nothing;
   return PyLong_FromUnsignedLong(raised);

@@ -9,7 +9,7 @@ typedef struct {
   char *data;
   size_t len, cap;
   size_t limit; /* no more than this; 0: no limit */
-  bool failed;  /* memory or the limit was reached: what is there is not whole */
+  bool failed;  /* memory or the limit was reached: the text is not whole */
 } text;
 
 void text_add(text *t, const char *data, size_t len);
@@ -17,7 +17,7 @@ void text_free(text *t);
 
 /* A value as JSON. False, without an exception set: it has none that says the same: NaN, keys that are no
  * strings, sets, objects, too deep or circular. `t` then holds a part. Tuples become arrays, and subclasses
- * what they are based on. */
+ * their base classes. */
 bool json_write(text *t, PyObject *value);
 
 /* A string in quotes. */

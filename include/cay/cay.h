@@ -70,7 +70,7 @@ CAY_API void cay_engine_free(cay_engine *engine); /* after its last sandbox */
  * (but for directories with a sticky bit, as /tmp). CAY_DENIED, CAY_IO. An engine with such a `cache_dir` is refused. */
 CAY_CHECK CAY_API cay_status cay_cache_check(const char *dir, cay_error *err);
 
-/* Modules that guests executed and that are still being compiled, perhaps for nobody any more: the compiler
+/* Modules that guests executed and that are still being compiled, perhaps without a waiting process: the compiler
  * cannot be interrupted, and cay_engine_free waits for it. A program that is about to end can leave the
  * engine as it is instead, and end by _exit(2). [any time] */
 CAY_API size_t cay_engine_compiling(cay_engine *engine);
@@ -103,7 +103,7 @@ typedef struct cay_limits {
   uint64_t code;       /* bytes of its own modules compiled; 0: 64 MiB      */
 } cay_limits;
 
-/* `code` is about WebAssembly files that guests execute, each counted by what it weighs: its length, and more
+/* `code` is about WebAssembly files that guests execute, each counted by its weight: its length, and more
  * if it is made to be hard to compile. It is used up for the life of the sandbox; what the engine or its
  * cache folder has costs nothing, nor does cay_run_options.module. Beyond it execve fails with EDQUOT, a run
  * of such a file with CAY_LIMIT. */
@@ -138,13 +138,13 @@ CAY_API void cay_sandbox_free(cay_sandbox *box);                  /* interrupts,
 
 /* ----------------------------------------------------------- packages ---- */
 
-/* Packages of pure Python, read once and shared by every sandbox that is made with them; what one changes,
- * only it sees. Immutable: any number of threads. Sandboxes keep what they need of it; it ends before the
+/* Packages of pure Python, read once and shared by every sandbox that is made with them; a sandbox's change
+ * is private to it. Immutable: any number of threads. Sandboxes keep what they need of it; it ends before the
  * engine. */
 typedef struct cay_packages cay_packages;
 
 /* `paths`, NULL ended, are of the host: wheels (PEP 427), folders (a package when there is an __init__.py,
- * else what is in them) and modules (.py). They go to /usr/local/lib/python3.13/dist-packages, the commands
+ * else their contents) and modules (.py). They go to /usr/local/lib/python3.13/dist-packages, the commands
  * of a wheel to /usr/local/bin; nothing of them is run. CAY_NOT_FOUND: no such package. CAY_UNSUPPORTED:
  * machine code, or for another platform or Python. CAY_CORRUPT, CAY_INVALID: a damaged wheel, or one with
  * names that lead out of it. CAY_LIMIT: a file beyond 256 MiB, a package beyond 1 GiB or 65,536 files. */
@@ -152,7 +152,7 @@ CAY_CHECK CAY_API cay_status cay_packages_open(cay_engine *engine, const char *c
                                                cay_packages **out, cay_error *err);
 CAY_API void cay_packages_free(cay_packages *packages);
 
-/* The same for one package and a sandbox that is there. What is refused leaves nothing behind; when the disk
+/* The same for one package and a sandbox that is there. A refused package leaves nothing behind; when the disk
  * is full, a part of it is there. [any time] */
 CAY_CHECK CAY_API cay_status cay_sandbox_install(cay_sandbox *box, const char *path, cay_error *err);
 
@@ -201,16 +201,16 @@ typedef struct cay_run_options {
 } cay_run_options;
 
 /* With `tty` the program leads a session on a pseudo-terminal, as in a window: lines are edited and echoed,
- * Ctrl-C is a signal, bash has job control, TERM is "xterm" unless `env` says otherwise. Input is what is
+ * Ctrl-C is a signal, bash has job control, TERM is "xterm" unless `env` says otherwise. Input is text
  * typed, up to 64 KiB before the program reads; output, the echo included, is all of descriptor 1 and comes
- * on a thread of the library. What it has of escape sequences is the guest's: nobody should show it who would
+ * on a thread of the library. Escape sequences in it are the guest's: show it only where you would
  * not show a hostile file. When the program ends, the terminal is hung up. */
 
 /* The whole story of one run. Fields stay valid until cay_result_free. */
 typedef struct cay_result {
   cay_end end;
   int32_t code;
-  cay_slice out, err;    /* what was captured, up to limits.output      */
+  cay_slice out, err;    /* captured output, up to limits.output        */
   bool out_cut, err_cut; /* there was more                              */
   cay_slice detail;      /* text of a trap; empty: none                 */
   uint64_t wall_ns;      /* from the call to the end of the program     */
@@ -221,7 +221,7 @@ typedef struct cay_result {
 /* The code a shell would show: the exit code, 128 + signal, 124 for time, fuel and cancellation. */
 CAY_API int cay_result_exit_code(const cay_result *result);
 
-/* Runs it, and waits for its end. What it leaves in the background lives on, and writes to `output` until it
+/* Runs it, and waits for its end. Processes it leaves in the background live on, and writes to `output` until it
  * ends: `output_ctx` must live until the sandbox is freed, as cay_process_free says. */
 CAY_CHECK CAY_API cay_status cay_run(cay_sandbox *box, const cay_run_options *options, cay_result **out,
                                      cay_error *err);
@@ -236,7 +236,7 @@ typedef struct cay_process cay_process;
 CAY_CHECK CAY_API cay_status cay_spawn(cay_sandbox *box, const cay_run_options *options, cay_process **out,
                                        cay_error *err);
 
-/* To its standard input, all of it; waits while the guest does not read. CAY_IO: nobody reads any more.
+/* To its standard input, all of it; waits while the guest does not read. CAY_IO: it has no reader any more.
  * CAY_INVALID: input was not left open. */
 CAY_CHECK CAY_API cay_status cay_process_write(cay_process *process, cay_slice bytes, cay_error *err);
 /* [any time] As much of it as there is room for, now: the count in *out. */

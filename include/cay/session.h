@@ -1,4 +1,4 @@
-/* session.h - an interpreter that keeps its variables between evaluations, and what a guest may ask its
+/* session.h - an interpreter that keeps its variables between evaluations, and callbacks of the
  * embedder.
  *
  *   cay_session *py;  cay_value *v;
@@ -21,38 +21,39 @@
 extern "C" {
 #endif
 
-/* ---------------------------------------------------------------- what a guest may ask ---- */
+/* ---------------------------------------------------------------- callbacks ---- */
 
-/* A question of a guest that waits for an answer. Whoever receives it answers it exactly once, now or later
- * and from any thread, also after the sandbox is gone: then the answer goes nowhere. */
-typedef struct cay_request cay_request;
+/* A guest's call of a callback. Its receiver answers it exactly once, now or later and from any thread, also
+ * after the sandbox is gone: then the answer is discarded. */
+typedef struct cay_callback_call cay_callback_call;
 
-CAY_API void cay_request_answer(cay_request *request,
-                                cay_slice json); /* [any time] JSON in UTF-8; gives it back */
-CAY_API void cay_request_fail(cay_request *request,
-                              const char *message);       /* [any time] an error in the guest; likewise */
-CAY_API bool cay_request_cancelled(cay_request *request); /* [any time] nobody waits any more */
+CAY_API void cay_callback_answer(cay_callback_call *call,
+                                 cay_slice json); /* [any time] JSON in UTF-8; gives it back */
+CAY_API void cay_callback_fail(cay_callback_call *call,
+                               const char *message);          /* [any time] an error in the guest; likewise */
+CAY_API bool cay_callback_cancelled(cay_callback_call *call); /* [any time] the guest has given up */
 
-/* On the thread of the guest that asks, which stands still meanwhile: answer now, or keep `request` and
- * return. `args` is a JSON object that the schema has accepted, borrowed until this returns. */
-typedef void cay_grant_fn(void *ctx, cay_request *request, const char *name, cay_slice args);
+/* Called on the thread of the calling guest, which waits meanwhile: answer now, or keep `call` and return.
+ * `args` is a JSON object that the schema has accepted, borrowed until this returns. */
+typedef void cay_callback_fn(void *ctx, cay_callback_call *call, const char *name, cay_slice args);
 
-/* Something the embedder does for guests: a callback of Python, a command for others. */
-typedef struct cay_grant_options {
+/* A callback: a function of the embedder that guests call by name. */
+typedef struct cay_callback_options {
   size_t size;
   const char *name;        /* "http.get": letters, digits, '_', '-', parts separated by '.'; 1 to 128 bytes */
   const char *description; /* for people and models; NULL: none */
   const char *
       schema; /* JSON Schema of the arguments (doc/reference/python.md: which part of it); NULL: any object */
-  cay_grant_fn *fn;
+  cay_callback_fn *fn;
   void *ctx; /* lives until the sandbox is freed */
-} cay_grant_options;
+} cay_callback_options;
 
-/* From now on; a grant of the same name is replaced. [any time] CAY_INVALID: the name, or a schema that
- * cannot be read or says what is not understood (the message says where). CAY_LIMIT: 1,024 are there. */
-CAY_CHECK CAY_API cay_status cay_grant(cay_sandbox *box, const cay_grant_options *options, cay_error *err);
-/* [any time] Questions that wait are still answered. CAY_NOT_FOUND. */
-CAY_CHECK CAY_API cay_status cay_revoke(cay_sandbox *box, const char *name, cay_error *err);
+/* From now on; a callback of the same name is replaced. [any time] CAY_INVALID: the name, or a schema that
+ * cannot be parsed or uses an unknown keyword (the message says where). CAY_LIMIT: 1,024 are there. */
+CAY_CHECK CAY_API cay_status cay_callback_add(cay_sandbox *box, const cay_callback_options *options,
+                                              cay_error *err);
+/* [any time] Pending calls are still answered. CAY_NOT_FOUND. */
+CAY_CHECK CAY_API cay_status cay_callback_remove(cay_sandbox *box, const char *name, cay_error *err);
 
 /* ---------------------------------------------------------------- session ---- */
 
@@ -62,7 +63,7 @@ typedef struct cay_image cay_image;
 typedef struct cay_session_options {
   size_t size;
   const char *language;   /* "python", which NULL means too, or "javascript" */
-  const cay_image *image; /* what it begins as; NULL: the standard image of the language */
+  const cay_image *image; /* its beginning; NULL: the standard image of the language */
   const char *cwd;        /* NULL: "/home/agent" */
   const char *const *env; /* "NAME=value", NULL ended, over the sandbox's */
   bool no_undo; /* an evaluation that has to be ended leaves the session unusable instead of undone: saves the
@@ -135,9 +136,10 @@ typedef struct cay_value {
   cay_outcome outcome;
   cay_end end; /* CAY_END_EXIT unless STOPPED; then how */
   int32_t exit_code;
-  bool undone; /* the session is what it was before this evaluation, and what it had open is open where it
-                  was; files have what was written, and pipes and sockets that were closed stay dead */
-  cay_slice out, err; /* what was captured, up to limits.output */
+  bool
+      undone; /* the session is rolled back to before this evaluation, and its open files are at the positions they
+                  had; files keep the bytes written, and pipes and sockets that were closed stay dead */
+  cay_slice out, err; /* captured output, up to limits.output */
   bool out_cut, err_cut;
   cay_slice repr, json; /* of the value; empty: none */
   cay_slice error_type, error_text, traceback;
@@ -174,14 +176,14 @@ CAY_CHECK CAY_API cay_status cay_session_clear_state(cay_session *session, cay_e
 
 /* ---------------------------------------------------------------- image ---- */
 
-/* A session as a value: everything in its memory, which files it had open, what it does about signals, and
+/* A session as a value: everything in its memory, its open files, its signal actions, and
  * its umask. Immutable, counted by its holders. Grants, mounts, limits, timers and the working directory are
  * not inside, nor are the contents of files.
  *
- * Whoever becomes the image (cay_session_new, cay_session_restore) has its descriptors, under their numbers,
+ * A session that begins as the image (cay_session_new, cay_session_restore) has its descriptors, under their numbers,
  * and no others but 0, 1 and 2. Files, directories and the likes of /dev/null are opened again by path, in
  * the sandbox's own tree with the permissions of open(2), at their positions; nothing is created or
- * truncated. Pipes with all their ends in the session are made anew with what was in them. What cannot be had
+ * truncated. Pipes with all their ends in the session are made anew with their contents. A file that cannot be had
  * (a file that is gone, not permitted or of another kind, one without a name, a socket, a terminal, a pipe to
  * another process) is a dead descriptor: every use is EBADF, and closing it works. Locks are not kept. */
 CAY_CHECK CAY_API cay_status cay_session_freeze(cay_session *session, cay_image **out,
@@ -189,11 +191,11 @@ CAY_CHECK CAY_API cay_status cay_session_freeze(cay_session *session, cay_image 
 CAY_API void cay_image_free(cay_image *image);
 
 /* The session becomes what the image is: descriptors that it has and the image has not are closed. On failure
- * it is what it was. CAY_INVALID: it is one of another program. CAY_BUSY. */
+ * it is unchanged. CAY_INVALID: the image is of another program. CAY_BUSY. */
 CAY_CHECK CAY_API cay_status cay_session_restore(cay_session *session, const cay_image *image,
                                                  cay_error *err);
 
-/* As a file: bounded and compact. Whoever loads one gets some state of the interpreter, checked to be whole,
+/* As a file: bounded and compact. Loading one gives some state of the interpreter, checked to be whole,
  * and nothing is believed of it: it can do what any guest can do. CAY_IO; CAY_CORRUPT; CAY_UNSUPPORTED: of
  * another version. */
 CAY_CHECK CAY_API cay_status cay_image_save(const cay_image *image, const char *path, cay_error *err);
@@ -214,7 +216,7 @@ typedef struct cay_image_options {
 CAY_CHECK CAY_API cay_status cay_image_build(cay_engine *engine, const cay_image_options *options,
                                              cay_image **out, cay_error *err);
 
-/* For whoever installs guests: as a file that engines map and believe, like compiled code. It belongs beside
+/* For installers of guests: as a file that engines map and believe, like compiled code. It belongs beside
  * the program, under the name that the list of guests has for it. CAY_UNSUPPORTED: files are open in it. */
 CAY_CHECK CAY_API cay_status cay_image_install(const cay_image *image, const char *path, cay_error *err);
 

@@ -142,7 +142,7 @@ def _patch(tree):
 
 
 def _moved(name, pins):
-    """A file beside the cache's entries saying what was taken in place of pins that the suite has dropped."""
+    """A file beside the cache's entries naming the versions taken in place of pins that the suite has dropped."""
     place = cache.place(name, pins["version"], pins)
     return place.with_name(place.name + ".moved")
 

@@ -49,7 +49,7 @@ void eng_drop_trap(eng_instance *i) {
   i->error = NULL;
 }
 
-/* An exception that is pending and that nobody will throw on would be thrown by the next one to raise
+/* A pending exception that is not thrown on would be thrown by the next one to raise
  * anything. */
 static void drop_exception(eng_instance *i) {
   wasmtime_exnref_t exception;

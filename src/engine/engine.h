@@ -11,7 +11,7 @@
  *                     made to run a handler and go on.
  *   ENG_STOP_FUEL     the same, and instructions are counted against a budget. Up to twice as slow.
  *
- * Signals: making the first engine of a process installs handlers for SIGSEGV, SIGILL and SIGFPE.   They pass
+ * Signals: making the first engine of a process installs handlers for SIGSEGV, SIGILL and SIGFPE.    They pass
  * on signals that are not a guest's. Threads that run guests must not block those three. */
 #pragma once
 

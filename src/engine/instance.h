@@ -1,6 +1,6 @@
 /* instance.h - a running module: its memory, globals and functions.
  *
- * An instance belongs to one thread at a time, the one inside eng_call or, between calls, whoever the owner
+ * An instance belongs to one thread at a time, the one inside eng_call or, between calls, the thread that the owner
  * says. Only eng_instance_kick (stop.h) may be called from elsewhere.
  *
  * Memory      The base never moves while the instance lives; the length only grows. Up to 4 GiB of addresses
@@ -116,7 +116,7 @@ enum eng_trap {
   ENG_TRAP_ARITHMETIC, /* integer overflow, bad conversion */
   ENG_TRAP_CALL,       /* indirect, to nothing or to another type */
   ENG_TRAP_TABLE,      /* out of bounds */
-  ENG_TRAP_EXCEPTION,  /* nobody caught it */
+  ENG_TRAP_EXCEPTION,  /* it was not caught */
   ENG_TRAP_FUEL,       /* the budget is used up */
   ENG_TRAP_OTHER,
 };

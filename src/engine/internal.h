@@ -1,4 +1,4 @@
-/* internal.h - what the files of src/engine share. Nobody else includes it.
+/* internal.h - shared by the files of src/engine, and included by no others.
  *
  * Locks       engine.mu guards the module table, reference counts of modules and the making of wasm engines.
  *             It is never held while compiling, while calling a guest, or while taking another lock.
@@ -174,9 +174,9 @@ struct eng_instance {
   eng_kick_fn *on_kick;
   uint64_t memory_max, table_max;
   eng_image *image;        /* what its memory is mapped from, or NULL */
-  eng_image *origin;       /* what it was made from, or NULL: for eng_instance_reset */
+  eng_image *origin;       /* the image it was made from, or NULL: for eng_instance_reset */
   struct eng_saved *saved; /* its checkpoint, or NULL: checkpoint.c */
-  bool watched;            /* pages.c says what was written in the whole of the memory */
+  bool watched;            /* pages.c reports writes in the whole of the memory */
   bool asleep;             /* its checkpoint has no copies until it is called: eng_instance_settle */
   unsigned depth;          /* calls under way */
   unsigned forks;          /* children it had since its memory was last mapped from an image */
@@ -229,11 +229,11 @@ bool eng_pages_scan_works(int pagemap);
 /* Makes protection possible in a range, until something else is mapped there. */
 bool eng_pages_watch(const eng_engine *engine, uint8_t *base, size_t len);
 void eng_pages_protect(const eng_engine *engine, uint8_t *base, size_t len);
-/* Only those that are still what is mapped there. Takes five times as long, but asks once for many ranges. */
+/* Only those that are still mapped there. Takes five times as long, but asks once for many ranges. */
 void eng_pages_protect_shared(const eng_engine *engine, uint8_t *base, size_t len);
-/* Gives them back: they are what is mapped there again. `watcher`: NULL when the range is not watched. */
+/* Gives them back: the image's pages are mapped there again. `watcher`: NULL when the range is not watched. */
 void eng_pages_drop(const eng_engine *watcher, uint8_t *base, size_t len);
 
 /* ---- checkpoint.c, saved.c ---- */
-void eng_saved_drop(eng_instance *instance); /* what it was to go back to */
+void eng_saved_drop(eng_instance *instance); /* its checkpoint */
 void eng_wake(eng_instance *instance);       /* it was `asleep` */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of native stack a guest may use: bash recurses some 900 function calls deep in it. Only what is
+/* Bytes of native stack a guest may use: bash recurses some 900 function calls deep in it. Only the part that is
  * touched is memory. */
 enum { WASM_STACK = 32 << 20 };
 

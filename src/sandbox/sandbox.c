@@ -7,7 +7,7 @@
 #include "kernel/fs/proc/procfs.h"
 #include "kernel/vfs/mount.h"
 #include "sandbox/run.h"
-#include "sandbox/session/grant.h"
+#include "sandbox/session/callback.h"
 #include "sandbox/session/session.h"
 #include "sandbox/status.h"
 
@@ -88,8 +88,8 @@ static cay_status sandbox_set_up(cay_sandbox *box, const cay_sandbox_options *o,
                                 .code = box->limits.code };
   S_TRY(abi_linux_runner_new(box->engine->wasm, &runner, &box->runner, err));
   S_TRY(make_kernel(box, o, err));
-  S_TRY(sb_grants_new(box, &box->grants, err));
-  box->kernel->asker = sb_grants_asker(box->grants);
+  S_TRY(sb_callbacks_new(box, &box->callbacks, err));
+  box->kernel->callback_host = sb_callbacks_host(box->callbacks);
   return mount_system(box, err);
 }
 
@@ -124,7 +124,7 @@ void cay_sandbox_free(cay_sandbox *box) {
     sb_sessions_free(box);
     k_kernel_stop(box->kernel);
     sb_runs_sweep(box, true);
-    sb_grants_close(box->grants);
+    sb_callbacks_close(box->callbacks);
     k_kernel_free(box->kernel);
   }
   abi_linux_runner_free(box->runner);

@@ -50,7 +50,7 @@ struct cay_sandbox {
   list runs; /* of sb_run: those whose processes may still write */
   list sessions;
   sb_fuel *fuel; /* of the sessions that count it, also of those that are gone; freed with the sandbox */
-  struct sb_grants *grants;
+  struct sb_callbacks *callbacks;
 };
 
 struct cay_packages {

@@ -134,7 +134,7 @@ void asks_answer(server *s, const rpc_message *m) {
 
 static void tell_cancelled(server *s, uint64_t number) {
   rpc_id id = id_of(number);
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   size_t len = 0;
   char *line = NULL;

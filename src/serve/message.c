@@ -8,25 +8,6 @@
 
 const rpc_id RPC_ID_NULL = { "null" };
 
-/* ---- memory ---- */
-
-static void *message_alloc(void *ctx, size_t len) {
-  (void)ctx;
-  return mem_alloc(len);
-}
-
-static void *message_grow(void *ctx, void *old, size_t old_len, size_t len) {
-  (void)ctx, (void)old_len;
-  return mem_realloc(old, len);
-}
-
-static void message_release(void *ctx, void *old) {
-  (void)ctx;
-  mem_free(old);
-}
-
-const yyjson_alc RPC_ALLOC = { message_alloc, message_grow, message_release, NULL };
-
 /* ---- reading ---- */
 
 bool rpc_id_from(yyjson_val *value, rpc_id *out) {
@@ -34,7 +15,7 @@ bool rpc_id_from(yyjson_val *value, rpc_id *out) {
     return false;
   if (yyjson_get_len(value) >= sizeof out->text) return false;
   size_t len;
-  char *text = yyjson_val_write_opts(value, 0, &RPC_ALLOC, &len, NULL);
+  char *text = yyjson_val_write_opts(value, 0, &JSON_ALLOC, &len, NULL);
   bool fits = text != NULL && len < sizeof out->text;
   if (fits) memcpy(out->text, text, len + 1);
   mem_free(text);
@@ -104,7 +85,7 @@ void rpc_parse(const char *data, size_t len, rpc_message *out) {
   *out = (rpc_message){ .id = RPC_ID_NULL };
   yyjson_read_err error;
   /* Without YYJSON_READ_INSITU the text is not written to. */
-  out->doc = yyjson_read_opts((char *)(uintptr_t)data, len, YYJSON_READ_BIGNUM_AS_RAW, &RPC_ALLOC, &error);
+  out->doc = yyjson_read_opts((char *)(uintptr_t)data, len, YYJSON_READ_BIGNUM_AS_RAW, &JSON_ALLOC, &error);
   if (out->doc == NULL) {
     out->kind = RPC_BAD;
     out->code = error.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? RPC_INTERNAL : RPC_PARSE_ERROR;
@@ -129,7 +110,7 @@ void rpc_message_free(rpc_message *m) {
 
 static char *line_of(yyjson_mut_doc *doc, yyjson_mut_val *root, size_t *len) {
   yyjson_mut_doc_set_root(doc, root);
-  return yyjson_mut_write_opts(doc, YYJSON_WRITE_NEWLINE_AT_END, &RPC_ALLOC, len, NULL);
+  return yyjson_mut_write_opts(doc, YYJSON_WRITE_NEWLINE_AT_END, &JSON_ALLOC, len, NULL);
 }
 
 static yyjson_mut_val *envelope(yyjson_mut_doc *doc, const rpc_id *id) {
@@ -165,7 +146,7 @@ static char *error_line(yyjson_mut_doc *doc, const rpc_id *id, int code, const c
 }
 
 char *rpc_error_line(const rpc_id *id, int code, const char *message, size_t *len) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   buf text = BUF_INIT(BUF_UNLIMITED); /* names of files are bytes, and may be cut in a character */
   char *line = NULL;
   if (doc != NULL && text_put_utf8(&text, message, strlen(message)))

@@ -6,7 +6,7 @@
 
 #include "base/defs.h"
 
-#include <yyjson.h>
+#include "base/json.h"
 
 enum {
   RPC_PARSE_ERROR = -32700,
@@ -49,9 +49,6 @@ void rpc_message_free(rpc_message *m);
 
 /* `value` as an id; false when it is none. */
 bool rpc_id_from(yyjson_val *value, rpc_id *out);
-
-/* For documents, so that they can be made to fail like every other allocation. */
-extern const yyjson_alc RPC_ALLOC;
 
 /* Whole lines, newline included, made in `doc`, whose root they become. The caller's (mem_free); NULL: out of
  * memory. */

@@ -12,31 +12,31 @@ method_fn rpc_callbacks_set, rpc_callbacks_remove;
 /* ---- a question on its way ---- */
 
 static void on_answer(void *ctx, const ask_answer *answer) {
-  cay_request *request = ctx;
+  cay_callback_call *request = ctx;
   size_t len = 0;
   char *text = answer->end == ASK_RESULT
-                   ? yyjson_val_write_opts(answer->value, YYJSON_WRITE_NOFLAG, &RPC_ALLOC, &len, NULL)
+                   ? yyjson_val_write_opts(answer->value, YYJSON_WRITE_NOFLAG, &JSON_ALLOC, &len, NULL)
                    : NULL;
   if (text != NULL)
-    cay_request_answer(request, (cay_slice){ text, len });
+    cay_callback_answer(request, (cay_slice){ text, len });
   else
-    cay_request_fail(request, answer->end == ASK_RESULT ? "out of memory" : answer->message);
+    cay_callback_fail(request, answer->end == ASK_RESULT ? "out of memory" : answer->message);
   mem_free(text);
 }
 
 /* The guest's text is JSON, but may have line ends in it: it is written anew. */
 static yyjson_mut_val *copy_arguments(yyjson_mut_doc *doc, cay_slice args) {
   yyjson_doc *given =
-      yyjson_read_opts((char *)(uintptr_t)args.data, args.len, YYJSON_READ_BIGNUM_AS_RAW, &RPC_ALLOC, NULL);
+      yyjson_read_opts((char *)(uintptr_t)args.data, args.len, YYJSON_READ_BIGNUM_AS_RAW, &JSON_ALLOC, NULL);
   yyjson_mut_val *copy = given != NULL ? yyjson_val_mut_copy(doc, yyjson_doc_get_root(given)) : NULL;
   yyjson_doc_free(given);
   return copy;
 }
 
 /* On the guest's thread. */
-static void ask_client(void *ctx, cay_request *request, const char *name, cay_slice args) {
+static void ask_client(void *ctx, cay_callback_call *request, const char *name, cay_slice args) {
   serve_box *box = ctx;
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   cay_error err;
   bool fine = (box->name[0] == '\0' || yyjson_mut_obj_add_str(doc, params, "sandbox", box->name)) &&
@@ -45,7 +45,7 @@ static void ask_client(void *ctx, cay_request *request, const char *name, cay_sl
   yyjson_mut_doc_set_root(doc, params);
   cay_status status =
       fine ? serve_ask(box, "callback", doc, on_answer, request, NULL, &err) : err_no_memory(&err);
-  if (status != CAY_OK) cay_request_fail(request, err.message);
+  if (status != CAY_OK) cay_callback_fail(request, err.message);
   yyjson_mut_doc_free(doc);
 }
 
@@ -59,14 +59,14 @@ static cay_status grant_one(call *c, yyjson_val *one, cay_error *err) {
     return err_set(err, CAY_INVALID, "%.100s: the description must be a string", name);
   char *text = NULL;
   if (schema != NULL && !yyjson_is_null(schema)) {
-    text = yyjson_val_write_opts(schema, YYJSON_WRITE_NOFLAG, &RPC_ALLOC, NULL, NULL);
+    text = yyjson_val_write_opts(schema, YYJSON_WRITE_NOFLAG, &JSON_ALLOC, NULL, NULL);
     if (text == NULL) return err_no_memory(err);
   }
-  cay_status status =
-      cay_grant(c->box->sandbox,
-                &CAY_INIT(cay_grant_options, .name = name, .description = yyjson_get_str(description),
-                          .schema = text, .fn = ask_client, .ctx = c->box),
-                err);
+  cay_status status = cay_callback_add(c->box->sandbox,
+                                       &CAY_INIT(cay_callback_options, .name = name,
+                                                 .description = yyjson_get_str(description), .schema = text,
+                                                 .fn = ask_client, .ctx = c->box),
+                                       err);
   mem_free(text);
   return status;
 }
@@ -88,5 +88,5 @@ enum answer rpc_callbacks_remove(call *c) {
   const char *name = NULL;
   cay_error err;
   if (!param_text(c, "name", true, &name)) return ANSWER_ERROR;
-  return answer_done(c, cay_revoke(c->box->sandbox, name, &err), &err);
+  return answer_done(c, cay_callback_remove(c->box->sandbox, name, &err), &err);
 }

@@ -34,7 +34,7 @@ static bool put_end(const run *r, yyjson_mut_doc *doc, yyjson_mut_val *to, const
 }
 
 static char *run_result_line(const run *r, const cay_result *result, size_t *len) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *to = yyjson_mut_obj(doc);
   buf out = BUF_INIT(BUF_UNLIMITED), err = BUF_INIT(BUF_UNLIMITED);
   double ms = (double)(result->wall_ns / 1000) / 1000.0;
@@ -264,7 +264,7 @@ static void give_up(run *r) {
 
 /* Before its answer: the process is running, and this is its number. */
 static void run_announce(const run *r) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   size_t len = 0;
   bool fine = yyjson_mut_obj_add_val(doc, params, "id", yyjson_mut_raw(doc, r->id.text)) &&

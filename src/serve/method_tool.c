@@ -47,7 +47,7 @@ enum answer rpc_tools_open(call *c) {
   if (given && !yyjson_is_obj(config)) return fail(c, RPC_INVALID_PARAMS, "config: must be an object");
   if (c->server->tools != NULL) return fail(c, RPC_SANDBOX_ERROR, "EEXIST: the tools were opened already");
   if (given) {
-    text = yyjson_val_write_opts(config, YYJSON_WRITE_NOFLAG, &RPC_ALLOC, &o.config.len, NULL);
+    text = yyjson_val_write_opts(config, YYJSON_WRITE_NOFLAG, &JSON_ALLOC, &o.config.len, NULL);
     if (text == NULL) return fail_memory(c);
     o.config.data = text;
   }
@@ -114,14 +114,14 @@ enum answer rpc_tools_close(call *c) {
 /* The result is JSON, but may have line ends in it: it is written anew. */
 static bool tool_put_result(yyjson_mut_doc *doc, yyjson_mut_val *to, cay_slice json) {
   yyjson_doc *given =
-      yyjson_read_opts((char *)(uintptr_t)json.data, json.len, YYJSON_READ_BIGNUM_AS_RAW, &RPC_ALLOC, NULL);
+      yyjson_read_opts((char *)(uintptr_t)json.data, json.len, YYJSON_READ_BIGNUM_AS_RAW, &JSON_ALLOC, NULL);
   yyjson_mut_val *copy = given != NULL ? yyjson_val_mut_copy(doc, yyjson_doc_get_root(given)) : NULL;
   yyjson_doc_free(given);
   return copy != NULL && yyjson_mut_obj_add_val(doc, to, "result", copy);
 }
 
 static char *tool_result_line(const job *j, const cay_tool_result *r, size_t *len) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *to = yyjson_mut_obj(doc);
   bool fine = yyjson_mut_obj_add_str(doc, to, "code", r->code) &&
               (r->why.len == 0 || put_text(doc, to, "why", r->why.data, r->why.len)) &&
@@ -173,7 +173,7 @@ static bool read_job(call *c, job *j) {
   *j = (job){ .server = c->server, .id = *c->id, .timeout_ms = (uint32_t)timeout, .name = mem_strdup(name) };
   if (user != NULL) j->user = mem_strdup(user);
   j->input = input != NULL
-                 ? yyjson_val_write_opts(input, YYJSON_WRITE_NOFLAG, &RPC_ALLOC, &j->input_len, NULL)
+                 ? yyjson_val_write_opts(input, YYJSON_WRITE_NOFLAG, &JSON_ALLOC, &j->input_len, NULL)
                  : mem_strdup("{}");
   if (input == NULL) j->input_len = 2;
   if (j->name != NULL && j->input != NULL && (user == NULL || j->user != NULL)) return true;

@@ -24,7 +24,7 @@ static bool put_json(yyjson_mut_doc *doc, yyjson_mut_val *to, const char *name, 
                      bool or_text) {
   if (text.len == 0) return true;
   yyjson_doc *given =
-      yyjson_read_opts((char *)(uintptr_t)text.data, text.len, YYJSON_READ_BIGNUM_AS_RAW, &RPC_ALLOC, NULL);
+      yyjson_read_opts((char *)(uintptr_t)text.data, text.len, YYJSON_READ_BIGNUM_AS_RAW, &JSON_ALLOC, NULL);
   if (given == NULL) return or_text ? put_text(doc, to, name, text.data, text.len) : true;
   bool fine = yyjson_mut_obj_add_val(doc, to, name, yyjson_val_mut_copy(doc, yyjson_doc_get_root(given)));
   yyjson_doc_free(given);
@@ -49,7 +49,7 @@ static bool put_stop(yyjson_mut_doc *doc, yyjson_mut_val *to, const cay_value *v
 }
 
 static char *value_line(const python_job *j, const cay_value *v, size_t *len) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *to = yyjson_mut_obj(doc);
   double ms = (double)(v->wall_ns / 1000) / 1000.0;
   bool fine = yyjson_mut_obj_add_str(doc, to, "outcome", cay_outcome_name(v->outcome)) &&
@@ -80,7 +80,7 @@ static void notify(const python_job *j, const char *method, yyjson_mut_doc *doc,
 
 static void on_output(void *ctx, int fd, cay_slice bytes) {
   const python_job *j = ctx;
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   bool fine = yyjson_mut_obj_add_val(doc, params, "id", yyjson_mut_raw(doc, j->id.text)) &&
               yyjson_mut_obj_add_str(doc, params, "stream", fd == 1 ? "stdout" : "stderr") &&
@@ -90,7 +90,7 @@ static void on_output(void *ctx, int fd, cay_slice bytes) {
 
 static void on_trace(void *ctx, uint32_t line, cay_slice event, cay_slice context) {
   const python_job *j = ctx;
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   bool fine = yyjson_mut_obj_add_val(doc, params, "id", yyjson_mut_raw(doc, j->id.text)) &&
               yyjson_mut_obj_add_uint(doc, params, "line", line) &&
@@ -116,7 +116,7 @@ static cay_status evaluate(python_job *j, char **line, size_t *len, cay_error *e
 }
 
 static char *state_line(const python_job *j, const cay_buf *state, size_t *len) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *to = yyjson_mut_obj(doc);
   buf kept = BUF_INIT(BUF_UNLIMITED);
   bool fine = state != NULL ? put_base64(doc, to, "data", &kept, state->data, state->len)

@@ -18,7 +18,7 @@ static bool put_data(const run *r, yyjson_mut_doc *doc, yyjson_mut_val *params, 
 }
 
 static void run_stream_notify(run *r, int which, cay_slice bytes) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   buf kept = BUF_INIT(BUF_UNLIMITED);
   size_t len = 0;

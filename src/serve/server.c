@@ -89,7 +89,7 @@ static bool answer_request(server *s, const rpc_message *m) {
   call c = { .server = s,
              .id = &m->id,
              .params = m->params,
-             .doc = yyjson_mut_doc_new(&RPC_ALLOC),
+             .doc = yyjson_mut_doc_new(&JSON_ALLOC),
              .kept = BUF_INIT(BUF_UNLIMITED) };
   c.result = yyjson_mut_obj(c.doc);
   if (c.result == NULL) {

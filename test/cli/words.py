@@ -1,4 +1,4 @@
-"""What the words on the command line mean, and what is said when they mean nothing."""
+"""The meaning of the words on the command line, and messages about words without one."""
 import json
 import re
 import subprocess

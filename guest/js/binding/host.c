@@ -12,11 +12,11 @@ enum { ANSWER_AT_ONCE = 16 << 10 };
  * 0: it is the answer; 1: it is a refusal. */
 NATIVE(ask) {
   static char answer[ANSWER_AT_ONCE];
-  host_question q = { .reply = answer, .reply_cap = sizeof answer, .fd = -1 };
+  host_callback_call q = { .reply = answer, .reply_cap = sizeof answer, .fd = -1 };
   q.name = JS_ToCStringLen(c, &q.name_len, argv[0]);
   q.args = q.name ? JS_ToCStringLen(c, &q.args_len, argv[1]) : NULL;
   if (!q.args) return JS_FreeCString(c, q.name), JS_EXCEPTION;
-  long asked = host_ask(&q);
+  long asked = host_callback(&q);
   JS_FreeCString(c, q.name);
   JS_FreeCString(c, q.args);
   if (asked < 0) return JS_NewInt64(c, asked);
@@ -36,7 +36,7 @@ NATIVE(callbacks) {
   for (;;) {
     char *text = js_malloc(c, cap);
     if (!text) return JS_EXCEPTION;
-    long len = host_grants(text, cap);
+    long len = host_callbacks(text, cap);
     JSValue list = JS_UNDEFINED;
     if (len <= (long)cap) list = len > 0 ? JS_NewStringLen(c, text, (size_t)len) : JS_NewString(c, "[]");
     js_free(c, text);

@@ -40,7 +40,7 @@ def _properties(schema: dict[str, Any]) -> dict[str, Any]:
 def bind(grants: list[dict[str, Any]]) -> None:
     """Makes every callback a name that code finds where it finds `print`, and takes back those that are gone.
 
-    A name of Python's own stays what it is: such a callback can be invoked by name.
+    A name of Python's own is not replaced: such a callback can be invoked by name.
     """
     for name in _bound:
         builtins.__dict__.pop(name, None)

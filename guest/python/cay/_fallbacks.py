@@ -1,7 +1,7 @@
 """What Python does with threads and fork(2) elsewhere, where there are neither.
 
 A thread cannot be started, and says why. What most programs want of one is a result: executors that would use threads run the
-work at once, in whoever submits it. fork refuses; what is built upon it begins a new program instead. Modules are changed after
+work at once, in the submitting thread. fork refuses; functions built upon it begin a new program instead. Modules are changed after
 their import, whenever that is.
 """
 
@@ -153,7 +153,7 @@ def _fix_servers(module: types.ModuleType) -> None:
 
 
 def _fix_processes(module: types.ModuleType) -> None:
-    """multiprocessing begins new interpreters unless told otherwise, and what it would share with them is refused."""
+    """multiprocessing begins new interpreters unless told otherwise, and shared values are refused."""
     contexts = getattr(module, "_concrete_contexts")
     getattr(module, "_default_context")._default_context = contexts["spawn"]
     for name in ("Value", "Array", "RawValue", "RawArray"):
@@ -263,7 +263,7 @@ def _watch() -> None:
 
 
 def install() -> None:
-    """Changes what is there, and what will come."""
+    """Changes imported modules now, and others when they are imported."""
     for name, change in list(_WAITING.items()):
         module = sys.modules.get(name)
         if module is not None:

@@ -1,6 +1,6 @@
 """Modules that others import and few programs need: in an image they are absent until somebody wants them.
 
-In their place, whoever has imported them has something that leads there. When such a module is imported, by anybody, they get it.
+In their place, their importers have a proxy that leads there. When such a module is imported, by anybody, they get it.
 """
 
 import importlib

@@ -244,7 +244,7 @@ def forget(loop: asyncio.AbstractEventLoop, fd: int) -> None:
 
 
 def flush() -> None:
-    """What was printed is seen before the loop waits."""
+    """Output is flushed before the loop waits."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -109,7 +109,7 @@ def fill_class(made: type, state: Names) -> None:
         if hasattr(type(value), "__set_name__") and not isinstance(value, type):
             try:
                 value.__set_name__(made, name)
-            except Exception:  # it was told once; what it keeps came with its own state
+            except Exception:  # it was told once; its contents came with its own state
                 pass
     if isinstance(made, abc.ABCMeta):
         abc.update_abstractmethods(cast(type, made))
@@ -258,7 +258,7 @@ def _reduce_class(kind: type) -> Reduced:
     if "__orig_bases__" in vars(kind):  # Generic looks for it while a class is made
         early["__orig_bases__"] = members.pop("__orig_bases__")
         members.pop("__parameters__", None)
-    if typing.is_typeddict(kind):  # which is made from what was written, and else is a dict
+    if typing.is_typeddict(kind):  # which is made from its source text, and else is a dict
         bases, keywords = early.pop("__orig_bases__"), {"total": getattr(kind, "__total__")}
     made = type(kind), kind.__name__, bases, early, keywords
     return make_class, made, members, None, None, fill_class
@@ -388,7 +388,7 @@ _REDUCERS: dict[type, Callable[[Any], Reduced | str]] = {
 
 
 class Pickler(pickle.Pickler):
-    """pickle's, for what is not found by name."""
+    """pickle's, for objects that are not found by name."""
 
     def __init__(self, file: Any) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)

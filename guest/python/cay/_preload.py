@@ -1,6 +1,6 @@
 """What the standard image has imported: what programs use most, so that they find it there.
 
-The driver needs some of it; the rest is chosen by what it saves against what its memory costs.
+The driver needs some of it; the rest is chosen by the time it saves against the memory it costs.
 """
 
 import asyncio

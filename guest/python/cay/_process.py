@@ -21,7 +21,7 @@ _LIBRARY = frozenset(path for path in sys.path if path and not path.endswith("-p
 
 
 def find_packages() -> None:
-    """Packages are looked for, and what was found out about their folder in the image is forgotten."""
+    """Looks for packages anew, and forgets the listing of their folder that the image holds."""
     if PACKAGES not in sys.path:
         sys.path.append(PACKAGES)
     sys.path_importer_cache.pop(PACKAGES, None)
@@ -61,7 +61,7 @@ def _customize(user_site: bool) -> None:
 
 
 def begin_program(user_site: bool, interruptible: bool) -> None:
-    """Before a program runs, and after its environment was read: signals, and what was given by options and variables."""
+    """Before a program runs, and after its environment was read: signals, options and variables."""
     find_packages()
     set_time_zone()
     for name in ("invoke", "list_callbacks"):

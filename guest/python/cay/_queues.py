@@ -1,6 +1,6 @@
 """multiprocessing's queues without the thread that feeds their pipe.
 
-What is put goes into the pipe as far as there is room. The rest is kept, and goes on whenever this process next has to do with
+An object that is put goes into the pipe as far as there is room. The rest is kept, and goes on whenever this process next has to do with
 multiprocessing: it puts, gets, waits for a lock, a connection or a child, closes a queue, or ends.
 """
 

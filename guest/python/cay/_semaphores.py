@@ -1,6 +1,6 @@
 """multiprocessing's locks: each is an eventfd that counts, which a child that is spawned inherits.
 
-Whoever waits here pumps: what this process has put into queues, and their pipes had no room for, goes on meanwhile (_queues).
+A waiter pumps: objects of this process that their queues' pipes had no room for go on meanwhile (_queues).
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class SemLock:
     def _is_full(self) -> bool:
         if self.maxvalue == 1:
             return not self._is_zero()
-        # Nobody releases one as often as there are numbers, and so condition variables need not look.
+        # The count never reaches its bound, so condition variables need not check it.
         return self.maxvalue < self.SEM_VALUE_MAX and self._get_value() >= self.maxvalue
 
     def _count(self) -> int:

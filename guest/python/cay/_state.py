@@ -1,7 +1,7 @@
 """The user's variables as bytes, and back.
 
 The bytes: "CAYSTATE", u16 version of this form, u16 version of Python, u64 length, SHA-256 of the rest, the pickle of a
-dictionary of variables. The digest tells damage, not malice: whoever can write a pickle can run code, in this sandbox.
+dictionary of variables. The digest tells damage, not malice: a program that can write a pickle can run code, in this sandbox.
 """
 
 import copyreg

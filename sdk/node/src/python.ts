@@ -92,7 +92,7 @@ export class PythonResult {
   readonly exitCode: number | null;
   /** When stopped: "time", "cancelled", "signal", "trap". */
   readonly end: string;
-  /** The session is what it was before. */
+  /** The session was rolled back. */
   readonly undone: boolean;
   readonly stdoutTruncated: boolean;
   readonly stderrTruncated: boolean;

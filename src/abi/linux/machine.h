@@ -113,9 +113,6 @@ const abi_row *abi_row_of(int32_t number); /* NULL: no such call */
 /* Two arguments as one 64-bit value. */
 static inline int64_t abi_pair(const uint32_t *a) { return (int64_t)((uint64_t)a[1] << 32 | a[0]); }
 
-/* The result of a call that is never repeated by SA_RESTART. */
-static inline k_ret abi_interrupted(k_ret r) { return r == -K_ERESTART ? -K_EINTR : r; }
-
 /* Where a path starts: the directory `fd`, NULL (the working directory) for AT_FDCWD and absolute paths.
  * Borrowed as long as the descriptor is open. -K_EBADF, -K_ENOTDIR. With kernel.mu. */
 enum { ABI_AT_FDCWD = -100 };

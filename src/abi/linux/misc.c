@@ -59,7 +59,7 @@ k_ret sys_getrandom(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- one thread ---- */
 
-/* Only a signal or the timeout can end a wait: nobody else is in this memory. */
+/* Only a signal or the timeout can end a wait: no other thread runs in this memory. */
 static k_ret futex_wait(abi_machine *m, const uint32_t *a) {
   uint32_t word = 0;
   int64_t deadline = K_FOREVER;
@@ -67,7 +67,7 @@ static k_ret futex_wait(abi_machine *m, const uint32_t *a) {
   if (word != a[2]) return -K_EAGAIN;
   if (a[3] != 0) K_TRY(abi_deadline(m, a[3], &deadline));
   k_ret r = ABI_LOCKED(m, k_nanosleep(m->p, deadline));
-  return r == 0 ? -K_ETIMEDOUT : abi_interrupted(r);
+  return r == 0 ? -K_ETIMEDOUT : k_never_restart(r);
 }
 
 k_ret sys_futex(abi_machine *m, const uint32_t a[static 6]) {

@@ -43,7 +43,7 @@ k_ret sys_ppoll(abi_machine *m, const uint32_t a[static 6]) {
   if (a[1] > FEW) fds = mem_alloc(a[1] * sizeof *fds);
   if (fds == NULL) return -K_ENOMEM;
   memcpy(fds, guest, a[1] * sizeof *fds);
-  k_ret r = abi_interrupted(ABI_LOCKED(m, k_poll(m->p, fds, a[1], deadline, mask)));
+  k_ret r = k_never_restart(ABI_LOCKED(m, k_poll(m->p, fds, a[1], deadline, mask)));
   if (r >= 0) memcpy(guest, fds, a[1] * sizeof *fds);
   if (fds != few) mem_free(fds);
   return r;
@@ -127,7 +127,7 @@ k_ret sys_pselect6(abi_machine *m, const uint32_t a[static 6]) {
   if (a[5] != 0) K_TRY(abi_get(m->instance, a[5], &sixth));
   K_TRY(temporary_mask(m, sixth[0], sixth[1], &set, &mask));
   size_t count = to_poll(&s, fds);
-  k_ret r = abi_interrupted(ABI_LOCKED(m, k_poll(m->p, fds, count, deadline, mask)));
+  k_ret r = k_never_restart(ABI_LOCKED(m, k_poll(m->p, fds, count, deadline, mask)));
   if (r < 0) return r;
   r = from_poll(&s, fds, count);
   if (r >= 0) K_TRY(store_sets(m, &s));
@@ -183,7 +183,7 @@ static k_ret epoll_wait(abi_machine *m, const uint32_t *a, int64_t deadline) {
   K_TRY(abi_array(m->instance, a[1], clipped[2], sizeof(struct g_epoll_event), &guest));
   k_epoll_event *events = mem_zalloc_array(clipped[2], sizeof *events);
   if (events == NULL) return -K_ENOMEM;
-  k_ret r = abi_interrupted(ABI_LOCKED(m, epoll_wait_locked(m, clipped, events, deadline, mask)));
+  k_ret r = k_never_restart(ABI_LOCKED(m, epoll_wait_locked(m, clipped, events, deadline, mask)));
   for (k_ret i = 0; i < r; i++) {
     struct g_epoll_event out = { .events = events[i].events, .data = events[i].data };
     memcpy((uint8_t *)guest + (size_t)i * sizeof out, &out, sizeof out);

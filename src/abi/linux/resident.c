@@ -16,7 +16,7 @@ struct before {
   k_inode *cwd; /* a reference */
   uint32_t umask;
   k_rlimit rlimits[K_RLIMIT_COUNT];
-  k_kept open;
+  k_fd_snapshot open;
 };
 
 struct abi_resident {
@@ -71,7 +71,7 @@ cay_status abi_resident_new(abi_runner *runner, k_process *p, eng_image *from, a
 
 static void forget_before(abi_resident *r) {
   k_inode_unref(r->before.cwd);
-  k_kept_clear(&r->before.open);
+  k_fd_snapshot_clear(&r->before.open);
   r->before = (struct before){ 0 };
 }
 
@@ -251,9 +251,9 @@ bool abi_resident_was_alone(const abi_resident *r) { return r->alone; }
 static k_ret resident_remember(abi_resident *r) {
   k_process *p = r->m->p;
   struct before *b = &r->before;
-  k_kept open;
-  K_TRY(k_kept_take(p, &open));
-  k_kept_clear(&b->open);
+  k_fd_snapshot open;
+  K_TRY(k_fd_snapshot_take(p, &open));
+  k_fd_snapshot_clear(&b->open);
   b->open = open;
   memcpy(b->actions, p->signals.actions, sizeof b->actions);
   b->mask = p->signals.mask;
@@ -285,10 +285,10 @@ cay_status abi_resident_settle(abi_resident *r, cay_error *err) {
 }
 
 /* Restores exactly the descriptors that were open at the checkpoint. */
-static k_ret restore_files(k_process *p, const k_kept *open) {
+static k_ret restore_files(k_process *p, const k_fd_snapshot *open) {
   k_file **files;
-  K_TRY(k_kept_open(p, open, &files));
-  k_kept_put(p, open, files);
+  K_TRY(k_fd_snapshot_open(p, open, &files));
+  k_fd_snapshot_put(p, open, files);
   return 0;
 }
 

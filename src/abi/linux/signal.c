@@ -111,7 +111,7 @@ k_ret sys_rt_sigsuspend(abi_machine *m, const uint32_t a[static 6]) {
   k_sigset set = 0;
   if (a[1] != SIGSET_LEN) return -K_EINVAL;
   K_TRY(abi_get(m->instance, a[0], &set));
-  return abi_interrupted(ABI_LOCKED(m, k_sigsuspend(m->p, set)));
+  return k_never_restart(ABI_LOCKED(m, k_sigsuspend(m->p, set)));
 }
 
 static struct g_siginfo info_for_guest(const k_siginfo *info) {
@@ -132,7 +132,7 @@ k_ret sys_rt_sigtimedwait(abi_machine *m, const uint32_t a[static 6]) {
   if (a[3] != SIGSET_LEN) return -K_EINVAL;
   K_TRY(abi_get(m->instance, a[0], &set));
   if (a[2] != 0) K_TRY(abi_deadline(m, a[2], &deadline));
-  k_ret sig = abi_interrupted(ABI_LOCKED(m, k_sigtimedwait(m->p, set, &info, deadline)));
+  k_ret sig = k_never_restart(ABI_LOCKED(m, k_sigtimedwait(m->p, set, &info, deadline)));
   if (sig <= 0) return sig;
   struct g_siginfo out = info_for_guest(&info);
   if (a[1] != 0) K_TRY(abi_put(m->instance, a[1], &out));

@@ -102,7 +102,7 @@ k_ret sys_clock_nanosleep(abi_machine *m, const uint32_t a[static 6]) {
   K_TRY(abi_duration(m, a[2], &ns));
   if ((a[1] & ABSTIME) != 0) ns = ns > now ? ns - now : 0;
   int64_t deadline = abi_after(clock_mono_ns(), ns);
-  k_ret r = abi_interrupted(ABI_LOCKED(m, k_nanosleep(m->p, deadline)));
+  k_ret r = k_never_restart(ABI_LOCKED(m, k_nanosleep(m->p, deadline)));
   if (r == -K_EINTR && (a[1] & ABSTIME) == 0 && a[3] != 0) {
     int64_t left = deadline - clock_mono_ns();
     K_TRY(abi_put_duration(m, a[3], left > 0 ? left : 0));

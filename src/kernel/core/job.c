@@ -52,7 +52,7 @@ void k_job_unref(k_job *job) {
   k_file_unref(input);
   k_tty_unref(job->tty);
   if (job->has_deadline) {
-    /* Its callback takes kernel.mu. Nobody else can find the job any more. */
+    /* Its callback takes kernel.mu. No other thread can find the job any more. */
     k_unlock(job->kernel);
     alarm_disarm(job->kernel->alarms, &job->deadline);
     k_lock(job->kernel);

@@ -171,7 +171,7 @@ void k_kernel_stop(k_kernel *k) {
   k_unlock(k);
 }
 
-/* A process that was made and never started belongs to nobody any more. */
+/* A process that was made and never started has no thread to end it. */
 K_LOCKED static void discard_rest(k_kernel *k) {
   while (!list_empty(&k->processes)) {
     k_process *p = CONTAINER_OF(k->processes.next, k_process, in_kernel);

@@ -28,7 +28,7 @@ typedef struct k_inode k_inode;
 typedef struct k_file k_file;
 typedef struct k_image k_image;
 typedef struct vfs_mounts vfs_mounts;
-typedef struct k_asker k_asker;
+typedef struct k_callback_host k_callback_host;
 
 enum { K_UID = 1000, K_GID = 1000, K_PAGE = 4096, K_PID_MAX = 32768 };
 
@@ -58,7 +58,7 @@ typedef struct k_limits {
   uint32_t open_files; /* per process: RLIMIT_NOFILE, hard and soft */
 } k_limits;
 
-/* What is used now, and the most that was. */
+/* Present use, and its maximum so far. */
 typedef struct k_account {
   uint64_t memory, memory_peak;
   uint64_t disk, disk_peak;
@@ -106,12 +106,12 @@ struct k_kernel {
   k_waitq arrivals; /* woken when any signal becomes pending anywhere: signalfd(2) */
   list interests;   /* of every epoll set (epoll.c) */
   uint32_t interest_count;
-  k_waitq positions;       /* woken when a file's position is free again (file.c) */
-  const k_asker *asker;    /* ask.h; NULL: guests have nobody to ask. Borrowed, set once */
-  uint32_t asks;           /* questions that somebody holds */
-  list ttys;               /* of k_tty, by number (tty.h) */
-  pthread_mutex_t seen_mu; /* of `seen`, taken inside or outside of kernel.mu */
-  k_account seen;          /* the last copy of `used` that k_usage made */
+  k_waitq positions;                    /* woken when a file's position is free again (file.c) */
+  const k_callback_host *callback_host; /* ask.h; NULL: guests have no callbacks. Borrowed, set once */
+  uint32_t callbacks;                   /* questions that somebody holds */
+  list ttys;                            /* of k_tty, by number (tty.h) */
+  pthread_mutex_t seen_mu;              /* of `seen`, taken inside or outside of kernel.mu */
+  k_account seen;                       /* the last copy of `used` that k_usage made */
 };
 
 typedef struct k_options {

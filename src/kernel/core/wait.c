@@ -79,7 +79,7 @@ static k_ret interruption(k_process *p) {
   }
 }
 
-/* A wake goes before a signal, so that the caller first tries what it sleeps for; its next sleep sees the
+/* A wake goes before a signal, so that the caller first repeats its operation; its next sleep sees the
  * signal. */
 K_LOCKED static k_ret sleep_registered(k_sleeper *s, int64_t deadline_ns) {
   K_TRY(interruption(s->process));

@@ -37,39 +37,39 @@ enum kept_kind kept_kind_of(k_inode *inode) {
   }
 }
 
-static uint32_t add_file(k_kept *kept, const k_file *f) {
+static uint32_t add_file(k_fd_snapshot *kept, const k_file *f) {
   for (uint32_t i = kept->file_count; f->refs > 1 && i-- > 0;)
     if (kept->files[i].live == f) return i;
-  kept->files[kept->file_count] = (k_kept_file){ .live = f };
+  kept->files[kept->file_count] = (k_fd_snapshot_file){ .live = f };
   return kept->file_count++;
 }
 
-k_ret kept_list(const k_process *p, uint32_t below, k_kept *out) {
+k_ret kept_list(const k_process *p, uint32_t below, k_fd_snapshot *out) {
   const k_fdtable *t = &p->fds;
   uint32_t end = t->cap < below ? t->cap : below;
   uint32_t count = 0;
-  *out = (k_kept){ 0 };
-  for (uint32_t fd = K_KEPT_FIRST; fd < end; fd++) count += t->slots[fd].file != NULL;
+  *out = (k_fd_snapshot){ 0 };
+  for (uint32_t fd = K_FD_SNAPSHOT_FIRST; fd < end; fd++) count += t->slots[fd].file != NULL;
   if (count == 0) return 0;
   out->fds = mem_zalloc_array(count, sizeof *out->fds);
   out->files = mem_zalloc_array(count, sizeof *out->files);
   if (out->fds == NULL || out->files == NULL) {
-    k_kept_clear(out);
+    k_fd_snapshot_clear(out);
     return -K_ENOMEM;
   }
-  for (uint32_t fd = K_KEPT_FIRST; fd < end; fd++) {
+  for (uint32_t fd = K_FD_SNAPSHOT_FIRST; fd < end; fd++) {
     const k_fd *slot = &t->slots[fd];
     if (slot->file == NULL) continue;
-    out->fds[out->fd_count++] = (k_kept_fd){ fd, add_file(out, slot->file), slot->cloexec };
+    out->fds[out->fd_count++] = (k_fd_snapshot_fd){ fd, add_file(out, slot->file), slot->cloexec };
   }
   return 0;
 }
 
-k_ret k_kept_take(const k_process *p, k_kept *out) {
-  k_kept kept;
+k_ret k_fd_snapshot_take(const k_process *p, k_fd_snapshot *out) {
+  k_fd_snapshot kept;
   K_TRY(kept_list(p, UINT32_MAX, &kept));
   for (uint32_t i = 0; i < kept.file_count; i++) {
-    k_kept_file *one = &kept.files[i];
+    k_fd_snapshot_file *one = &kept.files[i];
     const k_file *f = one->live;
     one->live = NULL;
     one->serial = f->serial;
@@ -82,9 +82,9 @@ k_ret k_kept_take(const k_process *p, k_kept *out) {
   return 0;
 }
 
-void k_kept_clear(k_kept *kept) {
-  k_kept old = *kept;
-  *kept = (k_kept){ 0 };
+void k_fd_snapshot_clear(k_fd_snapshot *kept) {
+  k_fd_snapshot old = *kept;
+  *kept = (k_fd_snapshot){ 0 };
   for (uint32_t i = 0; i < old.file_count; i++) k_inode_unref(old.files[i].inode);
   mem_free(old.fds);
   mem_free(old.files);
@@ -93,32 +93,34 @@ void k_kept_clear(k_kept *kept) {
 
 /* ---- opening again ---- */
 
-static k_ret fd_snapshot_open_inode(const vfs_view *v, k_inode *inode, const k_kept_file *one, k_file **out) {
+static k_ret fd_snapshot_open_inode(const vfs_view *v, k_inode *inode, const k_fd_snapshot_file *one,
+                                    k_file **out) {
   if (kept_kind_of(inode) != one->kind) return -K_ESTALE;
   return vfs_open_inode(v, inode, one->flags & KEPT_FLAGS, out);
 }
 
 /* Meanwhile the embedder may have taken the mount away: then its files are gone, too. */
-static k_ret fd_snapshot_open_same(const vfs_view *v, const k_kept_file *one, k_file **out) {
+static k_ret fd_snapshot_open_same(const vfs_view *v, const k_fd_snapshot_file *one, k_file **out) {
   if (vfs_mount_of(v->kernel, one->inode)->root->fs != one->inode->fs) return -K_ESTALE;
   return fd_snapshot_open_inode(v, one->inode, one, out);
 }
 
-K_LOCKED static k_ret fd_snapshot_open_path(const vfs_view *v, const k_kept_file *one, k_file **out) {
+K_LOCKED static k_ret fd_snapshot_open_path(const vfs_view *v, const k_fd_snapshot_file *one, k_file **out) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(vfs_resolve(v, NULL, one->path, 0, &inode));
   return fd_snapshot_open_inode(v, inode, one, out);
 }
 
 /* One of the two, which are both there while the image is opened. */
-static k_ret open_end(k_file *const ends[2], const k_kept_file *one, k_file **out) {
+static k_ret open_end(k_file *const ends[2], const k_fd_snapshot_file *one, k_file **out) {
   k_file *f = ends[(one->flags & K_O_ACCMODE) == K_O_RDONLY ? 0 : 1];
   f->flags |= one->flags & K_O_NONBLOCK;
   *out = k_file_ref(f);
   return 0;
 }
 
-K_LOCKED static k_ret open_one(k_process *p, const k_kept_file *one, k_file *const ends[][2], k_file **out) {
+K_LOCKED static k_ret open_one(k_process *p, const k_fd_snapshot_file *one, k_file *const ends[][2],
+                               k_file **out) {
   k_ret r = -K_ENOENT;
   if (one->kind == KEPT_PIPE)
     r = open_end(ends[one->pipe], one, out);
@@ -133,7 +135,7 @@ K_LOCKED static k_ret open_one(k_process *p, const k_kept_file *one, k_file *con
   return r == -K_ENOMEM ? r : open_dead(p->kernel, out);
 }
 
-static k_ret fd_snapshot_fill(k_file *end, const k_kept_pipe *pipe) {
+static k_ret fd_snapshot_fill(k_file *end, const k_fd_snapshot_pipe *pipe) {
   K_TRY(k_pipe_resize(end, pipe->cap));
   for (size_t done = 0; done < pipe->len;) {
     k_ret n = end->ops->write(end, (const uint8_t *)pipe->queued + done, pipe->len - done, 0);
@@ -143,7 +145,7 @@ static k_ret fd_snapshot_fill(k_file *end, const k_kept_pipe *pipe) {
   return 0;
 }
 
-static void drop_pipes(const k_kept *kept, k_file *ends[][2]) {
+static void drop_pipes(const k_fd_snapshot *kept, k_file *ends[][2]) {
   for (uint32_t i = 0; ends != NULL && i < kept->pipe_count; i++) {
     k_file_unref(ends[i][0]);
     k_file_unref(ends[i][1]);
@@ -151,7 +153,7 @@ static void drop_pipes(const k_kept *kept, k_file *ends[][2]) {
   mem_free(ends);
 }
 
-static k_ret make_pipes(k_kernel *k, const k_kept *kept, k_file *(**out)[2]) {
+static k_ret make_pipes(k_kernel *k, const k_fd_snapshot *kept, k_file *(**out)[2]) {
   if (kept->pipe_count == 0) return 0;
   k_file *(*ends)[2] = mem_zalloc_array(kept->pipe_count, sizeof *ends);
   k_ret r = ends != NULL ? 0 : -K_ENOMEM;
@@ -167,10 +169,10 @@ static k_ret make_pipes(k_kernel *k, const k_kept *kept, k_file *(**out)[2]) {
 }
 
 /* Those that are open still, mostly under the number they had. */
-static void find_open(k_process *p, const k_kept *kept, k_file **files) {
+static void find_open(k_process *p, const k_fd_snapshot *kept, k_file **files) {
   const k_fdtable *t = &p->fds;
   for (uint32_t i = 0; i < kept->fd_count; i++) {
-    const k_kept_fd *fd = &kept->fds[i];
+    const k_fd_snapshot_fd *fd = &kept->fds[i];
     k_file *f = fd->fd < t->cap ? t->slots[fd->fd].file : NULL;
     if (f != NULL && files[fd->file] == NULL && f->serial == kept->files[fd->file].serial)
       files[fd->file] = k_file_ref(f);
@@ -183,14 +185,14 @@ static void find_open(k_process *p, const k_kept *kept, k_file **files) {
   }
 }
 
-static k_ret fd_snapshot_make_room(k_process *p, const k_kept *kept) {
+static k_ret fd_snapshot_make_room(k_process *p, const k_fd_snapshot *kept) {
   uint32_t limit = p->fds.limit;
   for (uint32_t i = kept->fd_count; i-- > 0;)
     if (kept->fds[i].fd < limit) return k_fdtable_reserve(&p->fds, kept->fds[i].fd + 1);
   return 0;
 }
 
-K_LOCKED k_ret k_kept_open(k_process *p, const k_kept *kept, k_file ***out) {
+K_LOCKED k_ret k_fd_snapshot_open(k_process *p, const k_fd_snapshot *kept, k_file ***out) {
   k_file **files = NULL, *(*ends)[2] = NULL;
   *out = NULL;
   if (kept->file_count == 0) return 0;
@@ -203,13 +205,13 @@ K_LOCKED k_ret k_kept_open(k_process *p, const k_kept *kept, k_file ***out) {
     if (files[i] == NULL) r = open_one(p, &kept->files[i], ends, &files[i]);
   drop_pipes(kept, ends);
   if (r < 0)
-    k_kept_drop(kept, files);
+    k_fd_snapshot_drop(kept, files);
   else
     *out = files;
   return r;
 }
 
-void k_kept_drop(const k_kept *kept, k_file **files) {
+void k_fd_snapshot_drop(const k_fd_snapshot *kept, k_file **files) {
   for (uint32_t i = 0; files != NULL && i < kept->file_count; i++) k_file_unref(files[i]);
   mem_free(files);
 }
@@ -217,15 +219,15 @@ void k_kept_drop(const k_kept *kept, k_file **files) {
 /* ---- putting back ---- */
 
 /* Closing may release kernel.mu: the table is looked at anew after each. */
-K_LOCKED static void close_others(k_process *p, const k_kept *kept) {
-  for (uint32_t fd = K_KEPT_FIRST, i = 0; fd < p->fds.cap; fd++) {
+K_LOCKED static void close_others(k_process *p, const k_fd_snapshot *kept) {
+  for (uint32_t fd = K_FD_SNAPSHOT_FIRST, i = 0; fd < p->fds.cap; fd++) {
     while (i < kept->fd_count && kept->fds[i].fd < fd) i++;
     bool stays = i < kept->fd_count && kept->fds[i].fd == fd;
     if (!stays && p->fds.slots[fd].file != NULL) (void)!k_fd_close(&p->fds, (int32_t)fd);
   }
 }
 
-K_LOCKED static void fd_snapshot_put_one(k_process *p, const k_kept_fd *fd, k_file *f) {
+K_LOCKED static void fd_snapshot_put_one(k_process *p, const k_fd_snapshot_fd *fd, k_file *f) {
   if (fd->fd >= p->fds.limit) return;
   if (p->fds.slots[fd->fd].file == f)
     p->fds.slots[fd->fd].cloexec = fd->cloexec != 0;
@@ -233,16 +235,16 @@ K_LOCKED static void fd_snapshot_put_one(k_process *p, const k_kept_fd *fd, k_fi
     (void)!k_fd_put(&p->fds, k_file_ref(f), (int32_t)fd->fd, fd->cloexec != 0); /* there is room */
 }
 
-K_LOCKED void k_kept_put(k_process *p, const k_kept *kept, k_file **files) {
+K_LOCKED void k_fd_snapshot_put(k_process *p, const k_fd_snapshot *kept, k_file **files) {
   enum { STATUS = K_O_APPEND | K_O_NONBLOCK };
   close_others(p, kept);
   for (uint32_t i = 0; i < kept->fd_count; i++)
     fd_snapshot_put_one(p, &kept->fds[i], files[kept->fds[i].file]);
   for (uint32_t i = 0; i < kept->file_count; i++) {
-    const k_kept_file *one = &kept->files[i];
+    const k_fd_snapshot_file *one = &kept->files[i];
     if (files[i]->serial != one->serial) continue;
     files[i]->pos = one->pos;
     files[i]->flags = (files[i]->flags & ~(uint32_t)STATUS) | (one->flags & STATUS);
   }
-  k_kept_drop(kept, files);
+  k_fd_snapshot_drop(kept, files);
 }

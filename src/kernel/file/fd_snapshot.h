@@ -17,7 +17,7 @@
  *
  * Descriptors 0, 1 and 2 are neither saved nor touched: they belong to the run.
  *
- * Locks       all but k_kept_read require kernel.mu, and a process at rest: no other thread changes its
+ * Locks       all but k_fd_snapshot_read require kernel.mu, and a process at rest: no other thread changes its
  *             table. */
 #pragma once
 
@@ -25,45 +25,46 @@
 #include "kernel/proc/process.h"
 
 enum {
-  K_KEPT_FIRST = 3,
-  K_KEPT_FDS_MAX = 65536,      /* descriptors of an image are smaller */
-  K_KEPT_LEN_MAX = 16 << 20,   /* bytes of an image */
-  K_KEPT_QUEUED_MAX = 8 << 20, /* of which in pipes: those beyond are dead */
+  K_FD_SNAPSHOT_FIRST = 3,
+  K_FD_SNAPSHOT_FDS_MAX = 65536,      /* descriptors of an image are smaller */
+  K_FD_SNAPSHOT_LEN_MAX = 16 << 20,   /* bytes of an image */
+  K_FD_SNAPSHOT_QUEUED_MAX = 8 << 20, /* of which in pipes: those beyond are dead */
 };
 
-typedef struct k_kept_file k_kept_file;
-typedef struct k_kept_pipe k_kept_pipe;
+typedef struct k_fd_snapshot_file k_fd_snapshot_file;
+typedef struct k_fd_snapshot_pipe k_fd_snapshot_pipe;
 
-typedef struct k_kept_fd {
+typedef struct k_fd_snapshot_fd {
   uint32_t fd, file; /* which of the files */
   uint32_t cloexec;
-} k_kept_fd;
+} k_fd_snapshot_fd;
 
-typedef struct k_kept {
-  k_kept_fd *fds; /* by growing fd */
-  k_kept_file *files;
-  k_kept_pipe *pipes;
+typedef struct k_fd_snapshot {
+  k_fd_snapshot_fd *fds; /* by growing fd */
+  k_fd_snapshot_file *files;
+  k_fd_snapshot_pipe *pipes;
   uint32_t fd_count, file_count, pipe_count;
-} k_kept;
+} k_fd_snapshot;
 
 /* A checkpoint; takes no memory when nothing is open. It holds on to inodes, not to open files: what is
  * closed is closed. -K_ENOMEM. */
-k_ret k_kept_take(const k_process *p, k_kept *out) CHECKED;
-void k_kept_clear(k_kept *kept); /* of an image also without kernel.mu. May release and retake it */
+k_ret k_fd_snapshot_take(const k_process *p, k_fd_snapshot *out) CHECKED;
+void k_fd_snapshot_clear(
+    k_fd_snapshot *kept); /* of an image also without kernel.mu. May release and retake it */
 
-/* An image, appended; nothing when nothing is open. Numbers from K_KEPT_FDS_MAX on are left out. -K_ENOMEM.
+/* An image, appended; nothing when nothing is open. Numbers from K_FD_SNAPSHOT_FDS_MAX on are left out. -K_ENOMEM.
  */
-k_ret k_kept_write(const k_process *p, buf *out) CHECKED;
+k_ret k_fd_snapshot_write(const k_process *p, buf *out) CHECKED;
 
-/* Any bytes, or what k_kept_write made: checked, and borrowed until *out is cleared. -K_EINVAL: they are not
+/* Any bytes, or what k_fd_snapshot_write made: checked, and borrowed until *out is cleared. -K_EINVAL: they are not
  * such bytes. -K_ENOMEM. */
-k_ret k_kept_read(cay_slice bytes, k_kept *out) CHECKED;
+k_ret k_fd_snapshot_read(cay_slice bytes, k_fd_snapshot *out) CHECKED;
 
 /* Opens everything that is in `kept` and not open in `p`, which does not change meanwhile: *out has one file
  * for each of kept->files. May release and retake kernel.mu. -K_ENOMEM. */
-k_ret k_kept_open(k_process *p, const k_kept *kept, k_file ***out) CHECKED;
-void k_kept_drop(const k_kept *kept, k_file **files); /* instead of the next; NULL is fine */
+k_ret k_fd_snapshot_open(k_process *p, const k_fd_snapshot *kept, k_file ***out) CHECKED;
+void k_fd_snapshot_drop(const k_fd_snapshot *kept, k_file **files); /* instead of the next; NULL is fine */
 
 /* The descriptors of `p` are those of `kept` from now on, and `files` is gone. Numbers beyond its limit are
  * left out. May release and retake kernel.mu. */
-void k_kept_put(k_process *p, const k_kept *kept, k_file **files);
+void k_fd_snapshot_put(k_process *p, const k_fd_snapshot *kept, k_file **files);

@@ -51,7 +51,7 @@ static uint32_t slots_of(const k_process *p, const k_file *f) {
 }
 
 /* Whether all its ends are in this process. */
-static bool is_inside(const k_process *p, const k_kept *kept, const void *pipe) {
+static bool is_inside(const k_process *p, const k_fd_snapshot *kept, const void *pipe) {
   uint32_t ends = 0, inside = 0;
   for (uint32_t i = 0; i < kept->file_count; i++) {
     const k_file *f = kept->files[i].live;
@@ -64,7 +64,7 @@ static bool is_inside(const k_process *p, const k_kept *kept, const void *pipe) 
 
 struct writing {
   const k_process *p;
-  k_kept kept;
+  k_fd_snapshot kept;
   const k_file **pipes; /* one end of each that is kept */
   uint32_t pipe_count;
   size_t queued;
@@ -77,18 +77,18 @@ static bool find_pipe(const struct writing *w, const void *pipe, uint32_t *out) 
   return false;
 }
 
-static void describe_pipe(struct writing *w, k_kept_file *one, const void *pipe) {
+static void describe_pipe(struct writing *w, k_fd_snapshot_file *one, const void *pipe) {
   const k_file *f = one->live;
   if (!find_pipe(w, pipe, &one->pipe)) {
     size_t len = k_pipe_peek(f, NULL, 0);
-    if (w->queued + len > K_KEPT_QUEUED_MAX || !is_inside(w->p, &w->kept, pipe)) return;
+    if (w->queued + len > K_FD_SNAPSHOT_QUEUED_MAX || !is_inside(w->p, &w->kept, pipe)) return;
     w->queued += len;
     w->pipes[w->pipe_count++] = f;
   }
   one->kind = KEPT_PIPE;
 }
 
-static k_ret fd_snapshot_bytes_describe(struct writing *w, k_kept_file *one) {
+static k_ret fd_snapshot_bytes_describe(struct writing *w, k_fd_snapshot_file *one) {
   char path[K_PATH_MAX];
   const k_file *f = one->live;
   const void *pipe = k_pipe_of(f);
@@ -112,12 +112,12 @@ static k_ret fd_snapshot_bytes_put(buf *out, const void *data, size_t len) {
 }
 
 static k_ret put_records(const struct writing *w, buf *out) {
-  const k_kept *kept = &w->kept;
+  const k_fd_snapshot *kept = &w->kept;
   struct head head = { kept->fd_count, kept->file_count, w->pipe_count, 0 };
   K_TRY(fd_snapshot_bytes_put(out, &head, sizeof head));
   K_TRY(fd_snapshot_bytes_put(out, kept->fds, kept->fd_count * sizeof *kept->fds));
   for (uint32_t i = 0; i < kept->file_count; i++) {
-    const k_kept_file *one = &kept->files[i];
+    const k_fd_snapshot_file *one = &kept->files[i];
     struct file_record record = { (uint32_t)one->kind, one->flags, one->pos, one->pipe, one->path_len };
     K_TRY(fd_snapshot_bytes_put(out, &record, sizeof record));
   }
@@ -140,7 +140,7 @@ static k_ret put_queued(const struct writing *w, buf *out) {
 }
 
 static k_ret write_kept(struct writing *w, buf *out) {
-  const k_kept *kept = &w->kept;
+  const k_fd_snapshot *kept = &w->kept;
   size_t before = out->len;
   w->pipes = mem_zalloc_array(kept->file_count, sizeof *w->pipes);
   if (w->pipes == NULL) return -K_ENOMEM;
@@ -151,11 +151,12 @@ static k_ret write_kept(struct writing *w, buf *out) {
   return r;
 }
 
-k_ret k_kept_write(const k_process *p, buf *out) {
-  struct writing w = { .p = p, .paths = BUF_INIT(K_KEPT_LEN_MAX - K_KEPT_QUEUED_MAX - (4 << 20)) };
-  K_TRY(kept_list(p, K_KEPT_FDS_MAX, &w.kept));
+k_ret k_fd_snapshot_write(const k_process *p, buf *out) {
+  struct writing w = { .p = p,
+                       .paths = BUF_INIT(K_FD_SNAPSHOT_LEN_MAX - K_FD_SNAPSHOT_QUEUED_MAX - (4 << 20)) };
+  K_TRY(kept_list(p, K_FD_SNAPSHOT_FDS_MAX, &w.kept));
   k_ret r = w.kept.fd_count != 0 ? write_kept(&w, out) : 0;
-  k_kept_clear(&w.kept);
+  k_fd_snapshot_clear(&w.kept);
   mem_free(w.pipes);
   buf_free(&w.paths);
   return r;
@@ -170,14 +171,15 @@ static const void *fd_snapshot_bytes_take(cay_slice *left, size_t len) {
   return at;
 }
 
-static k_ret read_fds(cay_slice *left, k_kept *kept) {
+static k_ret read_fds(cay_slice *left, k_fd_snapshot *kept) {
   size_t len = kept->fd_count * sizeof *kept->fds;
   const void *records = fd_snapshot_bytes_take(left, len);
   if (records == NULL) return -K_EINVAL;
   memcpy(kept->fds, records, len);
-  for (uint32_t i = 0, next = K_KEPT_FIRST; i < kept->fd_count; i++) {
-    const k_kept_fd *one = &kept->fds[i];
-    if (one->fd < next || one->fd >= K_KEPT_FDS_MAX || one->file >= kept->file_count || one->cloexec > 1)
+  for (uint32_t i = 0, next = K_FD_SNAPSHOT_FIRST; i < kept->fd_count; i++) {
+    const k_fd_snapshot_fd *one = &kept->fds[i];
+    if (one->fd < next || one->fd >= K_FD_SNAPSHOT_FDS_MAX || one->file >= kept->file_count ||
+        one->cloexec > 1)
       return -K_EINVAL;
     next = one->fd + 1;
   }
@@ -185,28 +187,28 @@ static k_ret read_fds(cay_slice *left, k_kept *kept) {
 }
 
 /* Only a file opened by path has a path, and only a pipe has a number. */
-static bool fd_snapshot_bytes_fits(const struct file_record *r, const k_kept *kept) {
+static bool fd_snapshot_bytes_fits(const struct file_record *r, const k_fd_snapshot *kept) {
   bool has_path = r->kind == KEPT_FILE || r->kind == KEPT_DIR || r->kind == KEPT_DEVICE;
   return r->kind < KEPT_KINDS && (r->flags & ~(uint32_t)KEPT_FLAGS) == 0 && r->pos >= 0 &&
          (r->path_len != 0) == has_path && r->path_len <= K_PATH_MAX &&
          (r->kind != KEPT_PIPE || r->pipe < kept->pipe_count);
 }
 
-static k_ret read_files(cay_slice *left, k_kept *kept) {
+static k_ret read_files(cay_slice *left, k_fd_snapshot *kept) {
   for (uint32_t i = 0; i < kept->file_count; i++) {
     struct file_record r;
     const void *record = fd_snapshot_bytes_take(left, sizeof r);
     if (record == NULL) return -K_EINVAL;
     memcpy(&r, record, sizeof r);
     if (!fd_snapshot_bytes_fits(&r, kept)) return -K_EINVAL;
-    kept->files[i] = (k_kept_file){
+    kept->files[i] = (k_fd_snapshot_file){
       .kind = (enum kept_kind)r.kind, .flags = r.flags, .pos = r.pos, .pipe = r.pipe, .path_len = r.path_len
     };
   }
   return 0;
 }
 
-static k_ret read_pipes(cay_slice *left, k_kept *kept) {
+static k_ret read_pipes(cay_slice *left, k_fd_snapshot *kept) {
   for (uint32_t i = 0; i < kept->pipe_count; i++) {
     struct pipe_record r;
     const void *record = fd_snapshot_bytes_take(left, sizeof r);
@@ -214,14 +216,14 @@ static k_ret read_pipes(cay_slice *left, k_kept *kept) {
     memcpy(&r, record, sizeof r);
     if (r.cap < K_PAGE || r.cap > K_PIPE_CAP_MAX || (r.cap & (r.cap - 1)) != 0 || r.len > r.cap)
       return -K_EINVAL;
-    kept->pipes[i] = (k_kept_pipe){ .cap = r.cap, .len = r.len };
+    kept->pipes[i] = (k_fd_snapshot_pipe){ .cap = r.cap, .len = r.len };
   }
   return 0;
 }
 
-static k_ret fd_snapshot_bytes_read_texts(cay_slice *left, k_kept *kept) {
+static k_ret fd_snapshot_bytes_read_texts(cay_slice *left, k_fd_snapshot *kept) {
   for (uint32_t i = 0; i < kept->file_count; i++) {
-    k_kept_file *one = &kept->files[i];
+    k_fd_snapshot_file *one = &kept->files[i];
     if (one->path_len == 0) continue;
     one->path = fd_snapshot_bytes_take(left, one->path_len);
     if (one->path == NULL || one->path[0] != '/' ||
@@ -235,7 +237,7 @@ static k_ret fd_snapshot_bytes_read_texts(cay_slice *left, k_kept *kept) {
   return left->len == 0 ? 0 : -K_EINVAL;
 }
 
-static k_ret fd_snapshot_bytes_read_all(cay_slice left, k_kept *kept) {
+static k_ret fd_snapshot_bytes_read_all(cay_slice left, k_fd_snapshot *kept) {
   K_TRY(read_fds(&left, kept));
   K_TRY(read_files(&left, kept));
   K_TRY(read_pipes(&left, kept));
@@ -244,31 +246,31 @@ static k_ret fd_snapshot_bytes_read_all(cay_slice left, k_kept *kept) {
 
 static bool fd_snapshot_bytes_plausible(const struct head *head, size_t len) {
   return head->zero == 0 && head->files <= head->fds && head->pipes <= head->files && head->fds != 0 &&
-         head->fds <= K_KEPT_FDS_MAX && head->fds * sizeof(k_kept_fd) < len;
+         head->fds <= K_FD_SNAPSHOT_FDS_MAX && head->fds * sizeof(k_fd_snapshot_fd) < len;
 }
 
-k_ret k_kept_read(cay_slice bytes, k_kept *out) {
+k_ret k_fd_snapshot_read(cay_slice bytes, k_fd_snapshot *out) {
   struct head head;
-  k_kept kept = { 0 };
+  k_fd_snapshot kept = { 0 };
   *out = kept;
   if (bytes.len == 0) return 0;
-  const void *start = bytes.len <= K_KEPT_LEN_MAX ? fd_snapshot_bytes_take(&bytes, sizeof head) : NULL;
+  const void *start = bytes.len <= K_FD_SNAPSHOT_LEN_MAX ? fd_snapshot_bytes_take(&bytes, sizeof head) : NULL;
   if (start == NULL) return -K_EINVAL;
   memcpy(&head, start, sizeof head);
   if (!fd_snapshot_bytes_plausible(&head, bytes.len)) return -K_EINVAL;
-  kept = (k_kept){ .fds = mem_zalloc_array(head.fds, sizeof *kept.fds),
-                   .files = mem_zalloc_array(head.files + 1, sizeof *kept.files),
-                   .pipes = mem_zalloc_array(head.pipes + 1, sizeof *kept.pipes),
-                   .fd_count = head.fds,
-                   .file_count = head.files,
-                   .pipe_count = head.pipes };
+  kept = (k_fd_snapshot){ .fds = mem_zalloc_array(head.fds, sizeof *kept.fds),
+                          .files = mem_zalloc_array(head.files + 1, sizeof *kept.files),
+                          .pipes = mem_zalloc_array(head.pipes + 1, sizeof *kept.pipes),
+                          .fd_count = head.fds,
+                          .file_count = head.files,
+                          .pipe_count = head.pipes };
   k_ret r = -K_ENOMEM;
   if (kept.fds != NULL && kept.files != NULL && kept.pipes != NULL)
     r = fd_snapshot_bytes_read_all(bytes, &kept);
   else
     kept.file_count = 0;
   if (r < 0)
-    k_kept_clear(&kept);
+    k_fd_snapshot_clear(&kept);
   else
     *out = kept;
   return r;

@@ -11,7 +11,7 @@ enum {
 };
 
 /* An open file description. */
-struct k_kept_file {
+struct k_fd_snapshot_file {
   enum kept_kind kind;
   uint32_t flags; /* of KEPT_FLAGS */
   int64_t pos;
@@ -23,7 +23,7 @@ struct k_kept_file {
   uint32_t path_len;  /* with its NUL; 0: no path */
 };
 
-struct k_kept_pipe {
+struct k_fd_snapshot_pipe {
   uint32_t cap, len;
   const void *queued;
 };
@@ -33,4 +33,4 @@ enum kept_kind kept_kind_of(k_inode *inode);
 
 /* Which descriptors smaller than `below` lead to which files; the contents of the files are left to the caller, but
  * for `live`. */
-k_ret kept_list(const k_process *p, uint32_t below, k_kept *out) CHECKED;
+k_ret kept_list(const k_process *p, uint32_t below, k_fd_snapshot *out) CHECKED;

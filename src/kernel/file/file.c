@@ -110,7 +110,7 @@ K_LOCKED static k_ret read_stream(k_process *p, k_file *f, void *buf, size_t len
   }
 }
 
-/* All of it, sleeping as long as it takes; what was moved before a failure counts. */
+/* All of it, sleeping as long as it takes; bytes moved before a failure count. */
 K_LOCKED static k_ret write_stream(k_process *p, k_file *f, const void *buf, size_t len, uint32_t how) {
   size_t done = 0;
   int64_t deadline = 0;

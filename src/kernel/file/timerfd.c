@@ -1,7 +1,7 @@
 /* timerfd.c - timers that are read (timerfd_create(2)).
  *
- * What has expired is worked out from the clock when somebody looks; the alarm only wakes the sleepers. It is
- * set again when the expiries have been read, so a short interval that nobody reads costs nothing. As with
+ * The count of expiries is computed from the clock at each look; the alarm only wakes the sleepers. It is
+ * set again when the expiries have been read, so a short interval without a reader costs nothing. As with
  * itimers, an alarm that is no longer wanted goes off and finds nothing to do. */
 #include "kernel/file/eventfd.h"
 

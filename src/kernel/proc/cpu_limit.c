@@ -1,7 +1,7 @@
 /* cpu_limit.c - processor time that is used up (RLIMIT_CPU, setrlimit(2)).
  *
  * As with the timers of itimer.c: one thread cannot use more processor time than the wall clock gives, so the
- * alarm is set for the earliest moment at which the limit could be reached, and again for what is missing
+ * alarm is set for the earliest moment at which the limit could be reached, and again for the missing time
  * then; it is not disarmed but at the end of the process. */
 #include "kernel/proc/inner.h"
 

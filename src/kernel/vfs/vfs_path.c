@@ -14,7 +14,7 @@ enum { STEP = 64 /* one name, in units of k_work */ };
 typedef struct walk {
   const vfs_view *view;
   k_inode *dir; /* a reference */
-  char *text;   /* what is still ahead; mem_alloc once a link was followed, else the caller's path */
+  char *text;   /* the rest of the path; mem_alloc once a link was followed, else the caller's path */
   const char *ahead;
   unsigned links;
 } walk;
@@ -89,7 +89,7 @@ k_ret vfs_lookup(const vfs_view *v, k_inode *dir, const char *name, size_t len, 
   return 0;
 }
 
-/* Puts the target of `link` in front of what is ahead. */
+/* Puts the target of `link` in front of the rest. */
 static k_ret splice(walk *w, k_inode *link) {
   char target[K_PATH_MAX];
   if (link->ops->readlink == NULL) return -K_EINVAL;
@@ -109,7 +109,7 @@ static k_ret splice(walk *w, k_inode *link) {
   return 0;
 }
 
-/* Follows a link in the middle of a path, or at its end. `link` is given up. 1: *direct is what it leads to;
+/* Follows a link in the middle of a path, or at its end. `link` is given up. 1: *direct is its target;
  * 0: the walk goes on with its text. */
 static k_ret follow(walk *w, k_inode *link, k_inode **direct) {
   k_ret r;

@@ -98,7 +98,7 @@ static cay_status check(const cay_eval_options *o, cay_error *err) {
 }
 
 static cay_status write_request(buf *to, cay_session *s, const cay_eval_options *o) {
-  uint64_t version = sb_grants_version(s->box->grants);
+  uint64_t version = sb_callbacks_version(s->box->callbacks);
   S_TRY(talk_put(to, TALK_CODE, o->code.data, o->code.len));
   if (o->name != NULL) S_TRY(talk_put_text(to, TALK_NAME, o->name));
   if (o->value_max != 0) S_TRY(talk_put_u32(to, TALK_VALUE_MAX, o->value_max));

@@ -12,7 +12,7 @@ cay_status sb_json_text(buf *to, const char *text) {
   if (clean == NULL) return CAY_NO_MEMORY;
   utf8_copy_clean(clean, text, len);
   clean[len] = '\0';
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   cay_status status = CAY_NO_MEMORY;
   if (doc != NULL) {
     yyjson_mut_doc_set_root(doc, yyjson_mut_strn(doc, clean, len));

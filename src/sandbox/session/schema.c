@@ -250,12 +250,12 @@ cay_status sb_schema_new(const char *text, sb_schema **out, cay_error *err) {
   OWNED(sb_schema_free) sb_schema *s = mem_zalloc(sizeof *s);
   if (s == NULL) return err_no_memory(err);
   yyjson_read_err why;
-  s->doc = yyjson_read_opts((char *)(uintptr_t)text, len, YYJSON_READ_NOFLAG, &TOOL_JSON_ALLOC, &why);
+  s->doc = yyjson_read_opts((char *)(uintptr_t)text, len, YYJSON_READ_NOFLAG, &JSON_ALLOC, &why);
   if (s->doc == NULL)
     return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                ? err_no_memory(err)
                : err_set(err, CAY_INVALID, "not JSON: %s at byte %zu", why.msg, why.pos);
-  s->text = yyjson_write_opts(s->doc, YYJSON_WRITE_NOFLAG, &TOOL_JSON_ALLOC, NULL, NULL);
+  s->text = yyjson_write_opts(s->doc, YYJSON_WRITE_NOFLAG, &JSON_ALLOC, NULL, NULL);
   if (s->text == NULL) return err_no_memory(err);
   reader r = { .schema = s, .err = err };
   S_TRY(read_schema(&r, yyjson_doc_get_root(s->doc)));

@@ -305,7 +305,7 @@ enum sb_fit sb_schema_fits(const sb_schema *schema, cay_slice json, char *why, s
   why[0] = '\0';
   yyjson_doc *doc = json.len == 0 ? NULL
                                   : yyjson_read_opts((char *)(uintptr_t)json.data, json.len,
-                                                     YYJSON_READ_NOFLAG, &TOOL_JSON_ALLOC, &error);
+                                                     YYJSON_READ_NOFLAG, &JSON_ALLOC, &error);
   if (doc == NULL) {
     if (error.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) return SB_FIT_NO_MEMORY;
     (void)snprintf(why, cap, "arguments: not JSON: %s at byte %zu", error.msg != NULL ? error.msg : "nothing",

@@ -14,11 +14,11 @@
 enum {
   GRACE_MS = 50, /* between the exception and force */
   POKE_MS = 1,
-  DOZE_MS = 20, /* then a thread leaves a session that nobody asks */
+  DOZE_MS = 20, /* then a thread leaves an idle session */
   LONG_RUN_NS = 2000000,
   LINGER_NS = 50000, /* a thread that has answered, and one that waits for an answer, look so long before they
                         sleep: waking up costs about as much as a small evaluation */
-  PAUSE_NS = 5000,   /* who asks one thing after the other is back before that */
+  PAUSE_NS = 5000,   /* a caller with request after request is back before that */
   AGAIN_MS = 10000,  /* a request that took a fraction of this, made again on a machine that is busy */
 };
 
@@ -293,7 +293,7 @@ static bool run_again(cay_session *s, enum talk_op op, cay_slice fields) {
 
 static bool undo(cay_session *s) {
   if (abi_resident_undo(s->resident, NULL) != CAY_OK) return false;
-  if (s->served == 0) s->greeted = false; /* it is the image again, which nobody has greeted */
+  if (s->served == 0) s->greeted = false; /* it is the image again, which was not greeted */
   enum talk_op op;
   cay_slice fields;
   for (size_t at = 0; sb_replay_next(&s->replay, &at, &op, &fields);)
@@ -390,14 +390,14 @@ static bool begin_settling(cay_session *s) {
   return idle;
 }
 
-/* Nobody has asked at once. */
+/* No request has followed at once. */
 static void save_replay(cay_session *s) {
   if (!begin_settling(s)) return;
   bool usable = s->replay.requests.len == 0 || s->unsaved || save(s);
   set_state(s, usable ? SB_IDLE : SB_BROKEN);
 }
 
-/* Nobody has asked for a while: less memory is held, and a copy can be had quickly. */
+/* No request for a while: holds less memory, and can be copied quickly. */
 static void settle(cay_session *s) {
   if (!begin_settling(s)) return;
   s->unsaved = false;
@@ -490,7 +490,7 @@ static cay_status count_fuel(cay_session *s, cay_error *err) {
   return CAY_OK;
 }
 
-/* What it begins as, in the code that counts fuel or in the other; a reference. */
+/* Returns the boot image for the fuel-counting or the plain module. The caller owns a reference. */
 static cay_status choose_image(cay_session *s, const sb_language *language, const cay_image *given,
                                eng_image **out, cay_error *err) {
   cay_engine *engine = s->box->engine;

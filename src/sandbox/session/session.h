@@ -11,7 +11,7 @@
 #include "guest/talk.h"
 #include "kernel/file/fd_snapshot.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/session/grant.h"
+#include "sandbox/session/callback.h"
 #include "sandbox/session/replay.h"
 
 #include <stdatomic.h>
@@ -57,7 +57,7 @@ typedef struct sb_believed {
   buf files; /* the descriptors (kernel/fd_snapshot.h); nothing when none are open */
 } sb_believed;
 
-#define SB_BELIEVED_INIT ((sb_believed){ .files = BUF_INIT(K_KEPT_LEN_MAX) })
+#define SB_BELIEVED_INIT ((sb_believed){ .files = BUF_INIT(K_FD_SNAPSHOT_LEN_MAX) })
 
 struct cay_image {
   eng_image *memory;
@@ -67,7 +67,7 @@ struct cay_image {
 /* The files of the image are those of the session's process, which is at rest, from now on. Before and after
  * its memory becomes that of the image: only the first can fail, and changes nothing. */
 typedef struct sb_files {
-  k_kept kept;
+  k_fd_snapshot kept;
   k_file **open;
 } sb_files;
 cay_status sb_files_open(cay_session *session, const cay_image *image, sb_files *out, cay_error *err) CHECKED;

@@ -9,7 +9,7 @@ cay_status sb_believed_take(const abi_resident *r, sb_believed *out, cay_error *
   const k_process *p = abi_resident_process(r);
   abi_resident_signals(r, &out->signals);
   k_lock(p->kernel);
-  k_ret taken = k_kept_write(p, &out->files);
+  k_ret taken = k_fd_snapshot_write(p, &out->files);
   k_unlock(p->kernel);
   return taken < 0 ? err_no_memory(err) : CAY_OK;
 }
@@ -19,9 +19,10 @@ cay_status sb_believed_take(const abi_resident *r, sb_believed *out, cay_error *
 cay_status sb_files_open(cay_session *s, const cay_image *image, sb_files *out, cay_error *err) {
   sb_files files = { 0 };
   k_lock(s->box->kernel);
-  k_ret r = k_kept_read((cay_slice){ image->process.files.data, image->process.files.len }, &files.kept);
-  if (r >= 0) r = k_kept_open(abi_resident_process(s->resident), &files.kept, &files.open);
-  if (r < 0) k_kept_clear(&files.kept);
+  k_ret r =
+      k_fd_snapshot_read((cay_slice){ image->process.files.data, image->process.files.len }, &files.kept);
+  if (r >= 0) r = k_fd_snapshot_open(abi_resident_process(s->resident), &files.kept, &files.open);
+  if (r < 0) k_fd_snapshot_clear(&files.kept);
   k_unlock(s->box->kernel);
   if (r < 0) return err_no_memory(err);
   *out = files;
@@ -30,8 +31,8 @@ cay_status sb_files_open(cay_session *s, const cay_image *image, sb_files *out, 
 
 void sb_files_put(cay_session *s, const cay_image *image, sb_files *files) {
   k_lock(s->box->kernel);
-  k_kept_put(abi_resident_process(s->resident), &files->kept, files->open);
-  k_kept_clear(&files->kept);
+  k_fd_snapshot_put(abi_resident_process(s->resident), &files->kept, files->open);
+  k_fd_snapshot_clear(&files->kept);
   k_unlock(s->box->kernel);
   abi_resident_set_signals(s->resident, &image->process.signals);
   abi_resident_revive(s->resident);
@@ -39,8 +40,8 @@ void sb_files_put(cay_session *s, const cay_image *image, sb_files *files) {
 
 void sb_files_drop(cay_session *s, sb_files *files) {
   k_lock(s->box->kernel);
-  k_kept_drop(&files->kept, files->open);
-  k_kept_clear(&files->kept);
+  k_fd_snapshot_drop(&files->kept, files->open);
+  k_fd_snapshot_clear(&files->kept);
   k_unlock(s->box->kernel);
 }
 
@@ -83,19 +84,19 @@ static cay_status session_process_check_head(const struct head *head, cay_error 
   if (head->version != VERSION)
     return err_set(err, CAY_UNSUPPORTED, "the image has version %u of the format, not %d", head->version,
                    VERSION);
-  if (head->files_len > K_KEPT_LEN_MAX)
+  if (head->files_len > K_FD_SNAPSHOT_LEN_MAX)
     return err_set(err, CAY_CORRUPT, "the image was damaged: it has too many descriptors");
   return CAY_OK;
 }
 
 static cay_status check_files(const struct head *head, const buf *files, cay_error *err) {
-  k_kept kept;
+  k_fd_snapshot kept;
   if (session_process_sum_of(head, files) != head->sum)
     return err_set(err, CAY_CORRUPT, "the image was damaged: the sum of its descriptors is wrong");
-  k_ret r = k_kept_read((cay_slice){ files->data, files->len }, &kept);
+  k_ret r = k_fd_snapshot_read((cay_slice){ files->data, files->len }, &kept);
   if (r == -K_ENOMEM) return err_no_memory(err);
   if (r < 0) return err_set(err, CAY_CORRUPT, "the image was damaged: its descriptors do not fit together");
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
   return CAY_OK;
 }
 

@@ -62,7 +62,7 @@ static void check_allowed(const tool_world *world, const tool_allow *allow, cons
 
 static cay_status envelope_serve(const tool_world *world, const struct request *r, buf *out, tool_end *end,
                                  cay_error *err) {
-  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
+  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   if (doc == NULL) return err_no_memory(err);
   yyjson_mut_val *root = yyjson_mut_obj(doc), *outer = yyjson_mut_obj(doc), *result = yyjson_mut_obj(doc);
   bool fine = yyjson_mut_obj_add_str(doc, root, "status", "ok") &&
@@ -78,7 +78,7 @@ static cay_status envelope_serve(const tool_world *world, const struct request *
 }
 
 cay_status tool_answer_error(const tool_end *end, buf *out, cay_error *err) {
-  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
+  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   if (doc == NULL) return err_no_memory(err);
   size_t len = strlen(end->why); /* cut, perhaps inside a character */
   len = utf8_valid_len(end->why, len);
@@ -99,7 +99,7 @@ static cay_status digest_args(yyjson_val *args, digest *out, cay_error *err) {
     return CAY_OK;
   }
   size_t len;
-  char *text = yyjson_val_write_opts(args, YYJSON_WRITE_NOFLAG, &TOOL_JSON_ALLOC, &len, NULL);
+  char *text = yyjson_val_write_opts(args, YYJSON_WRITE_NOFLAG, &JSON_ALLOC, &len, NULL);
   if (text == NULL) return err_no_memory(err);
   *out = digest_of(text, len);
   mem_free(text);

@@ -8,23 +8,6 @@
 
 enum { MEMBERS_MAX = 64 };
 
-static void *json_alloc(void *ctx, size_t len) {
-  (void)ctx;
-  return mem_alloc(len);
-}
-
-static void *json_grow(void *ctx, void *old, size_t old_len, size_t len) {
-  (void)ctx, (void)old_len;
-  return mem_realloc(old, len);
-}
-
-static void json_release(void *ctx, void *old) {
-  (void)ctx;
-  mem_free(old);
-}
-
-const yyjson_alc TOOL_JSON_ALLOC = { json_alloc, json_grow, json_release, NULL };
-
 /* ---- reading and writing ---- */
 
 cay_status tool_json_read(const void *data, size_t len, yyjson_doc **out, tool_end *end, cay_error *err) {
@@ -36,7 +19,7 @@ cay_status tool_json_read(const void *data, size_t len, yyjson_doc **out, tool_e
   yyjson_doc *doc = NULL;
   /* Without YYJSON_READ_INSITU the text is not written to. */
   if (len != 0)
-    doc = yyjson_read_opts((char *)(uintptr_t)data, len, YYJSON_READ_BIGNUM_AS_RAW, &TOOL_JSON_ALLOC, &error);
+    doc = yyjson_read_opts((char *)(uintptr_t)data, len, YYJSON_READ_BIGNUM_AS_RAW, &JSON_ALLOC, &error);
   if (doc == NULL && error.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) return err_no_memory(err);
   if (doc == NULL)
     tool_end_set(end, TOOL_NOT_JSON, "not JSON: %.80s at byte %zu", error.msg, error.pos);
@@ -48,7 +31,7 @@ cay_status tool_json_read(const void *data, size_t len, yyjson_doc **out, tool_e
 cay_status tool_json_write(yyjson_mut_doc *doc, buf *out, cay_error *err) {
   size_t len;
   yyjson_write_err error;
-  char *text = yyjson_mut_write_opts(doc, 0, &TOOL_JSON_ALLOC, &len, &error);
+  char *text = yyjson_mut_write_opts(doc, 0, &JSON_ALLOC, &len, &error);
   if (text == NULL) return err_no_memory(err);
   cay_status status = buf_append(out, text, len);
   mem_free(text);

@@ -4,9 +4,7 @@
 #include "base/buf.h"
 #include "tool/run/code.h"
 
-#include <yyjson.h>
-
-extern const yyjson_alc TOOL_JSON_ALLOC;
+#include "base/json.h"
 
 /* TOOL_NOT_UTF8 or TOOL_NOT_JSON in *end with the place, or the document (yyjson_doc_free). Out of memory is
  * CAY_NO_MEMORY; then *end is untouched. */

@@ -73,30 +73,30 @@ static int answer_later(const char *ms, const char *command) {
   return pipes[0];
 }
 
-static void pending(host_question *q, int fd) {
+static void pending(host_callback_call *q, int fd) {
   q->status = ASK_PENDING;
   q->fd = fd;
 }
 
-static void at_once(host_question *q, uint32_t status, const char *data, size_t len) {
+static void at_once(host_callback_call *q, uint32_t status, const char *data, size_t len) {
   q->status = status;
   q->len = (uint32_t)len;
   if (len <= q->reply_cap) memcpy(q->reply, data, len);
 }
 
-static void ask_sleep(host_question *q) {
+static void ask_sleep(host_callback_call *q) {
   char ms[16];
   const char *digits = memmem(q->args, q->args_len, "\"ms\": ", 6);
   snprintf(ms, sizeof ms, "%.3f", digits ? atoi(digits + 6) / 1000.0 : 0.01);
   pending(q, answer_later(ms, "printf '\\000\"slept\"'"));
 }
 
-static void ask_long(host_question *q) {
+static void ask_long(host_callback_call *q) {
   pending(q, answer_later("0", "printf '\\000\"'; head -c 100000 /dev/zero | tr '\\0' a; printf '\"'"));
   q->status = ASK_ANSWERED;
 }
 
-long host_ask(host_question *q) {
+long host_callback(host_callback_call *q) {
   q->fd = -1;
   if (!strncmp(q->name, "echo", q->name_len) || !strncmp(q->name, "math.echo", q->name_len))
     at_once(q, ASK_ANSWERED, q->args, q->args_len);
@@ -137,7 +137,7 @@ long host_give(const void *data, size_t len) {
   return 0;
 }
 
-long host_grants(char *out, size_t cap) {
+long host_callbacks(char *out, size_t cap) {
   memcpy(out, grants, grants_len < cap ? grants_len : cap);
   return (long)grants_len;
 }

@@ -27,7 +27,7 @@ static serve_box *only_box(talk *t) { return CONTAINER_OF(t->server.boxes.next, 
 
 static cay_status ask_client(talk *t, ear *e, uint64_t *number) {
   cay_error err;
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   if (params == NULL || !yyjson_mut_obj_add_int(doc, params, "x", 7)) {
     yyjson_mut_doc_free(doc);
@@ -252,7 +252,7 @@ static void *keep_asking(void *ctx) {
   serve_box *box = only_box(a->t);
   for (int i = 0; i < 50 && a->refused == 0; i++) {
     cay_error err;
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(&RPC_ALLOC);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
     yyjson_mut_doc_set_root(doc, yyjson_mut_obj(doc));
     a->over = false;
     if (serve_ask(box, "x", doc, wake, a, NULL, &err) != CAY_OK) a->refused++;

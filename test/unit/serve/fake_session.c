@@ -20,7 +20,7 @@ struct cay_image {
   int unused;
 };
 
-struct cay_request {
+struct cay_callback_call {
   pthread_mutex_t mu;
   pthread_cond_t changed;
   bool answered, refused;
@@ -30,7 +30,7 @@ struct cay_request {
 /* The last grant; the tests make one at a time. */
 static struct {
   char name[64];
-  cay_grant_fn *fn;
+  cay_callback_fn *fn;
   void *ctx;
 } granted;
 
@@ -61,7 +61,7 @@ void cay_session_cancel(cay_session *s) {
 
 /* ---- grants ---- */
 
-cay_status cay_grant(cay_sandbox *box, const cay_grant_options *options, cay_error *err) {
+cay_status cay_callback_add(cay_sandbox *box, const cay_callback_options *options, cay_error *err) {
   (void)box;
   if (strcmp(options->name, "bad name") == 0) {
     *err = (cay_error){ .status = CAY_INVALID, .message = "a bad name" };
@@ -73,7 +73,7 @@ cay_status cay_grant(cay_sandbox *box, const cay_grant_options *options, cay_err
   return CAY_OK;
 }
 
-cay_status cay_revoke(cay_sandbox *box, const char *name, cay_error *err) {
+cay_status cay_callback_remove(cay_sandbox *box, const char *name, cay_error *err) {
   (void)box;
   if (strcmp(granted.name, name) == 0) {
     granted.name[0] = '\0';
@@ -83,7 +83,7 @@ cay_status cay_revoke(cay_sandbox *box, const char *name, cay_error *err) {
   return CAY_NOT_FOUND;
 }
 
-static void settle(cay_request *r, bool refused, const void *text, size_t len) {
+static void settle(cay_callback_call *r, bool refused, const void *text, size_t len) {
   pthread_mutex_lock(&r->mu);
   (void)snprintf(r->text, sizeof r->text, "%.*s", (int)len, (const char *)text);
   r->refused = refused;
@@ -92,13 +92,15 @@ static void settle(cay_request *r, bool refused, const void *text, size_t len) {
   pthread_mutex_unlock(&r->mu);
 }
 
-void cay_request_answer(cay_request *r, cay_slice json) { settle(r, false, json.data, json.len); }
-void cay_request_fail(cay_request *r, const char *message) { settle(r, true, message, strlen(message)); }
-bool cay_request_cancelled(cay_request *r) { return (void)r, false; }
+void cay_callback_answer(cay_callback_call *r, cay_slice json) { settle(r, false, json.data, json.len); }
+void cay_callback_fail(cay_callback_call *r, const char *message) {
+  settle(r, true, message, strlen(message));
+}
+bool cay_callback_cancelled(cay_callback_call *r) { return (void)r, false; }
 
 static void put_question(char *out, size_t cap) {
   static const char args[] = "{\"a\":\n1}"; /* a line end must not get into a line */
-  cay_request r = { .mu = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+  cay_callback_call r = { .mu = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
   granted.fn(granted.ctx, &r, granted.name, (cay_slice){ args, sizeof args - 1 });
   pthread_mutex_lock(&r.mu);
   while (!r.answered) pthread_cond_wait(&r.changed, &r.mu);

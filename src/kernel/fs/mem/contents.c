@@ -81,7 +81,7 @@ static uint32_t rounded(uint32_t need) {
   return cap;
 }
 
-/* A block of `cap` bytes for slot `index`, that shows what it shows now but for [from, to), which is about to
+/* A block of `cap` bytes for slot `index`, with the slot's present bytes but for [from, to), which is about to
  * be overwritten. */
 static mem_block *copy_of(const mem_contents *c, uint64_t index, uint32_t cap, uint32_t from, uint32_t to) {
   mem_block *b = mem_block_new(cap);
@@ -292,7 +292,7 @@ mem_contents mem_contents_over(const mem_contents *base) {
   return (mem_contents){ .size = base->size, .held = base->held, .base = base, .base_len = base->size };
 }
 
-/* What shows of a block of the base, as a block: the same one, or a copy of what is left of it. */
+/* The visible part of a block of the base, as a block: the same one, or a copy of the rest. */
 static mem_block *block_below(const mem_contents *live, uint64_t index, mem_block *b) {
   uint32_t len = view_below(live, index).len;
   return len == b->cap ? mem_block_ref(b) : copy_of(live, index, len, len, len);

@@ -34,7 +34,7 @@ void mem_stamp(mem_inode *i, bool contents) {
   if (contents) i->mtime_ns = i->ctime_ns;
 }
 
-/* Whoever changes a program takes its set-id bits (chmod(2), write(2)) and the runner's note. */
+/* A change of a program clears its set-id bits (chmod(2), write(2)) and the runner's note. */
 void mem_contents_changed(mem_inode *i) {
   uint32_t set_gid = i->base.mode & 010 ? K_S_ISGID : 0;
   i->base.mode &= ~(K_S_ISUID | set_gid);

@@ -6,7 +6,7 @@
 
 typedef struct mem_inode mem_inode;
 
-/* A name of a live directory that differs from, or was looked up in, what it inherits. */
+/* A name of a live directory that differs from, or was looked up in, the inherited one. */
 typedef struct mem_entry {
   struct mem_entry *next; /* in its bucket */
   mem_inode *inode;       /* a reference; NULL: the inherited name is gone */
@@ -38,8 +38,8 @@ typedef struct mem_dir {
 struct mem_inode {
   k_inode base; /* first */
   memfs *fs;
-  mem_node *origin;      /* what it was made from; alive as long as fs->tree */
-  mem_node *frozen;      /* during memfs_freeze: what it becomes, a reference */
+  mem_node *origin;      /* the frozen node it was made from; alive as long as fs->tree */
+  mem_node *frozen;      /* during memfs_freeze: its new frozen node, a reference */
   mem_inode *next_alias; /* in its bucket of fs->aliases */
   mem_inode *next_doomed;
   uint64_t ino, rdev;
@@ -47,7 +47,7 @@ struct mem_inode {
   uint32_t links_counted; /* names beyond the first, made here: each counts like an inode */
   int64_t atime_ns, mtime_ns, ctime_ns, btime_ns;
   bool counted;  /* in kernel.used.inodes */
-  bool dirty;    /* differs from origin, not counting what is below */
+  bool dirty;    /* differs from origin, not counting its children */
   bool linkable; /* without a name, and may be given one (O_TMPFILE) */
   mem_dir dir;
   mem_contents contents;
@@ -108,10 +108,10 @@ mem_inode *mem_dir_clear(mem_inode *dir, mem_entry *e);
 /* A visible entry leads to another inode from now on, at its old place; the reference to the old one is the
  * caller's. */
 mem_inode *mem_dir_replace(mem_inode *dir, mem_entry *e, mem_inode *inode);
-/* Names and all; who is still in use below goes on without a directory. */
+/* Frees the directory; children that are still referenced become detached. */
 void mem_dir_free(mem_inode *dir);
 
-/* The entry of an inherited name: NULL when nobody has looked it up; it may be invisible, or made anew since
+/* The entry of an inherited name: NULL before its first lookup; it may be invisible, or made anew since
  * (then its position differs). */
 const mem_entry *mem_dir_own(const mem_inode *dir, const mem_child *c);
 

@@ -182,7 +182,7 @@ void kv_check_room(kv_call *call, enum sql_family family, int64_t more) {
 
 static bool add_json(kv_call *call, yyjson_mut_val *key, yyjson_mut_val *row, const char *text, size_t len) {
   yyjson_doc *doc =
-      yyjson_read_opts((char *)(uintptr_t)text, len, YYJSON_READ_BIGNUM_AS_RAW, &TOOL_JSON_ALLOC, NULL);
+      yyjson_read_opts((char *)(uintptr_t)text, len, YYJSON_READ_BIGNUM_AS_RAW, &JSON_ALLOC, NULL);
   yyjson_mut_val *value = doc != NULL ? yyjson_val_mut_copy(call->doc, yyjson_doc_get_root(doc)) : NULL;
   yyjson_doc_free(doc);
   return value != NULL && yyjson_mut_obj_add(row, key, value);

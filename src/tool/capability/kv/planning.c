@@ -20,7 +20,7 @@ static char *read_steps(kv_call *call) {
     return NULL;
   }
   size_t len = 0;
-  char *text = yyjson_val_write_opts(value, 0, &TOOL_JSON_ALLOC, &len, NULL);
+  char *text = yyjson_val_write_opts(value, 0, &JSON_ALLOC, &len, NULL);
   kv_check_memory(call, text != NULL);
   if (len > KV_STEPS_MAX) kv_invalid(call, "steps may have %d bytes", KV_STEPS_MAX);
   return text;

@@ -69,7 +69,7 @@ static yyjson_mut_val *make_messages(const coding_config *c, yyjson_val *args, y
 }
 
 static void make_request(const coding_config *c, yyjson_val *args, bool stream, buf *out, tool_end *end) {
-  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
+  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *root = doc != NULL ? yyjson_mut_obj(doc) : NULL;
   reach_check_memory(root != NULL, end);
   const char *model = reach_arg_text(args, "model", 128, false, end);

@@ -100,7 +100,7 @@ static bool http_decode(const char *text, size_t len, buf *out) {
 
 static void read_json(yyjson_val *json, sending *s, tool_end *end) {
   size_t len = 0;
-  char *text = yyjson_val_write_opts(json, 0, &TOOL_JSON_ALLOC, &len, NULL);
+  char *text = yyjson_val_write_opts(json, 0, &JSON_ALLOC, &len, NULL);
   bool fits = text != NULL && buf_append(&s->body, text, len) == CAY_OK;
   mem_free(text);
   if (!fits) tool_end_set(end, TOOL_INVALID_ARGS, "json is too long");

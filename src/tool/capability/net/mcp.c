@@ -94,7 +94,7 @@ static cay_status write_message(yyjson_mut_doc *doc, const char *method, yyjson_
 
 static cay_status mcp_notify(mcp_server *s, const char *method, int64_t cancelled, reach_limit limit,
                              cay_error *err) {
-  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
+  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   OWNED(buf_free) buf message = BUF_INIT(4096);
   if (doc == NULL) return err_no_memory(err);
   yyjson_mut_val *params = cancelled != 0 ? yyjson_mut_obj(doc) : NULL;
@@ -109,7 +109,7 @@ bool mcp_is_answer(yyjson_doc *message, int64_t id, buf *reply) {
   yyjson_val *method = yyjson_obj_get(root, "method");
   if (method == NULL) return id != 0 && yyjson_is_int(its_id) && yyjson_get_sint(its_id) == id;
   if (its_id == NULL || (!yyjson_is_int(its_id) && !yyjson_is_str(its_id))) return false; /* a notification */
-  char *text = yyjson_val_write_opts(its_id, 0, &TOOL_JSON_ALLOC, NULL, NULL);
+  char *text = yyjson_val_write_opts(its_id, 0, &JSON_ALLOC, NULL, NULL);
   /* A request that does not fit gets no answer: the server's own limit ends its waiting. */
   if (text != NULL && strlen(text) < 200)
     IGNORED(buf_appendf(reply, "{\"jsonrpc\":\"2.0\",\"id\":%s,%s}", text,
@@ -163,7 +163,7 @@ static cay_status take_version(mcp_server *s, yyjson_doc *answer, cay_error *err
 }
 
 static cay_status connect_to(mcp_server *s, reach_limit limit, cay_error *err) {
-  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
+  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   if (doc == NULL) return err_no_memory(err);
   yyjson_mut_val *params = yyjson_mut_obj(doc), *info = yyjson_mut_obj(doc), *caps = yyjson_mut_obj(doc);
   bool fine = params != NULL && info != NULL && caps != NULL &&

@@ -52,7 +52,7 @@ static cay_status add_tools(listing *l, const mcp_server *s, yyjson_val *tools) 
 
 /* *cursor becomes the next page's, or empty. */
 static cay_status list_page(listing *l, mcp_server *s, reach_limit limit, buf *cursor) {
-  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
+  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   OWNED(yyjson_doc_free) yyjson_doc *answer = NULL;
   yyjson_mut_val *params = doc != NULL ? yyjson_mut_obj(doc) : NULL;
   if (params == NULL || (cursor->len > 0 && !yyjson_mut_obj_add_str(doc, params, "cursor", buf_text(cursor))))
@@ -174,7 +174,7 @@ static void mcp_handlers_call_tool(const tool_world *world, mcp_server *s, yyjso
     tool_end_set(end, TOOL_FORBIDDEN, "tool %.80s of server %.60s is not allowed", tool, s->name);
   if (end->code != TOOL_OK) return;
 
-  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *out = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
+  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *out = yyjson_mut_doc_new(&JSON_ALLOC);
   OWNED(yyjson_doc_free) yyjson_doc *answer = NULL;
   yyjson_mut_val *params = out != NULL ? make_params(out, tool, arguments) : NULL;
   cay_error err = { 0 };

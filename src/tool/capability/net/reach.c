@@ -133,9 +133,9 @@ static cay_status reach_read_all(const reach_place *top, yyjson_val *sandbox, to
 static cay_status reach_copy_of(yyjson_val *value, yyjson_doc **out, cay_error *err) {
   if (value == NULL) return CAY_OK;
   size_t len = 0;
-  char *text = yyjson_val_write_opts(value, 0, &TOOL_JSON_ALLOC, &len, NULL);
+  char *text = yyjson_val_write_opts(value, 0, &JSON_ALLOC, &len, NULL);
   if (text == NULL) return err_no_memory(err);
-  *out = yyjson_read_opts(text, len, YYJSON_READ_BIGNUM_AS_RAW, &TOOL_JSON_ALLOC, NULL);
+  *out = yyjson_read_opts(text, len, YYJSON_READ_BIGNUM_AS_RAW, &JSON_ALLOC, NULL);
   mem_free(text);
   return *out != NULL ? CAY_OK : err_no_memory(err);
 }

@@ -64,7 +64,7 @@ static yyjson_mut_val *search_fill(yyjson_mut_doc *doc, yyjson_val *value, const
 
 static cay_status make_body(const search_config *c, const question *q, buf *out, cay_error *err) {
   if (c->body == NULL) return CAY_OK;
-  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&TOOL_JSON_ALLOC);
+  OWNED(yyjson_mut_doc_free) yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *root = doc != NULL ? search_fill(doc, c->body, q, 0) : NULL;
   if (root == NULL) return err_no_memory(err);
   yyjson_mut_doc_set_root(doc, root);

@@ -85,24 +85,24 @@ static uint32_t count_open(const place *at) {
   return count;
 }
 
-static k_ret apply(const place *at, const k_kept *kept) {
+static k_ret apply(const place *at, const k_fd_snapshot *kept) {
   k_file **files;
-  K_TRY(k_kept_open(at->p, kept, &files));
-  k_kept_put(at->p, kept, files);
+  K_TRY(k_fd_snapshot_open(at->p, kept, &files));
+  k_fd_snapshot_put(at->p, kept, files);
   return 0;
 }
 
 static k_ret become(const place *at, const buf *image) {
-  k_kept kept;
-  K_TRY(k_kept_read((cay_slice){ image->data, image->len }, &kept));
+  k_fd_snapshot kept;
+  K_TRY(k_fd_snapshot_read((cay_slice){ image->data, image->len }, &kept));
   k_ret r = apply(at, &kept);
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
   return r;
 }
 
 static buf image_of(const place *at) {
-  buf image = BUF_INIT(K_KEPT_LEN_MAX);
-  EXPECT_EQ(k_kept_write(at->p, &image), 0);
+  buf image = BUF_INIT(K_FD_SNAPSHOT_LEN_MAX);
+  EXPECT_EQ(k_fd_snapshot_write(at->p, &image), 0);
   return image;
 }
 
@@ -334,11 +334,11 @@ TEST(damaged_bytes_are_refused_or_harmless) {
     }
   }
   EXPECT(refused > 500);
-  k_kept kept;
+  k_fd_snapshot kept;
   for (size_t len = 1; len < image.len; len++)
-    EXPECT_EQ(k_kept_read((cay_slice){ image.data, len }, &kept), -K_EINVAL);
+    EXPECT_EQ(k_fd_snapshot_read((cay_slice){ image.data, len }, &kept), -K_EINVAL);
   EXPECT_EQ(buf_append(&image, "", 1), CAY_OK);
-  EXPECT_EQ(k_kept_read((cay_slice){ image.data, image.len }, &kept), -K_EINVAL);
+  EXPECT_EQ(k_fd_snapshot_read((cay_slice){ image.data, image.len }, &kept), -K_EINVAL);
   buf_free(&image);
   place_free(&a);
 }
@@ -347,9 +347,9 @@ TEST(an_image_is_whole_or_nothing_when_memory_runs_out) {
   place a = crowded(), b = place_new();
   make(&b, "/tmp/f", "abcdef");
   open_at(&b, 4, "/tmp/f", K_O_RDONLY)->pos = 2;
-  buf image = BUF_INIT(K_KEPT_LEN_MAX);
+  buf image = BUF_INIT(K_FD_SNAPSHOT_LEN_MAX);
   AT_EVERY_FAULT {
-    k_ret r = k_kept_write(a.p, &image);
+    k_ret r = k_fd_snapshot_write(a.p, &image);
     EXPECT(r == 0 || (r == -K_ENOMEM && image.len == 0));
   }
   uint64_t memory = b.kernel->used.memory;
@@ -392,8 +392,8 @@ TEST(a_checkpoint_puts_back_positions_and_closes_what_is_new) {
   make(&at, "/tmp/f", "abcdef");
   k_file *f = open_at(&at, 3, "/tmp/f", K_O_RDONLY);
   f->pos = 2;
-  k_kept kept;
-  EXPECT_EQ(k_kept_take(at.p, &kept), 0);
+  k_fd_snapshot kept;
+  EXPECT_EQ(k_fd_snapshot_take(at.p, &kept), 0);
   f->pos = 5;
   f->flags |= K_O_NONBLOCK;
   at.p->fds.slots[3].cloexec = true;
@@ -405,7 +405,7 @@ TEST(a_checkpoint_puts_back_positions_and_closes_what_is_new) {
   EXPECT_EQ(f->flags & K_O_NONBLOCK, 0);
   EXPECT(!at.p->fds.slots[3].cloexec);
   expect_text(&at, 3, "cdef");
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
   place_free(&at);
 }
 
@@ -416,8 +416,8 @@ TEST(a_checkpoint_opens_again_what_was_closed_whatever_has_its_number_or_name_no
   open_at(&at, 3, "/tmp/f", K_O_RDWR | K_O_APPEND)->pos = 2;
   share(&at, 3, 5);
   open_at(&at, 4, "/tmp/f", K_O_RDONLY)->pos = 1;
-  k_kept kept;
-  EXPECT_EQ(k_kept_take(at.p, &kept), 0);
+  k_fd_snapshot kept;
+  EXPECT_EQ(k_fd_snapshot_take(at.p, &kept), 0);
   for (int32_t fd = 3; fd < 6; fd++) EXPECT_EQ(k_fd_close(&at.p->fds, fd), 0);
   open_at(&at, 3, "/tmp/g", K_O_RDONLY);
   EXPECT_EQ(vfs_rename(&at.p->view, NULL, "/tmp/f", NULL, "/tmp/h", 0), 0);
@@ -427,37 +427,37 @@ TEST(a_checkpoint_opens_again_what_was_closed_whatever_has_its_number_or_name_no
   expect_text(&at, 4, "bcdef");
   EXPECT_EQ(k_file_write(NULL, file_at(&at, 3), "g", 1), 1);
   expect_text(&at, 4, "g");
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
   place_free(&at);
 }
 
 TEST(a_checkpoint_finds_an_open_file_under_the_number_it_was_moved_to) {
   place at = place_new();
   pipe_at(&at, 3, 4, "text");
-  k_kept kept;
-  EXPECT_EQ(k_kept_take(at.p, &kept), 0);
+  k_fd_snapshot kept;
+  EXPECT_EQ(k_fd_snapshot_take(at.p, &kept), 0);
   share(&at, 3, 50);
   EXPECT_EQ(k_fd_close(&at.p->fds, 3), 0);
   pipe_at(&at, 3, 6, "another");
   EXPECT_EQ(apply(&at, &kept), 0);
   expect_text(&at, 3, "text");
   EXPECT_EQ(count_open(&at), 2);
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
   place_free(&at);
 }
 
 TEST(a_pipe_that_was_closed_is_dead_and_was_really_closed) {
   place at = place_new();
   pipe_at(&at, 3, 4, "");
-  k_kept kept;
-  EXPECT_EQ(k_kept_take(at.p, &kept), 0);
+  k_fd_snapshot kept;
+  EXPECT_EQ(k_fd_snapshot_take(at.p, &kept), 0);
   EXPECT_EQ(k_fd_close(&at.p->fds, 4), 0);
   expect_text(&at, 3, ""); /* its end: a checkpoint keeps no writer alive */
   pipe_at(&at, 4, 6, "another");
   EXPECT_EQ(apply(&at, &kept), 0);
   expect_dead(&at, 4);
   expect_text(&at, 3, "");
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
   place_free(&at);
 }
 
@@ -468,22 +468,22 @@ TEST(file_of_an_unmounted_directory_is_dead) {
   EXPECT_EQ(vfs_mount_add(at.kernel, "/tmp", "tmpfs", root, true), 0);
   at.p->view.privileged = true;
   open_at(&at, 3, "/tmp/f", K_O_RDWR | K_O_CREAT);
-  k_kept kept;
-  EXPECT_EQ(k_kept_take(at.p, &kept), 0);
+  k_fd_snapshot kept;
+  EXPECT_EQ(k_fd_snapshot_take(at.p, &kept), 0);
   EXPECT_EQ(k_fd_close(&at.p->fds, 3), 0);
   EXPECT_EQ(vfs_mount_remove(at.kernel, "/tmp"), 0);
   EXPECT_EQ(apply(&at, &kept), 0);
   expect_dead(&at, 3);
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
   place_free(&at);
 }
 
 TEST(a_checkpoint_is_taken_and_put_back_whole_or_not_at_all) {
   place at = crowded();
-  k_kept kept = { 0 };
+  k_fd_snapshot kept = { 0 };
   AT_EVERY_FAULT {
-    k_kept_clear(&kept);
-    k_ret r = k_kept_take(at.p, &kept);
+    k_fd_snapshot_clear(&kept);
+    k_ret r = k_fd_snapshot_take(at.p, &kept);
     EXPECT(r == 0 || (r == -K_ENOMEM && kept.fd_count == 0));
   }
   EXPECT_EQ(k_fd_close(&at.p->fds, 3), 0);
@@ -497,6 +497,6 @@ TEST(a_checkpoint_is_taken_and_put_back_whole_or_not_at_all) {
   }
   expect_text(&at, 6, "def");
   expect_dead(&at, 10);
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
   place_free(&at);
 }

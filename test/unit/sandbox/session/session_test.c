@@ -357,24 +357,24 @@ TEST(children_that_compute_can_be_killed) {
 
 /* ---- grants ---- */
 
-static void echo(void *ctx, cay_request *request, const char *name, cay_slice args) {
+static void echo(void *ctx, cay_callback_call *request, const char *name, cay_slice args) {
   atomic_fetch_add((atomic_int *)ctx, 1);
   (void)name;
-  cay_request_answer(request, args);
+  cay_callback_answer(request, args);
 }
 
-static void refuse(void *ctx, cay_request *request, const char *name, cay_slice args) {
+static void refuse(void *ctx, cay_callback_call *request, const char *name, cay_slice args) {
   (void)ctx, (void)name, (void)args;
-  cay_request_fail(request, "not today");
+  cay_callback_fail(request, "not today");
 }
 
 struct later {
   pthread_mutex_t mu;
-  cay_request *kept[200];
+  cay_callback_call *kept[200];
   int count;
 };
 
-static void keep(void *ctx, cay_request *request, const char *name, cay_slice args) {
+static void keep(void *ctx, cay_callback_call *request, const char *name, cay_slice args) {
   struct later *l = ctx;
   (void)name, (void)args;
   pthread_mutex_lock(&l->mu);
@@ -382,10 +382,11 @@ static void keep(void *ctx, cay_request *request, const char *name, cay_slice ar
   pthread_mutex_unlock(&l->mu);
 }
 
-static void grant(cay_sandbox *box, const char *name, const char *schema, cay_grant_fn *fn, void *ctx) {
-  EXPECT_EQ(cay_grant(box, &CAY_INIT(cay_grant_options, .name = name, .schema = schema, .fn = fn, .ctx = ctx),
-                      NULL),
-            CAY_OK);
+static void grant(cay_sandbox *box, const char *name, const char *schema, cay_callback_fn *fn, void *ctx) {
+  EXPECT_EQ(
+      cay_callback_add(
+          box, &CAY_INIT(cay_callback_options, .name = name, .schema = schema, .fn = fn, .ctx = ctx), NULL),
+      CAY_OK);
 }
 
 TEST(a_grant_is_a_function) {
@@ -407,8 +408,8 @@ TEST(a_grant_is_a_function) {
   EXPECT_EQ(calls, 3); /* what the schema refuses never gets here */
   expect_error(s, "await refuse()", "cay.CallbackError");
   expect_repr(s, "sorted(c['name'] for c in list_callbacks())", "['http.get', 'refuse']");
-  EXPECT_EQ(cay_revoke(box, "refuse", NULL), CAY_OK);
-  EXPECT_EQ(cay_revoke(box, "refuse", NULL), CAY_NOT_FOUND);
+  EXPECT_EQ(cay_callback_remove(box, "refuse", NULL), CAY_OK);
+  EXPECT_EQ(cay_callback_remove(box, "refuse", NULL), CAY_NOT_FOUND);
   expect_repr(s, "[c['name'] for c in list_callbacks()]", "['http.get']");
   cay_session_free(s);
   cay_sandbox_free(box);
@@ -418,9 +419,11 @@ TEST(names_and_schemas_of_grants_are_checked) {
   static const char *const bad[] = { "", ".a", "a.", "a..b", "a b", "a/b", "é" };
   cay_sandbox *box = box_new();
   for (size_t i = 0; i < COUNT_OF(bad); i++)
-    EXPECT_EQ(cay_grant(box, &CAY_INIT(cay_grant_options, .name = bad[i], .fn = refuse), NULL), CAY_INVALID);
+    EXPECT_EQ(cay_callback_add(box, &CAY_INIT(cay_callback_options, .name = bad[i], .fn = refuse), NULL),
+              CAY_INVALID);
   EXPECT_EQ(
-      cay_grant(box, &CAY_INIT(cay_grant_options, .name = "a", .schema = "{\"type\":1}", .fn = refuse), NULL),
+      cay_callback_add(
+          box, &CAY_INIT(cay_callback_options, .name = "a", .schema = "{\"type\":1}", .fn = refuse), NULL),
       CAY_INVALID);
   cay_sandbox_free(box);
 }
@@ -437,7 +440,7 @@ static void *answer_backwards(void *ctx) {
   for (int i = 99; i >= 0; i--) {
     char text[16];
     snprintf(text, sizeof text, "%d", i);
-    cay_request_answer(l->kept[i], (cay_slice){ text, strlen(text) });
+    cay_callback_answer(l->kept[i], (cay_slice){ text, strlen(text) });
   }
   return NULL;
 }
@@ -464,12 +467,12 @@ TEST(a_question_without_an_answer_ends_with_the_deadline_and_a_late_answer_goes_
   expect_stopped(s, "await never()", 100, false);
   expect_repr(s, "1", "1");
   EXPECT_EQ(l.count, 1);
-  cay_request_answer(l.kept[0], (cay_slice){ "1", 1 });
+  cay_callback_answer(l.kept[0], (cay_slice){ "1", 1 });
   expect_stopped(s, "await never()", 100, false);
   cay_session_free(s);
   cay_sandbox_free(box);
-  EXPECT(cay_request_cancelled(l.kept[1]));
-  cay_request_fail(l.kept[1], "late"); /* after the sandbox */
+  EXPECT(cay_callback_cancelled(l.kept[1]));
+  cay_callback_fail(l.kept[1], "late"); /* after the sandbox */
 }
 
 /* ---- traces ---- */
@@ -679,7 +682,7 @@ TEST(a_session_that_runs_is_busy) {
   EXPECT_EQ(v->end, CAY_END_CANCELLED);
   pthread_join(thread, NULL);
   cay_value_free(v);
-  cay_request_fail(l.kept[0], "late");
+  cay_callback_fail(l.kept[0], "late");
   cay_sandbox_free(box);
 }
 
@@ -758,7 +761,7 @@ TEST(evaluations_of_one_session_wait_in_line) {
       cay_session_eval(s, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("1"), .no_wait = true), &v, NULL),
       CAY_BUSY);
   __atomic_store_n(&cancelled, true, __ATOMIC_RELEASE);
-  cay_request_answer(l.kept[0], (cay_slice){ "1", 1 });
+  cay_callback_answer(l.kept[0], (cay_slice){ "1", 1 });
   pthread_join(first, NULL);
   for (int i = 0; i < COUNT; i++) {
     pthread_join(all[i].thread, NULL);
@@ -786,7 +789,7 @@ TEST(evaluations_that_wait_for_a_session_that_ends_are_cancelled) {
     EXPECT_EQ(all[i].status, CAY_CANCELLED);
   }
   pthread_join(first, NULL);
-  cay_request_fail(l.kept[0], "late");
+  cay_callback_fail(l.kept[0], "late");
   cay_sandbox_free(box);
 }
 
@@ -802,11 +805,11 @@ TEST(a_session_whose_first_evaluation_was_cancelled_before_it_began_knows_its_en
   cay_sandbox_free(box);
 }
 
-static void eval_inside(void *ctx, cay_request *request, const char *name, cay_slice args) {
+static void eval_inside(void *ctx, cay_callback_call *request, const char *name, cay_slice args) {
   cay_value *v = NULL;
   (void)name, (void)args;
   cay_status status = cay_session_eval(ctx, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("1")), &v, NULL);
-  cay_request_answer(request, status == CAY_BUSY ? CAY_TEXT("\"busy\"") : CAY_TEXT("null"));
+  cay_callback_answer(request, status == CAY_BUSY ? CAY_TEXT("\"busy\"") : CAY_TEXT("null"));
 }
 
 TEST(an_evaluation_in_a_callback_of_the_same_session_does_not_wait_for_itself) {
@@ -858,7 +861,7 @@ TEST(fuel_ends_an_evaluation_and_undoes_it) {
   cay_value_free(v);
   expect_repr(s, "x", "1");
   uint64_t used[2];
-  for (int i = 0; i < 2; i++) { /* what is the same costs the same, but for hashes and caches */
+  for (int i = 0; i < 2; i++) { /* equal work costs the same, but for hashes and caches */
     v = eval_fuel(s, "sum(range(100000))", 1000000000);
     EXPECT_EQ(v->outcome, CAY_OUTCOME_VALUE);
     used[i] = v->fuel;
@@ -887,7 +890,7 @@ TEST(processes_of_an_evaluation_draw_on_its_fuel) {
   v = eval_fuel(s, "import subprocess\nsubprocess.Popen(['sh', '-c', 'while :; do :; done']).pid > 1", 0);
   EXPECT(v->outcome == CAY_OUTCOME_VALUE || v->end == CAY_END_FUEL);
   cay_value_free(v);
-  cay_session_free(s); /* what it left behind goes on, and draws on what is not freed */
+  cay_session_free(s); /* its background process goes on, and draws on fuel that is not freed */
   usleep(20000);
   cay_sandbox_free(box);
 }

@@ -192,14 +192,14 @@ static PyObject *no_question(ask *a, int error) {
 static PySendResult put_question(ask *a, PyObject **result) {
   static char reply[REPLY_AT_ONCE];
   Py_ssize_t name_len, args_len;
-  host_question q = { .reply = reply, .reply_cap = sizeof reply, .fd = -1 };
+  host_callback_call q = { .reply = reply, .reply_cap = sizeof reply, .fd = -1 };
   q.name = PyUnicode_AsUTF8AndSize(a->name, &name_len);
   q.args = q.name ? PyUnicode_AsUTF8AndSize(a->args, &args_len) : NULL;
   if (!q.args) return PYGEN_ERROR;
   q.name_len = (size_t)name_len;
   q.args_len = (size_t)args_len;
   if (streams_flush() < 0) return PYGEN_ERROR; /* the host sees what was printed before the question */
-  long asked = host_ask(&q);
+  long asked = host_callback(&q);
   a->fd = asked < 0 ? -1 : q.fd;
   if (asked < 0)
     *result = no_question(a, (int)-asked);

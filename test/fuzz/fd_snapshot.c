@@ -107,37 +107,37 @@ static void use(k_process *p) {
   }
 }
 
-static k_ret apply(k_process *p, const k_kept *kept) {
+static k_ret apply(k_process *p, const k_fd_snapshot *kept) {
   k_file **files;
-  K_TRY(k_kept_open(p, kept, &files));
-  k_kept_put(p, kept, files);
+  K_TRY(k_fd_snapshot_open(p, kept, &files));
+  k_fd_snapshot_put(p, kept, files);
   return 0;
 }
 
 static k_ret become(k_process *p, cay_slice bytes) {
-  k_kept kept;
-  K_TRY(k_kept_read(bytes, &kept));
+  k_fd_snapshot kept;
+  K_TRY(k_fd_snapshot_read(bytes, &kept));
   k_ret r = apply(p, &kept);
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
   return r;
 }
 
 static void undo(k_process *p) {
-  k_kept kept;
-  if (k_kept_take(p, &kept) < 0) return;
+  k_fd_snapshot kept;
+  if (k_fd_snapshot_take(p, &kept) < 0) return;
   use(p);
   for (int32_t fd = 3; fd < 64; fd += 2) (void)!k_fd_close(&p->fds, fd);
   (void)!apply(p, &kept);
-  k_kept_clear(&kept);
+  k_fd_snapshot_clear(&kept);
 }
 
 /* Written bytes are read again, and written the same. */
 static void again(k_process *p) {
-  buf first = BUF_INIT(K_KEPT_LEN_MAX), second = BUF_INIT(K_KEPT_LEN_MAX);
-  must(k_kept_write(p, &first) == 0);
+  buf first = BUF_INIT(K_FD_SNAPSHOT_LEN_MAX), second = BUF_INIT(K_FD_SNAPSHOT_LEN_MAX);
+  must(k_fd_snapshot_write(p, &first) == 0);
   k_ret r = become(p, (cay_slice){ first.data, first.len });
   must(r == 0 || r == -K_ENOMEM);
-  must(k_kept_write(p, &second) == 0);
+  must(k_fd_snapshot_write(p, &second) == 0);
   must(r < 0 ||
        (first.len == second.len && (first.len == 0 || memcmp(first.data, second.data, first.len) == 0)));
   buf_free(&first);

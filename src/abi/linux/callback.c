@@ -1,10 +1,10 @@
-/* ask.c - questions of a guest to the embedder: callbacks, and the events of a trace. */
-#include "kernel/file/ask.h"
+/* call.c - questions of a guest to the embedder: callbacks, and the events of a trace. */
+#include "kernel/file/callback.h"
 
 #include "abi/linux/machine.h"
 
 /* As in guest/libc's <cay.h>. */
-struct g_ask {
+struct g_callback {
   uint32_t name, name_len, args, args_len, reply, reply_cap;
   uint32_t status, len;
   int32_t fd;
@@ -13,10 +13,10 @@ struct g_ask {
 enum { ANSWERED, REFUSED, PENDING };
 enum { EVENT_MAX = 1 << 20 };
 
-static k_ret check(abi_machine *m, const struct g_ask *q, const void **name, const void **args) {
+static k_ret check(abi_machine *m, const struct g_callback *q, const void **name, const void **args) {
   void *at = NULL;
-  if (q->name_len == 0 || q->name_len > K_ASK_NAME_MAX) return -K_ENOENT;
-  if (q->args_len > K_ASK_ARGS_MAX) return -K_E2BIG;
+  if (q->name_len == 0 || q->name_len > K_CALLBACK_NAME_MAX) return -K_ENOENT;
+  if (q->args_len > K_CALLBACK_ARGS_MAX) return -K_E2BIG;
   K_TRY(abi_ptr(m->instance, q->reply, q->reply_cap, &at));
   K_TRY(abi_ptr(m->instance, q->name, q->name_len, &at));
   *name = at;
@@ -25,12 +25,12 @@ static k_ret check(abi_machine *m, const struct g_ask *q, const void **name, con
   return 0;
 }
 
-/* A descriptor to wait at. The reference of `ask` is taken over. */
-static k_ret open_ask(abi_machine *m, k_ask *ask) {
+/* A descriptor to wait at. The reference of `call` is taken over. */
+static k_ret open_ask(abi_machine *m, k_callback *call) {
   k_file *f = NULL;
-  k_ret r = k_ask_open(ask, &f);
+  k_ret r = k_callback_open(call, &f);
   if (r < 0) {
-    k_ask_unref(ask);
+    k_callback_unref(call);
     return r;
   }
   r = k_fd_add(&m->p->fds, f, 0, true);
@@ -39,51 +39,51 @@ static k_ret open_ask(abi_machine *m, k_ask *ask) {
 }
 
 /* With kernel.mu: the answer if it is there and fits, else a descriptor. */
-static k_ret settle(abi_machine *m, k_ask *ask, struct g_ask *q) {
+static k_ret settle(abi_machine *m, k_callback *call, struct g_callback *q) {
   q->fd = -1;
-  q->status = !ask->answered ? PENDING : ask->refused ? REFUSED : ANSWERED;
-  q->len = ask->answered ? (uint32_t)ask->len : 0;
-  if (ask->answered && ask->len <= q->reply_cap) {
-    k_ret r = abi_copy_out(m->instance, q->reply, ask->data, ask->len);
-    k_ask_unref(ask);
+  q->status = !call->answered ? PENDING : call->refused ? REFUSED : ANSWERED;
+  q->len = call->answered ? (uint32_t)call->len : 0;
+  if (call->answered && call->len <= q->reply_cap) {
+    k_ret r = abi_copy_out(m->instance, q->reply, call->data, call->len);
+    k_callback_unref(call);
     return r;
   }
-  k_ret fd = open_ask(m, ask);
+  k_ret fd = open_ask(m, call);
   if (fd >= 0) q->fd = (int32_t)fd;
   return fd < 0 ? fd : 0;
 }
 
-k_ret sys_cay_ask(abi_machine *m, const uint32_t a[static 6]) {
-  struct g_ask q;
+k_ret sys_cay_callback(abi_machine *m, const uint32_t a[static 6]) {
+  struct g_callback q;
   const void *name = NULL, *args = NULL;
-  const k_asker *asker = m->kernel->asker;
-  k_ask *ask = NULL;
+  const k_callback_host *host = m->kernel->callback_host;
+  k_callback *call = NULL;
   K_TRY(abi_get(m->instance, a[0], &q));
   K_TRY(check(m, &q, &name, &args));
-  if (asker == NULL) return -K_ENOENT;
+  if (host == NULL) return -K_ENOENT;
   k_lock(m->kernel);
-  k_ret r = k_ask_new(m->kernel, &ask);
-  if (r >= 0) ask->refs++; /* the asker's */
+  k_ret r = k_callback_new(m->kernel, &call);
+  if (r >= 0) call->refs++; /* the host's */
   k_unlock(m->kernel);
   if (r < 0) return r;
-  r = asker->ask(asker->ctx, ask, name, q.name_len, args, q.args_len);
+  r = host->call(host->ctx, call, name, q.name_len, args, q.args_len);
   k_lock(m->kernel);
   if (r < 0) {
-    k_ask_unref(ask);
-    k_ask_unref(ask);
+    k_callback_unref(call);
+    k_callback_unref(call);
   } else {
-    r = settle(m, ask, &q);
+    r = settle(m, call, &q);
   }
   k_unlock(m->kernel);
   return r < 0 ? r : abi_put(m->instance, a[0], &q);
 }
 
-k_ret sys_cay_grants(abi_machine *m, const uint32_t a[static 6]) {
-  const k_asker *asker = m->kernel->asker;
+k_ret sys_cay_callbacks(abi_machine *m, const uint32_t a[static 6]) {
+  const k_callback_host *host = m->kernel->callback_host;
   char *text = NULL;
   size_t len = 0;
-  if (asker == NULL) return -K_ENOENT;
-  K_TRY(asker->list(asker->ctx, &text, &len));
+  if (host == NULL) return -K_ENOENT;
+  K_TRY(host->list(host->ctx, &text, &len));
   k_ret r = len <= a[1] ? abi_copy_out(m->instance, a[0], text, len) : 0;
   mem_free(text);
   return r < 0 ? r : (k_ret)len;
