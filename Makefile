@@ -8,7 +8,7 @@
 # make install PREFIX=/usr/local
 # make wheel      the Python package with all it needs: dist/cay-*.whl
 # make npm        the package for Node, likewise: dist/cay-*.tgz
-# make clean      remove what was built here (the cache of fetched and built things stays: $CAY_CACHE)
+# make clean      remove the build folders (the cache of fetched and built things stays: $CAY_CACHE)
 #
 # Parts: setup fetch build guests. JOBS=n limits parallel work.
 

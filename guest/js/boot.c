@@ -58,7 +58,7 @@ static void rehearse(void) {
   free(ignored.data);
 }
 
-/* The image's own code; what it declares stays. */
+/* The image's own code; its declarations stay. */
 static int run_source(const char *source) {
   JSValue done = JS_Eval(js, source, strlen(source), "[image]", JS_EVAL_TYPE_GLOBAL);
   if (JS_IsException(done)) return -1;

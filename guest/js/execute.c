@@ -102,7 +102,7 @@ static bool put_plain(reply *r, JSValueConst value, bool json) {
   return true;
 }
 
-/* A text of the value that is not too long; else what is to be done about it, and the bit that says so. */
+/* A text of the value that is not too long; else a replacement, and the bit that says so. */
 static uint32_t put_value(reply *r, enum talk_tag tag, JSValueConst parts, const char *name, const order *o,
                           uint32_t bit) {
   JSValue value = JS_GetPropertyStr(js, parts, name);
@@ -177,7 +177,8 @@ static JSValue compile(const order *o, bool *async) {
   js_free(js, text);
   if (!JS_IsException(code)) return code;
   JSValue arguments[] = { JS_GetException(js), JS_NewStringLen(js, o->code.data, o->code.len) };
-  JSValue rewritten = runtime_call("rewriteCell", 2, arguments); /* throws what is no cell in any case */
+  JSValue rewritten =
+      runtime_call("rewriteCell", 2, arguments); /* throws for code that is no cell in any case */
   if (JS_IsException(rewritten)) return rewritten;
   size_t len;
   const char *again = JS_ToCStringLen(js, &len, rewritten);

@@ -33,7 +33,7 @@ static void set_environment(const variable *variables, size_t count) {
     at += variables[i].len + 1;
   }
   vector[used] = NULL;
-  environ = vector; /* setenv(3) copies from there what it changes */
+  environ = vector; /* setenv(3) copies the strings it changes */
 }
 
 void greet_reseed(const char *seed, size_t len) {

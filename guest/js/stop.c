@@ -1,5 +1,5 @@
 /* How the host stops what runs: it sets the reason and makes the engine look up, both from another thread; see
- * abi/linux/stop_words.h. The signal is sent too, which ends a system call that sleeps. What is raised cannot be
+ * abi/linux/stop_words.h. The signal is sent too, which ends a system call that sleeps. The exception cannot be
  * caught: no code of the user's runs any more. */
 #include <signal.h>
 

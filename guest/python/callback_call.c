@@ -150,14 +150,14 @@ static PyObject *running_loop(void) {
   static PyObject *get;
   if (!get) {
     PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "asyncio");
-    if (!module) Py_RETURN_NONE; /* nobody can have started one */
+    if (!module) Py_RETURN_NONE; /* none can have been started */
     get = PyObject_GetAttrString(module, "_get_running_loop");
     if (!get) return NULL;
   }
   return PyObject_CallNoArgs(get);
 }
 
-/* The future that the task waits for. Whoever makes the descriptor's readiness known calls _ready. */
+/* The future that the task waits for. The watcher of the descriptor calls _ready. */
 static PyObject *wait_in(ask *a, PyObject *loop) {
   static PyObject *watch;
   a->future = call_loop(&watch, "watch", loop, a->fd, (PyObject *)a);
@@ -198,7 +198,7 @@ static PySendResult put_question(ask *a, PyObject **result) {
   if (!q.args) return PYGEN_ERROR;
   q.name_len = (size_t)name_len;
   q.args_len = (size_t)args_len;
-  if (streams_flush() < 0) return PYGEN_ERROR; /* the host sees what was printed before the question */
+  if (streams_flush() < 0) return PYGEN_ERROR; /* the host sees earlier output before the call */
   long asked = host_callback(&q);
   a->fd = asked < 0 ? -1 : q.fd;
   if (asked < 0)
@@ -342,7 +342,7 @@ static PyObject *invoke_with_keywords(PyObject *name, PyObject *const *values, P
   return made;
 }
 
-/* What is no string is written as JSON, and then the answer is read as JSON too. */
+/* An argument that is no string is written as JSON, and then the answer is read as JSON too. */
 static PyObject *invoke(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
   (void)module;
   bool named = keywords && PyTuple_GET_SIZE(keywords) > 0;

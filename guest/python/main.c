@@ -190,7 +190,7 @@ static void clear_modules(void) {
   PyObject *all = PyDict_Items(PyImport_GetModuleDict());
   PyObject *program = PyImport_AddModule("__main__");
   if (program) _PyModule_Clear(program);
-  _PyGC_CollectNoFail(_PyThreadState_GET()); /* without gc.callbacks: what they use may be gone */
+  _PyGC_CollectNoFail(_PyThreadState_GET()); /* without gc.callbacks: their modules may be gone */
   for (Py_ssize_t i = all ? PyList_GET_SIZE(all) : 0; i-- > 0;) {
     PyObject *item = PyList_GET_ITEM(all, i);
     clear_module(PyTuple_GET_ITEM(item, 0), PyTuple_GET_ITEM(item, 1));

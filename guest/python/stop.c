@@ -92,7 +92,7 @@ int stop_settle(void) {
   return 0;
 }
 
-/* Handlers for the ends of children run later, too: nobody would look after those children otherwise. */
+/* Handlers for the ends of children run later, too: those children would not be waited for otherwise. */
 void stop_forget(void) {
   reason = 0;
   if (!_PyRuntime.signals.is_tripped) return;

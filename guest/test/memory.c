@@ -1,4 +1,4 @@
-/* The page allocator under mmap: what is unmapped is used again, what is mapped is zero, partial and fixed
+/* The page allocator under mmap: unmapped pages are used again, mapped pages are zero, partial and fixed
  * mappings hold. */
 #define _GNU_SOURCE
 #include <fcntl.h>

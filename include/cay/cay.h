@@ -139,7 +139,7 @@ CAY_API void cay_sandbox_free(cay_sandbox *box);                  /* interrupts,
 /* ----------------------------------------------------------- packages ---- */
 
 /* Packages of pure Python, read once and shared by every sandbox that is made with them; a sandbox's change
- * is private to it. Immutable: any number of threads. Sandboxes keep what they need of it; it ends before the
+ * is private to it. Immutable: any number of threads. Sandboxes keep references to its parts; it ends before the
  * engine. */
 typedef struct cay_packages cay_packages;
 

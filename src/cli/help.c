@@ -174,7 +174,7 @@ static const char serve_help[] =
     "      --tls-cert FILE, --tls-key FILE   PEM; an address that is not loopback needs them, or --plaintext\n"
     "      --tls-client-ca FILE clients need a certificate that one of these has signed\n"
     "      --tokens FILE        clients need a token of this file: name:token, one a line\n"
-    "      --db FILE            what is kept; the default is ~/.local/share/cay/grpc.db; none: in memory\n"
+    "      --db FILE            the database; the default is ~/.local/share/cay/grpc.db; none: in memory\n"
     "      --parallel N         executions at once; the default is two for each processor\n"
     "      --queue N            executions of one client that may wait (1024), eight times as many of all\n"
     "      --memory SIZE        of each sandbox (256M)\n"

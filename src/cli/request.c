@@ -206,7 +206,7 @@ static cay_status cli_request_unknown(const char *word, cay_error *why) {
   return fail(why, CAY_INVALID, "there is no option %.60s", word);
 }
 
-/* Words of docker(1) and others, and what they are here. */
+/* Words of docker(1) and others, and their counterparts here. */
 static const struct {
   const char *word, *here;
 } other_words[] = {
@@ -226,14 +226,14 @@ static const struct {
   { "--workdir", "--cwd DIR says where the command starts" },
   { "--chdir", "--cwd DIR says where the command starts" },
   { "-m", "--memory SIZE limits the memory of all processes" },
-  { "--cpus", "--timeout TIME and --fuel NUMBER limit what is computed" },
+  { "--cpus", "--timeout TIME and --fuel NUMBER limit computation" },
   { "--pids-limit", "--procs NUMBER limits the processes" },
   { "-u", "leave it out: a sandbox has one user, agent" },
   { "--user", "leave it out: a sandbox has one user, agent" },
   { "-d", "leave it out: the sandbox ends with this command" },
   { "--detach", "leave it out: the sandbox ends with this command" },
   { "--name", "leave it out: a sandbox is gone afterwards and needs no name" },
-  { "--read-only", "leave it out: what is mounted is read-only, unless :rw is given" },
+  { "--read-only", "leave it out: mounts are read-only, unless :rw is given" },
   { "--privileged", "leave it out: there is nothing that it could open" },
   { "--input", "--in HOST[:GUEST] copies a file or directory into the sandbox" },
   { "--output", "--out GUEST[:HOST] copies a file or directory out of it" },

@@ -87,7 +87,7 @@ static void list_modules(search *s, const char *dir, const char *script) {
   (void)closedir(entries);
 }
 
-/* ---- what is named ---- */
+/* ---- names in the source ---- */
 
 static void scan_text(search *s, const char *text, size_t len) {
   for (size_t i = 0; i < s->count; i++)
@@ -126,7 +126,7 @@ static void scan_package(search *s, const char *path, unsigned depth) {
   (void)closedir(entries);
 }
 
-/* Each module once; what it names is read later. */
+/* Each module once; its own imports are read later. */
 static void scan_wanted(search *s) {
   for (bool more = true; more;) {
     more = false;

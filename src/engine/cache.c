@@ -3,7 +3,7 @@
  * Entries hold machine code that will be run, so the folder must belong to this user and be writable by no other,
  * nor may another user be able to put something else in its place: the directories above are checked as ssh(1)
  * checks those above its keys. The folder is opened once. An entry is opened, checked and mapped by its
- * descriptor, so nothing is checked that is not what is run.
+ * descriptor, so the checked bytes are those that run.
  *
  * Accidents (a full disk, a damaged file) are found by the checksum; another version of the compiler or another
  * processor by wasmtime. Either way the entry is deleted and made again. */
@@ -124,7 +124,7 @@ static bool cache_is_ours(int fd) {
   return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !others_write(&st);
 }
 
-/* What is mapped is the file that was checked, whatever its name stands for by now. */
+/* The mapped file is the checked one, whatever its name stands for by now. */
 static bool map_entry(int fd, eng_module *module) {
   char path[PATH_CAP];
   struct artifact about;

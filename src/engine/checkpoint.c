@@ -219,7 +219,7 @@ static cay_status checkpoint_rebase(eng_instance *i, cay_error *err) {
 
 /* ---- the calls ---- */
 
-/* Memory that was mapped lately is watched from now on: later writes of the guest are reported. What it
+/* Memory that was mapped lately is watched from now on: later writes of the guest are reported. A page it
  * has written before is hot, and stays as it is. */
 static void checkpoint_watch(eng_instance *i) {
   const eng_engine *engine = i->module->engine;

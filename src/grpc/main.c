@@ -42,7 +42,7 @@ static void main_on_signal(int number) {
 }
 
 static void catch_signals(server *s) {
-  /* A second one ends the program as if it had not been caught: what is stored survives that. */
+  /* A second one ends the program as if it had not been caught: the database survives that. */
   struct sigaction stop = { .sa_handler = main_on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND },
                    ignore = { .sa_handler = SIG_IGN };
   stopped_by_signals = s;

@@ -17,6 +17,6 @@ typedef struct options {
   store_options store;
 } options;
 
-/* False: a person was told what is wrong. */
+/* False: the error was printed. */
 bool options_read(int argc, char **argv, options *out);
 void options_say(const char *format, ...) PRINTF(1, 2); /* "cay: ..." on standard error */

@@ -2,7 +2,7 @@
  *
  * Life        the reading thread makes a run and lists it in server.runs; the thread that waits for its end
  *             answers, takes it out and frees it. Its sink outlives it: a process that the command left
- *             in the background lives on and may write at any time. A sink without a run discards what it
+ *             in the background lives on and may write at any time. A sink without a run discards output it
  *             gets, and is freed when no process of the sandbox is left, or with the sandbox.
  * Deadline    the waiting thread keeps it, not the library, whose deadline would end later what the command
  *             left in the background.

@@ -1,5 +1,5 @@
 /* grpc_message.c - bytes of a client: as data of a stream, cut anywhere, they give the same messages; as a message of
- * protocol buffers each field lies within it, and what is read can be written and read again. */
+ * protocol buffers each field lies within it, and a message that was read can be written and read again. */
 #include "grpc/wire/frame.h"
 #include "grpc/wire/gzip.h"
 #include "grpc/wire/header.h"

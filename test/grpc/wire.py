@@ -1,4 +1,4 @@
-"""The transport: what is no gRPC, what is too much, TLS, tokens, other addresses, health and reflection."""
+"""The transport: foreign requests, excess, TLS, tokens, other addresses, health and reflection."""
 import contextlib
 import os
 import socket
@@ -109,7 +109,7 @@ def works(server):
     assert execute(server.stub(), code("say")).output == "hello\n"
 
 
-# ---- what is no gRPC ----
+# ---- foreign requests ----
 
 
 def test_garbage_ends_its_own_connection_alone(t):
@@ -181,7 +181,7 @@ def test_a_bomb_ends_at_the_limit(t):
     works(server)
 
 
-# ---- what is too much ----
+# ---- excess ----
 
 
 def test_too_many_header_bytes_are_refused(t):
@@ -367,7 +367,7 @@ def refused(t, *words, **keywords):
     raise AssertionError("it serves")
 
 
-def test_what_cannot_be_served_is_said(t):
+def test_unusable_addresses_are_refused(t):
     tokens = t.dir / "tokens"
     tokens.write_text("0123456789abcdef\n")
     tokens.chmod(0o644)

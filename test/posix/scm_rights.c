@@ -209,7 +209,7 @@ static void refusals(void) {
   m.msg_control = &c;
   m.msg_controllen = 4; /* no head: nothing */
   SAY(sendmsg(s[0], &m, 0));
-  say("-- to nobody\n");
+  say("-- without a receiver\n");
   MUST(close(s[1]));
   SAY(give(s[0], "x", 1, s, 1));
 }
@@ -218,7 +218,7 @@ static void to_a_child(void) {
   int s[2], status;
   got g;
   MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, s));
-  put("file", "what is in it");
+  put("file", "its contents");
   pid_t child = MUST(fork());
   if (child == 0) {
     char text[32] = { 0 };

@@ -26,7 +26,7 @@ ANSWERS = {"get_immortalize_deferred": False, "get_config": {"code_debug_ranges"
 
 
 class Unbuilt:
-    """A function, a type or a number of such a module: whoever uses it is skipped."""
+    """A function, a type or a number of such a module: a test that uses it is skipped."""
 
     def __init__(self, why):
         self.why = why
@@ -141,7 +141,7 @@ def lines_of(path):
 
 
 def load(module):
-    """The tests of a module; with stubs for what is not built only if it cannot be imported otherwise."""
+    """The tests of a module; with stubs for missing modules only if it cannot be imported otherwise."""
     before = set(sys.modules)
     try:
         importlib.import_module(module)

@@ -2,7 +2,7 @@
 import collections
 import fnmatch
 
-# The verdicts, and what they are called.
+# The verdicts, and their names.
 WORDS = {"passed": "passed", "failed": "failed", "refused": "need a thread", "unbuilt": "need a module for tests in C", "skipped": "skipped"}
 
 
@@ -152,7 +152,7 @@ def page(outcomes, known, left_out):
     for cause, files in failures(outcomes, known).items():
         tests = ", ".join(f"`{test}`" for names in files.values() for test in names)
         lines.append(f"| {cell(cause)} | {tests} |")
-    lines += ["", "## What is skipped, and why", "", "| methods | reason, in the words of the tests |", "|---:|---|"]
+    lines += ["", "## Skipped tests, and why", "", "| methods | reason, in the words of the tests |", "|---:|---|"]
     lines += [f"| {count} | {cell(why)} |" for count, why in skips(outcomes)]
     lines += ["", "## File by file", "", f"| file | {' | '.join(WORDS.values())} |", "|---|" + "---:|" * len(WORDS)]
     lines += [f"| {o.name} | {' | '.join(str(o.count(word) or '') for word in WORDS)} |" for o in outcomes]

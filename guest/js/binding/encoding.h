@@ -6,7 +6,7 @@
 /* As Node numbers them. */
 enum encoding { ENC_ASCII, ENC_UTF8, ENC_BASE64, ENC_UCS2, ENC_LATIN1, ENC_HEX, ENC_BUFFER, ENC_BASE64URL };
 
-/* Bytes as a string. What is wrong in UTF-8 becomes U+FFFD, as the Encoding standard says. */
+/* Bytes as a string. Ill-formed UTF-8 becomes U+FFFD, as the Encoding standard says. */
 JSValue encoding_decode(JSContext *c, enum encoding e, const uint8_t *data, size_t len);
 
 /* A string as bytes, at most `cap` of them and whole characters only, into `out` (NULL: they are counted).

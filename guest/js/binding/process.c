@@ -103,7 +103,7 @@ NATIVE(user) {
   return list;
 }
 
-/* ---- clocks and what was used ---- */
+/* ---- clocks and use of resources ---- */
 
 static double clock_ms(clockid_t clock) {
   struct timespec t;

@@ -152,7 +152,7 @@ static void forget_name(JSContext *c, JSValueConst holder, JSAtom name) {
 /* undefined, NaN and Infinity, which nothing may hide. */
 static bool is_constant(const JSShapeProperty *found) { return !(found->flags & JS_PROP_WRITABLE); }
 
-/* Variables and functions of earlier cells are not configurable; what comes with the engine is. */
+/* Variables and functions of earlier cells are not configurable; the engine's own are. */
 static void allow_over_global(JSContext *c, JSAtom name) {
   const JSShapeProperty *found = find_own_property1(JS_VALUE_GET_OBJ(c->global_obj), name);
   if (found && !(found->flags & JS_PROP_CONFIGURABLE) && !is_constant(found))
@@ -234,7 +234,7 @@ void engine_forget_lexical(JSContext *c) {
 
 /* ---- modules ---- */
 
-/* The engine looks for what a module imports while it compiles it. It always finds this one, and what was meant
+/* The engine looks for what a module imports while it compiles it. It always finds this one, and the real module
  * is put in its place later. */
 static const char PLACEHOLDER[] = "cay:unlinked";
 

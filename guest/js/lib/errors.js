@@ -32,7 +32,7 @@ define(site, 'getScriptNameOrSourceURL', function getScriptNameOrSourceURL() { r
 
 // ---- stacks ----
 
-// The engine asks when an error is made; what it keeps is the list of call sites, and the text is made when it is first asked for.
+// The engine asks when an error is made; it keeps the list of call sites, and the text is made when it is first asked for.
 const limit = () => (typeof Error.stackTraceLimit === 'number' ? Error.stackTraceLimit : 0);
 let prepare; // Node's, once it is there
 

@@ -1,4 +1,4 @@
-// loop.js - the event loop: timers, what is ready at once, descriptors, children, signals, immediates. In this order, as libuv has it.
+// loop.js - the event loop: timers, events that are ready at once, descriptors, children, signals, immediates. In this order, as libuv has it.
 'use strict';
 
 const { process, privateSymbols } = host;
@@ -39,7 +39,7 @@ function leave() {
   if (tickInfo[0] || tickInfo[1]) loop.tick.call(process);
 }
 
-// Calls from outside: whatever the function has left to do is done, and what it throws is an uncaught exception.
+// Calls from outside: runs the function's pending jobs too; an exception it throws is uncaught.
 function call(f, self, ...args) {
   let result;
   try {
@@ -132,7 +132,7 @@ function runReady() {
   for (const f of ready.splice(0)) call(f);
 }
 
-// How long to wait; -1 for as long as it takes is written as POLL_MAX_MS. Nobody waits for nothing.
+// How long to wait; -1 for as long as it takes is written as POLL_MAX_MS. Without work there is no wait.
 function patience() {
   if (ready.length > 0 || immediateInfo[0] > 0 || !isAlive()) return 0;
   let ms = POLL_MAX_MS;

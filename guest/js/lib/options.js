@@ -8,7 +8,7 @@ const aliasOf = new Map(aliases);
 const current = { __proto__: null };
 host.options = current;
 
-// What it is here, when that is not what it is elsewhere.
+// Values that differ from Node's defaults.
 const here = { '--strip-types': false, '--experimental-sqlite': false, '--experimental-websocket': false, '--node-snapshot': false,
   '--async-context-frame': true, '--eval': undefined, '--print': false };
 

@@ -1,4 +1,4 @@
-// session.js - cells of a session: their values and errors as text, what they await, callbacks, the user's variables.
+// session.js - cells of a session: their values and errors as text, their pending promises, callbacks, the user's variables.
 'use strict';
 
 const { process, loop, options } = host;

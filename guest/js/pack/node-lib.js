@@ -1,5 +1,5 @@
 // node-lib.js FOLDER: writes Node's own lib/, as the node that runs this carries it, without what cannot work in a sandbox, and beside it
-// cay/tables.js: what is written in C++ elsewhere and does not depend on the machine: numbers, texts, options, names of members.
+// cay/tables.js: tables that are C++ in Node and do not depend on the machine: numbers, texts, options, names of members.
 const { internalBinding } = require('internal/test/binding');
 const fs = require('fs');
 const path = require('path');
@@ -17,7 +17,7 @@ for (const [name, text] of Object.entries(internalBinding('builtins').natives)) 
   if (!absent.test(name)) write(name, text);
 }
 
-// All that lib/ asks for, but what is for native addons and for a debugger.
+// All that lib/ asks for, but for native addons and a debugger.
 const sources = Object.values(internalBinding('builtins').natives).join('\n');
 const bindings = new Set([...sources.matchAll(/internalBinding\('(\w+)'\)/g)].map(([, name]) => name));
 for (const name of ['builtins', 'constants', 'inspector', 'config', 'options', 'permission', 'profiler', 'sea', 'wasi', 'sqlite', 'quic']) bindings.delete(name);

@@ -42,7 +42,7 @@ static bool type_is_empty(const ffi_type *type) {
   return type->type == FFI_TYPE_STRUCT && (!type->elements || !type->elements[0]);
 }
 
-/* The field that a structure consists of, as deep as it may lie; a structure of several stays what it is. */
+/* The field that a structure consists of, as deep as it may lie; a structure of several is unchanged. */
 static const ffi_type *type_unwrap(const ffi_type *type) {
   while (type->type == FFI_TYPE_STRUCT && !type_is_empty(type) && !type->elements[1] &&
          type->elements[0]->size == type->size)

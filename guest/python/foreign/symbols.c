@@ -21,7 +21,7 @@ static void *refuse(const char *name, const char *why) {
   return NULL;
 }
 
-/* Names under which programs ask for what is linked with this one. */
+/* Names under which programs ask for libraries linked with this one. */
 static bool is_linked(const char *path) {
   static const char *const names[] = {
     "libc", "libm", "libdl", "libpthread", "librt", "libutil", "libpython3"

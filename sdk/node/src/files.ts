@@ -93,7 +93,7 @@ export class Files {
     }
   }
 
-  /** As `read`, as UTF-8; what is none becomes U+FFFD. */
+  /** As `read`, as UTF-8; ill-formed bytes become U+FFFD. */
   async readText(path: Remote, options: { limit?: number } = {}): Promise<string> {
     return (await this.read(path, options)).toString("utf8");
   }

@@ -2,7 +2,7 @@
 // requests.
 import type { Params } from "./channel.js";
 
-/** A path of the sandbox. Names are bytes: what is not UTF-8 is given as bytes. */
+/** A path of the sandbox. Names are bytes: a name that is not UTF-8 is given as bytes. */
 export type Remote = string | Uint8Array;
 
 export const NO_TIMEOUT = 0xffff_fffe; // milliseconds: 49 days
@@ -77,7 +77,7 @@ export function nameOf(bytes: Uint8Array): Remote {
   }
 }
 
-/** The member of a request for this path; JSON carries no bytes, so what is not UTF-8 goes as base64. */
+/** The member of a request for this path; JSON carries no bytes, so a path that is not UTF-8 goes as base64. */
 export function pathParam(name: string, path: Remote): Params {
   const text = typeof path === "string" ? path : path instanceof Uint8Array ? nameOf(path) : undefined;
   if (text === undefined) throw new TypeError(`the path must be a string or bytes, not ${shown(path)}`);

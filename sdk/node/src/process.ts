@@ -9,7 +9,7 @@ import { asBuffer, type CommandResult, type Data } from "./types.js";
 const TYPED = 32 << 10; // bytes in one request
 const KEPT = 16 << 20; // characters of each stream
 
-/** What is known of a command. The Channel holds it as long as the command runs, so it does not know the Link. */
+/** The state of a command. The Channel holds it as long as the command runs, so it does not know the Link. */
 class Progress {
   readonly texts = { stdout: "", stderr: "" };
   readonly cut = { stdout: false, stderr: false };
@@ -93,12 +93,12 @@ export class Process {
     return !this.progress.ended;
   }
 
-  /** What it has written to standard output so far. */
+  /** Its standard output so far. */
   get stdout(): string {
     return this.progress.texts.stdout;
   }
 
-  /** What it has written to standard error so far. */
+  /** Its standard error so far. */
   get stderr(): string {
     return this.progress.texts.stderr;
   }
@@ -134,7 +134,7 @@ export class Process {
     return this.stdout;
   }
 
-  /** Writes to its standard input. Waits while it does not read what was written before. SandboxError: it has ended. */
+  /** Writes to its standard input. Waits while it does not read earlier input. SandboxError: it has ended. */
   async write(data: Data): Promise<void> {
     let rest = asBuffer(data);
     while (rest.length > 0) {

@@ -149,7 +149,7 @@ export class Sandbox {
     await this.link.call("unmount", pathParam("path", path));
   }
 
-  /** What it uses now, and the most it used. */
+  /** Present use of resources, and the peaks. */
   async usage(): Promise<Usage> {
     return (await this.link.call("usage", {})) as unknown as Usage;
   }

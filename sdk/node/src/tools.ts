@@ -154,7 +154,7 @@ export class Tools {
     }
   }
 
-  /** The tools, whether their modules are fit, and what they may use. */
+  /** The tools, whether their modules are fit, and their capabilities. */
   async list(): Promise<Tool[]> {
     return (await this.link.call("tools.list", {}))["tools"] as Tool[];
   }

@@ -175,7 +175,7 @@ bool execution_watch_remove(execution *e, execution_watch *watch) {
 
 /* ---- output ---- */
 
-/* e->mu. What does not fit is dropped from its first character on, and all that follows. */
+/* e->mu. Text that does not fit is dropped from its first character on, and all that follows. */
 static void execution_keep_text(execution *e, int fd, cay_slice text) {
   buf *to = fd == 2 && !e->merged ? &e->err : &e->out;
   bool *cut = &e->cut[to == &e->err];

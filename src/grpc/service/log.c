@@ -11,7 +11,7 @@
 
 enum { LINE_MAX_LEN = 4096 };
 
-/* A JSON text. What is no UTF-8 becomes '?'. */
+/* A JSON text. Bytes that are no UTF-8 become '?'. */
 static cay_status log_put_text(buf *b, const char *text) {
   char clean[1024];
   size_t len = strlen(text) < sizeof clean ? strlen(text) : sizeof clean;

@@ -1,4 +1,4 @@
-/* log.h - one JSON object a line: time, level, message, and what it is about. */
+/* log.h - one JSON object a line: time, level, message, and its subject. */
 #pragma once
 
 #include "base/defs.h"

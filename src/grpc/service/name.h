@@ -1,4 +1,4 @@
-/* name.h - what a piece of code is called in the cache, and what is said about it.
+/* name.h - the name and description of code in the cache.
  *
  * A comment at the beginning says what the code does; without one the names that it exports or defines do, then the
  * first function that it calls. The language does not matter much: //, #, C's comments and triple quotes begin a comment. */

@@ -80,7 +80,7 @@ static void read_value(const cay_value *v, runtime_result *out) {
 
 static void end_sandbox(void *ctx) { cay_sandbox_interrupt(ctx); }
 
-/* One piece of code in what is left of the job's time. *json (NULL: not wanted) is the value of one that was DONE. */
+/* One piece of code in the rest of the job's time. *json (NULL: not wanted) is the value of one that was DONE. */
 static cay_status evaluate(cay_session *session, const runtime_job *job, cay_slice code, int64_t until_ns,
                            buf *json, runtime_result *out, cay_error *err) {
   int64_t left_ms = (until_ns - clock_mono_ns()) / NS_PER_MS;
@@ -129,7 +129,7 @@ static cay_status run_script(session_runtime *r, cay_session *session, const run
   return run_as_body(session, job, until_ns, out, err);
 }
 
-/* The code, the tests, then what they have queued: each where the one before has succeeded. */
+/* The code, the tests, then the queued tests: each if the one before has succeeded. */
 static cay_status run_tests(cay_session *session, const runtime_job *job, int64_t until_ns,
                             runtime_result *out, cay_error *err) {
   static const char report[] = "await require('uvu/report')()";

@@ -172,7 +172,7 @@ static cay_slice stem_of(cay_slice name) {
   return dash != NULL ? (cay_slice){ name.data, (size_t)(dash - (const char *)name.data) } : name;
 }
 
-/* A name that begins like what is wanted is near, however long it is. */
+/* A name that begins like the wanted one is near, however long it is. */
 static size_t name_distance(cay_slice wanted, cay_slice name) {
   cay_slice front = { name.data, store_cache_least(name.len, wanted.len) };
   size_t begins = edit_distance(wanted, front) + (front.len < name.len);

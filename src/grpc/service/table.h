@@ -1,6 +1,6 @@
 /* table.h - the executions in memory, by id: those that wait or run, and the last ones that have ended.
  *
- * Of those that have ended, what does not survive the server stays until `kept_max` of them or `kept_bytes` of output
+ * Ended executions that do not survive the server stay until `kept_max` of them or `kept_bytes` of output
  * are there; the oldest go first. What survives is the store's then. Locks: one mutex; execution.mu is taken within. */
 #pragma once
 

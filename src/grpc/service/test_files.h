@@ -1,4 +1,4 @@
-/* test_files.h - uvu and what it requires, as files below node_modules; made when cay is built. */
+/* test_files.h - uvu and its dependencies, as files below node_modules; made when cay is built. */
 #pragma once
 
 #include <cay/status.h>

@@ -1,7 +1,7 @@
 // index.js - uvu as tests see it: the framework itself (framework.js), whose tests are noted as they end.
 'use strict';
 
-globalThis.UVU_DEFER = 1; // report.js runs what was queued
+globalThis.UVU_DEFER = 1; // report.js runs the queued tests
 globalThis.UVU_INDEX = 0;
 globalThis.UVU_QUEUE = [[null]];
 

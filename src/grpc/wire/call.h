@@ -15,7 +15,7 @@ typedef struct call call;
 call *call_ref(call *c);
 void call_unref(call *c); /* NULL is fine */
 
-/* What is fair to count together: the name of the token, the name in the certificate, or the connection. Static
+/* The client that shares a fair part: the name of the token, the name in the certificate, or the connection. Static
  * while the call lives. */
 const char *call_client(const call *c);
 
@@ -34,7 +34,7 @@ enum { CALL_NOW = 0 };
 bool call_send(call *c, buf *message, int64_t until_ns);
 void call_hurry(call *c); /* sleepers in call_send return, now and later */
 
-/* After what was sent. `message` is for people; NULL: none. Only the first one counts. */
+/* Ends the call after the messages sent. `message` is for people; NULL: none. Only the first one counts. */
 void call_finish(call *c, enum grpc_code code, const char *message);
 void call_finishf(call *c, enum grpc_code code, const char *format, ...) PRINTF(3, 4);
 

@@ -2,7 +2,7 @@
  *
  *   server 1-n connection 1-n call      a connection holds a reference to each of its calls
  *
- * What is marked [io] belongs to the thread of server_run. The rest of a call is under call.mu, the lists of the server
+ * Functions marked [io] belong to the thread of server_run. The rest of a call is under call.mu, the lists of the server
  * under server.mu. Order: call.mu before server.mu; neither with another call's. */
 #pragma once
 
@@ -55,8 +55,8 @@ struct call {
   bool posted, is_grpc, unpackable, accepts_gzip, timed, bad_timeout, token_seen, begun, responded,
       input_ended, failed;
   const char *token;
-  const char
-      *plain; /* the status of HTTP for what is no gRPC, when the request has ended; NULL: it is gRPC */
+  const char *
+      plain; /* the status of HTTP for a request that is no gRPC, when the request has ended; NULL: it is gRPC */
   size_t plain_at;
   int64_t deadline_ns; /* set before the first handler runs */
 
@@ -134,7 +134,7 @@ void work_add(call *c); /* call.mu; it has input for its handler */
 
 /* call.c */
 call *call_new(conn *c, int32_t id) CHECKED;
-void call_fail(call *c, enum grpc_code code, const char *message); /* [io] what was not sent is dropped */
+void call_fail(call *c, enum grpc_code code, const char *message); /* [io] unsent messages are dropped */
 void call_drop(call *c);                                           /* [io] its stream is gone */
 void call_message_free(call *c, call_message *m);
 void call_kick(call *c); /* call.mu; the I/O thread is to look at it */
@@ -145,7 +145,7 @@ void request_begin(call *c);
 void request_data(call *c, cay_slice data);
 void request_end(call *c);
 
-/* respond.c: [io] what is written */
+/* respond.c: [io] the answer */
 void respond(call *c);
 void respond_plain(call *c); /* c->plain */
 void respond_sent(conn *c, const nghttp2_frame *frame);

@@ -1,6 +1,6 @@
 /* pb.h - the wire format of protocol buffers: fields of a message in, fields of a message out.
  *
- * Reading copies nothing and believes nothing: every length is checked against what is there. A group (wire types 3
+ * Reading copies nothing and believes nothing: every length is checked against the buffer. A group (wire types 3
  * and 4, removed from the language) makes a message bad. Texts are bytes here, so that a NUL inside is kept.
  *
  * A writer keeps its first failure in `failed` and does nothing after it. */
@@ -19,7 +19,7 @@ typedef struct pb_field {
 
 typedef struct pb_reader {
   const uint8_t *at, *end;
-  bool bad; /* what is left cannot be read */
+  bool bad; /* the rest cannot be read */
 } pb_reader;
 
 pb_reader pb_read(cay_slice message);

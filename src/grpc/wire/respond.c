@@ -120,7 +120,7 @@ void respond(call *c) {
   c->responded = true;
 }
 
-/* ---- what is no gRPC ---- */
+/* ---- requests that are no gRPC ---- */
 
 static const char plain_text[] = "This is a server of gRPC.\n";
 
@@ -147,7 +147,7 @@ void respond_plain(call *c) {
   conn_touch(c->conn);
 }
 
-/* A client that still sends when all is answered is told that nobody reads it (RFC 9113, 8.1). */
+/* A client that still sends when all is answered gets a reset (RFC 9113, 8.1). */
 void respond_sent(conn *c, const nghttp2_frame *frame) {
   bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
   if ((frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) || !ends) return;

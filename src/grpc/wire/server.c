@@ -38,7 +38,7 @@ void server_stop(server *s) {
 
 /* ---- connections ---- */
 
-/* What is counted together without token and certificate: all of one remote host, one connection of this machine. */
+/* The client without token and certificate: all of one remote host, one connection of this machine. */
 static void name_client(server *s, const struct sockaddr *from, char *out, size_t cap) {
   char host[INET6_ADDRSTRLEN] = "";
   const struct sockaddr_in *v4 = (const void *)from;

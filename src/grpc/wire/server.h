@@ -47,7 +47,7 @@ typedef struct server_options {
   uint32_t
       ping_ms; /* of silence, until a connection is asked whether it lives; half of that for its answer */
   uint32_t idle_ms;  /* without a call, until a connection is closed */
-  uint32_t stall_ms; /* without progress in what is to be written */
+  uint32_t stall_ms; /* without progress in writing */
   uint32_t drain_ms; /* for calls to end once the server is stopped */
   void (*log)(void *ctx, cay_log_level level, const char *line);
   void *log_ctx;

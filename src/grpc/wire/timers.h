@@ -1,4 +1,4 @@
-/* timers.h - moments of one thread: a heap of entries that stand inside what they belong to.
+/* timers.h - moments of one thread: a heap of entries inside the objects they belong to.
  *
  * Not locked: one thread sets, stops and runs them. Times are clock_mono_ns. */
 #pragma once
@@ -24,4 +24,4 @@ bool timers_set(timers *t, timer_entry *entry,
                 int64_t due_ns) CHECKED;         /* moves it when set. False: out of memory */
 void timers_stop(timers *t, timer_entry *entry); /* not set: no effect */
 int64_t timers_next(const timers *t);            /* INT64_MAX: none is set */
-void timers_run(timers *t, int64_t now_ns);      /* calls what is due; it may set and stop any entry */
+void timers_run(timers *t, int64_t now_ns);      /* calls due entries; it may set and stop any entry */

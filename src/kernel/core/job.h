@@ -8,8 +8,8 @@
  * write of the guest to a function of the embedder, in order, never two at once for one job, with kernel.mu
  * released; the writer sleeps meanwhile, so a slow embedder slows the guest and no buffer grows.
  *
- * Terminal    or all three streams are one terminal, which the first process leads a session on. What it
- * shows is given out as of descriptor 1, by a thread of the embedder in k_job_show. When the first process
+ * Terminal    or all three streams are one terminal, which the first process leads a session on. Its screen
+ * output is given out as of descriptor 1, by a thread of the embedder in k_job_show. When the first process
  * has ended the terminal is hung up: what lives on has none.
  *
  * Locks       all require kernel.mu unless said otherwise. */

@@ -5,7 +5,7 @@
  *
  * Locks       kernel.mu protects everything reachable from the kernel: processes, descriptors, files, inodes,
  *             queues. Order: kernel.mu, then nothing: a callback of the embedder, a host file operation, the
- *             loading of a program are all made with kernel.mu released (k_unlock ... k_lock), and what was
+ *             loading of a program are all made with kernel.mu released (k_unlock ... k_lock), and state
  *             learnt before is looked at again afterwards. Only kernel/wait.c sleeps.
  *
  * Pieces      no call works under kernel.mu for longer than about 100 microseconds. Work without a small bound

@@ -5,7 +5,7 @@
  * (k_mutex_breathe) passes through the door as well, so at least one waiting thread gets the mutex meanwhile.
  * A thread that finds it free does not look at the door.
  *
- * Cost        when nobody waits, lock and unlock are those of pthreads; breathing is the load of a counter.
+ * Cost        without waiters, lock and unlock are those of pthreads; breathing is the load of a counter.
  *
  * Watching    a test attaches a k_hold_watch, which records the longest time of the thread's processor between
  * two moments at which the mutex was free, or could have been (k_mutex_breathe). */

@@ -46,7 +46,7 @@ typedef struct k_fd_snapshot {
   uint32_t fd_count, file_count, pipe_count;
 } k_fd_snapshot;
 
-/* A checkpoint; takes no memory when nothing is open. It holds on to inodes, not to open files: what is
+/* A checkpoint; takes no memory when nothing is open. It holds on to inodes, not to open files: a file
  * closed is closed. -K_ENOMEM. */
 k_ret k_fd_snapshot_take(const k_process *p, k_fd_snapshot *out) CHECKED;
 void k_fd_snapshot_clear(

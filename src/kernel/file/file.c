@@ -131,7 +131,7 @@ K_LOCKED static k_ret write_stream(k_process *p, k_file *f, const void *buf, siz
 
 /* ---- pieces: others have kernel.mu in between ----
  *
- * A piece that was short ends the call, and so does the end of the process: what was moved counts. */
+ * A piece that was short ends the call, and so does the end of the process: moved bytes count. */
 
 enum { PIECE = K_WORK_MAX, OVERHEAD = 64 /* of one operation, in units of k_work */ };
 
@@ -178,7 +178,7 @@ K_LOCKED static k_ret write_at_once(k_process *p, k_file *f, const void *buf, si
   return write_pieces(p, f, buf, (size_t)allowed, pos);
 }
 
-/* The pieces of two calls do not mix, and what is appended stays together. */
+/* The pieces of two calls do not mix, and appended bytes stay together. */
 K_LOCKED static k_ret write_at(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos) {
   if (f->inode == NULL || f->ops->lets_go) return write_at_once(p, f, buf, len, pos);
   k_inode_write_begin(f->inode);

@@ -329,7 +329,7 @@ enum saving {
   SAVE_NOW,
   SAVE_LATER, /* before the next request. Many sessions are asked once. And after a long evaluation, which may
                  have written much: who restores an image or frees the session next shall not wait for a copy
-                 that nobody needs */
+                 that is not needed */
   SAVE_REPLAY /* there is nothing to copy: the request can be made again */
 };
 

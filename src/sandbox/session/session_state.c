@@ -17,7 +17,7 @@ static cay_status on_reply(void *ctx, const talk_reply *reply, cay_error *err) {
   if (t->bytes.len == 0)
     return buf_append(&t->bytes, bytes.data, bytes.len) == CAY_OK ? CAY_OK : err_no_memory(err);
   if (bytes.len > t->bytes.len) return err_set(err, CAY_INTERNAL, "the interpreter gave less than it says");
-  memcpy(t->bytes.data, bytes.data, bytes.len); /* in place of what was given first */
+  memcpy(t->bytes.data, bytes.data, bytes.len); /* replaces the first pieces */
   return CAY_OK;
 }
 

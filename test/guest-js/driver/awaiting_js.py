@@ -1,4 +1,4 @@
-"""Cells that await: the loop, callbacks, what is left behind."""
+"""Cells that await: the loop, callbacks, leftovers."""
 
 import json
 import struct

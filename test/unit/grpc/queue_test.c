@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-/* One executor that is held at a gate, and notes what it runs. */
+/* One executor that is held at a gate, and records its jobs. */
 typedef struct gate {
   pthread_mutex_t mu;
   pthread_cond_t moved;

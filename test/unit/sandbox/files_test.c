@@ -240,7 +240,7 @@ TEST(one_file_is_mounted_and_nothing_beside_it) {
   EXPECT_EQ(cay_mount(box, &CAY_INIT(cay_mount_options, .host_path = "/dev/null", .path = "/n"), &err),
             CAY_INVALID);
   EXPECT_EQ(cay_unmount(box, "/data/in/f", &err), CAY_OK);
-  EXPECT_EQ(cay_file_read(box, "/data/in/f", &b, &err), CAY_OK); /* what it covered: an empty file */
+  EXPECT_EQ(cay_file_read(box, "/data/in/f", &b, &err), CAY_OK); /* the covered file, which is empty */
   EXPECT_EQ(b.len, 0);
   cay_buf_free(&b);
   EXPECT_EQ(

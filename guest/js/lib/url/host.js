@@ -11,7 +11,7 @@ function percent(byte) {
   if (!encoded.has(byte)) encoded.set(byte, `%${byte.toString(16).toUpperCase().padStart(2, '0')}`);
   return encoded.get(byte);
 }
-// What is in `set`, and all beyond ASCII, as UTF-8.
+// Percent-encodes characters of `set`, and all beyond ASCII, as UTF-8.
 function encode(text, set) {
   let out = '';
   for (const char of text) {

@@ -25,8 +25,8 @@ class Commands:
 
         The result has its output and exit code; 124 is the timeout. on_stdout and on_stderr get the text as it comes,
         in this thread; the command waits for them. check=True makes failure an exception, as CommandResult.check does.
-        What the command leaves in the background lives on, and later commands can reach it; its output then goes to
-        nobody. It ends with a command that timed out or was cancelled. Ctrl-C ends the command.
+        What the command leaves in the background lives on, and later commands can reach it; its output is then
+        discarded. It ends with a command that timed out or was cancelled. Ctrl-C ends the command.
 
         Output that is not UTF-8 has U+FFFD in it; with binary=True `stdout_bytes` and `stderr_bytes` hold it as it was, and
         on_stdout and on_stderr get bytes. `fuel` is the most WebAssembly operations; the result says how many were used.

@@ -156,7 +156,7 @@ class Tools:
         return call_result(name, value)
 
     def list(self) -> "List[Tool]":
-        """The tools, whether their modules are fit, and what they may use."""
+        """The tools, whether their modules are fit, and their capabilities."""
         return list_result(self._link.call("tools.list", {}))
 
     def check(self, module: bytes, entrypoint: Optional[str] = None) -> Optional[str]:

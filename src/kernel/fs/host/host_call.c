@@ -52,7 +52,7 @@ k_ret host_open(int dir, const char *name, uint64_t flags, uint32_t mode, int hi
 }
 
 void host_close(int fd) {
-  if (fd >= 0) (void)close(fd); /* never again, whatever it says: the number may be somebody else's by then */
+  if (fd >= 0) (void)close(fd); /* never repeated: the number may belong to another file by then */
 }
 
 /* ---- attributes ---- */

@@ -47,7 +47,7 @@ mem_block *mem_map_next(const mem_map *m, uint64_t *index);
 
 /* Gives up blocks of [index, end), at most `budget` of them. */
 typedef struct mem_cut {
-  uint32_t budget;  /* what is left of it */
+  uint32_t budget;  /* the rest of it */
   uint64_t bytes;   /* of the blocks that were given up, added */
   mem_freed *freed; /* those that were the map's alone, in front of the list: the caller frees them */
 } mem_cut;

@@ -199,7 +199,7 @@ K_LOCKED static void drop_blocks(mem_contents *c, k_kernel *k, uint64_t index, u
   while (!drop_some(c, k, index, end)) (void)k_work(k, NULL, K_WORK_MAX);
 }
 
-/* The size goes first: what is still there beyond it is not read any more. */
+/* The size goes first: blocks beyond it are not read any more. */
 K_LOCKED static k_ret shrink(mem_contents *c, k_kernel *k, uint64_t size) {
   K_TRY(clear_tail(c, k, size));
   uint64_t end = (size + MEM_BLOCK - 1) / MEM_BLOCK, first = size / MEM_BLOCK;

@@ -40,7 +40,7 @@ k_ret mem_contents_resize(mem_contents *c, k_kernel *k, uint64_t size) CHECKED;
  */
 k_ret mem_contents_seek(const mem_contents *c, uint64_t pos, bool hole) CHECKED;
 
-/* Bytes that are somebody else's, in a frozen file. */
+/* Borrowed bytes, in a frozen file. */
 mem_contents mem_contents_of(const void *data, size_t len);
 
 /* A live file's that begin as those of a frozen one. */

@@ -219,7 +219,7 @@ static bool free_some(k_chore *chore) {
   return true;
 }
 
-/* What is released while others are freed joins them: a tree of any depth needs no stack. The first piece is
+/* Inodes released while others are freed join them: a tree of any depth needs no stack. The first piece is
  * done at once and the rest is a chore of the kernel, since a file may have a hundred thousand blocks, and a
  * removed directory holds its parent. */
 K_LOCKED static void release(k_inode *inode) {

@@ -2,7 +2,7 @@
  *
  * Two forms. A *frozen* tree (mem_tree) is immutable, counted atomically, and belongs to no kernel: the
  * system files that every sandbox starts with are one, a snapshot is one. A live file system is made over a
- * frozen tree in constant time: its inodes appear when they are first looked up, directories list what they
+ * frozen tree in constant time: its inodes appear when they are first looked up, directories list the names they
  * inherit, and contents are shared in blocks that are copied when written. Freezing a live tree costs what
  * was touched since, not its size.
  *

@@ -1,4 +1,4 @@
-"""ctypes: types and memory as everywhere, functions of the interpreter, callbacks, and what is refused."""
+"""ctypes: types and memory as everywhere, functions of the interpreter, callbacks, and refusals."""
 import ctypes
 import ctypes.util
 import gc

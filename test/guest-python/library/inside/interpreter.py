@@ -41,7 +41,7 @@ def test_hash_seeds_by_request():
 
 
 def test_what_the_image_holds_is_found():
-    """By names that are made here: equal text has equal hashes, whoever made it."""
+    """By names that are made here: equal text has equal hashes, wherever it was made."""
     for name, module in list(sys.modules.items()):
         made = bytearray(name.encode()).decode()
         assert sys.modules[made] is module
