@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define CAY_VERSION_MAJOR 0
-#define CAY_VERSION_MINOR 1
+#define CAY_VERSION_MINOR 2
 #define CAY_VERSION_PATCH 0
 
 /* CAY_INIT(cay_limits, .memory = 64 << 20): an option struct as an rvalue, &CAY_INIT(...) a pointer to one
