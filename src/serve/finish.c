@@ -52,13 +52,15 @@ static void await_done(const finish *f) {
   while (eventfd_read(f->done_fd, &count) != 0 && errno == EINTR) continue;
 }
 
+/* Reading done_fd also orders its close after the write of the other thread. */
 static void finish_watched(finish *f, int parent_fd) {
   server *s = f->server;
-  if (watch_client(f, parent_fd)) return;
-  pthread_mutex_lock(&s->mu);
-  f->given_up = true;
-  pthread_cond_broadcast(&s->changed);
-  pthread_mutex_unlock(&s->mu);
+  if (!watch_client(f, parent_fd)) {
+    pthread_mutex_lock(&s->mu);
+    f->given_up = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->mu);
+  }
   await_done(f);
 }
 
