@@ -302,6 +302,7 @@ CAY_CHECK CAY_API cay_status cay_file_list(cay_sandbox *box, const char *path, c
                                            cay_error *err);
 CAY_CHECK CAY_API cay_status cay_file_mkdir(cay_sandbox *box, const char *path, bool parents,
                                             cay_error *err); /* parents: mkdir -p */
+/* Makes parents as needed. */
 CAY_CHECK CAY_API cay_status cay_file_symlink(cay_sandbox *box, const char *target, const char *path,
                                               cay_error *err);
 CAY_CHECK CAY_API cay_status cay_file_readlink(cay_sandbox *box, const char *path, cay_buf *out,

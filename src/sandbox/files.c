@@ -277,6 +277,7 @@ cay_status cay_file_mkdir(cay_sandbox *box, const char *path, bool parents, cay_
 }
 
 static k_ret make_symlink(const vfs_view *v, const char *path, void *arg) {
+  K_TRY(make_parents(v, path, false));
   return vfs_symlink(v, arg, NULL, path);
 }
 

@@ -39,12 +39,20 @@ static const k_file_ops input_ops = {
   .read = input_read, .size = input_size, .stat = input_stat, .release = input_release
 };
 
-k_ret sb_input_open(k_kernel *k, cay_slice bytes, k_file **out) {
+static K_LOCKED k_ret input_open(k_kernel *k, cay_slice bytes, k_file **out) {
   struct input *in = mem_alloc(sizeof *in + bytes.len);
   if (in == NULL) return -K_ENOMEM;
   in->len = bytes.len;
   if (bytes.len != 0) memcpy(in->data, bytes.data, bytes.len);
   k_ret r = k_file_new(k, &input_ops, K_O_RDONLY, NULL, in, out);
   if (r < 0) mem_free(in);
+  return r;
+}
+
+k_ret sb_input_put(k_process *p, cay_slice bytes) {
+  k_file *f = NULL;
+  K_TRY(input_open(p->kernel, bytes, &f));
+  k_ret r = k_fd_put(&p->fds, f, 0, false);
+  if (r < 0) k_file_unref(f);
   return r;
 }

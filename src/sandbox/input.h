@@ -3,7 +3,7 @@
  * Seekable like `program <file`, so that a shell reads it in large pieces. */
 #pragma once
 
-#include "kernel/file/file.h"
+#include "kernel/proc/process.h"
 
-/* A copy of `bytes` as an open file. kernel.mu. -K_ENOMEM. */
-k_ret sb_input_open(k_kernel *k, cay_slice bytes, k_file **out) CHECKED;
+/* Descriptor 0 of `p` becomes a file with a copy of `bytes`. kernel.mu. -K_ENOMEM. */
+K_LOCKED k_ret sb_input_put(k_process *p, cay_slice bytes) CHECKED;

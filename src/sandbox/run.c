@@ -101,14 +101,6 @@ static cay_status sandbox_run_new(cay_sandbox *box, const cay_run_options *optio
 
 /* ---- starting ---- */
 
-K_LOCKED static k_ret run_replace_input(k_process *p, cay_slice bytes) {
-  k_file *f = NULL;
-  K_TRY(sb_input_open(p->kernel, bytes, &f));
-  k_ret r = k_fd_put(&p->fds, f, 0, false);
-  if (r < 0) k_file_unref(f);
-  return r;
-}
-
 /* What the terminal shows, for as long as it can show anything. */
 static void run_show(void *ctx) {
   k_job *job = ctx;
@@ -139,7 +131,7 @@ K_LOCKED static k_ret run_open_terminal(sb_run *run, k_process *p, cay_slice inp
 K_LOCKED static k_ret open_streams(sb_run *run, k_process *p, cay_slice input) {
   if (run->tty) return run_open_terminal(run, p, input);
   K_TRY(k_job_stdio(run->job, p, run->input_open));
-  return input.len != 0 ? run_replace_input(p, input) : 0;
+  return input.len != 0 ? sb_input_put(p, input) : 0;
 }
 
 K_LOCKED static k_ret sandbox_run_prepare(sb_run *run, sb_command *command, k_process *p) {

@@ -146,22 +146,10 @@ enum answer rpc_files_rename(call *c) {
   return answer_done(c, cay_file_rename(c->box->sandbox, from, to, &err), &err);
 }
 
-static cay_status serve_files_make_parents(cay_sandbox *box, const char *path, cay_error *err) {
-  char parent[SERVE_PATH_MAX];
-  size_t len = strlen(path);
-  while (len > 0 && path[len - 1] == '/') len--;
-  while (len > 0 && path[len - 1] != '/') len--;
-  if (len <= 1) return CAY_OK;
-  memcpy(parent, path, len - 1);
-  parent[len - 1] = '\0';
-  return cay_file_mkdir(box, parent, true, err);
-}
-
 enum answer rpc_files_symlink(call *c) {
   char target[SERVE_PATH_MAX], path[SERVE_PATH_MAX];
   cay_error err;
   if (!param_file(c, "target", true, target) || !param_path(c, "path", path)) return ANSWER_ERROR;
-  cay_status status = serve_files_make_parents(c->box->sandbox, path, &err);
-  if (status == CAY_OK) status = cay_file_symlink(c->box->sandbox, target, path, &err);
+  cay_status status = cay_file_symlink(c->box->sandbox, target, path, &err);
   return answer_done(c, status, &err);
 }

@@ -168,14 +168,6 @@ void sb_session_give(cay_session *s) { set_state(s, SB_IDLE); }
 
 /* ---- one request ---- */
 
-K_LOCKED static k_ret replace_input(k_process *p, cay_slice bytes) {
-  k_file *f = NULL;
-  K_TRY(sb_input_open(p->kernel, bytes, &f));
-  k_ret r = k_fd_put(&p->fds, f, 0, false);
-  if (r < 0) k_file_unref(f);
-  return r;
-}
-
 K_LOCKED static k_ret begin_job(sb_request *q) {
   cay_session *s = q->session;
   k_process *p = abi_resident_process(s->resident);
@@ -192,7 +184,7 @@ K_LOCKED static k_ret begin_job(sb_request *q) {
     job->owner = s->fuel;
   }
   k_ret r = k_job_attach(job, p);
-  if (r >= 0 && q->input.len != 0) r = replace_input(p, q->input);
+  if (r >= 0 && q->input.len != 0) r = sb_input_put(p, q->input);
   if (r < 0) {
     if (p->job != NULL) k_job_detach(p, K_SIGKILL);
     k_job_unref(job);
