@@ -92,7 +92,7 @@ CAY_API const char *cay_engine_guest_dir(cay_engine *engine);
 
 typedef struct cay_limits {
   size_t size;
-  uint64_t memory;     /* bytes of all processes and of what waits in pipes; 0: 256 MiB */
+  uint64_t memory;     /* bytes of all processes and of what waits in pipes; 0: 512 MiB */
   uint64_t disk;       /* bytes in the file tree; 0: 256 MiB                */
   uint64_t output;     /* bytes captured of each stream of a run; 0: 1 MiB  */
   uint64_t fuel;       /* wasm operations per run; 0: not counted           */

@@ -177,7 +177,7 @@ static const char serve_help[] =
     "      --db FILE            the database; the default is ~/.local/share/cay/grpc.db; none: in memory\n"
     "      --parallel N         executions at once; the default is two for each processor\n"
     "      --queue N            executions of one client that may wait (1024), eight times as many of all\n"
-    "      --memory SIZE        of each sandbox (256M)\n"
+    "      --memory SIZE        of each sandbox (512M)\n"
     "      --code-max SIZE, --output-max SIZE, --message-max SIZE   500000 bytes, 1M of each stream, 8M\n"
     "      --connections N, --streams N   at once (1024), and of each calls at once (1024)\n"
     "      --keep N, --keep-for TIME   executions that have ended (1000, 24h)\n"

@@ -21,7 +21,7 @@ static const char *const DEFAULT_ENV[] = {
 };
 
 static void fill_limits(cay_limits *l) {
-  if (l->memory == 0) l->memory = UINT64_C(256) << 20;
+  if (l->memory == 0) l->memory = UINT64_C(512) << 20;
   if (l->disk == 0) l->disk = UINT64_C(256) << 20;
   if (l->output == 0) l->output = UINT64_C(1) << 20;
   if (l->wall_ms == 0) l->wall_ms = 30000;

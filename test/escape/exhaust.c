@@ -1,5 +1,6 @@
 /* exhaust - each thing there is a limit of, taken until there is no more: an error by name, and room again
- * after. */
+ * after. The limit of processes is reached before that of memory.
+ * options: --memory 1G */
 #include "../posix/posix.h"
 
 #include <sys/epoll.h>

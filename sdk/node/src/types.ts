@@ -29,7 +29,7 @@ export interface CreateOptions {
   timeoutMs?: number;
   /** Bytes in files. Default 256 MiB. */
   fsLimitBytes?: number;
-  /** Memory of all processes together. Default 256 MiB. */
+  /** Memory of all processes together. Default 512 MiB. */
   memoryLimitBytes?: number;
   /** Of each output stream of a command. Default 16 MiB. */
   outputLimitBytes?: number;

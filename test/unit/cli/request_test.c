@@ -58,7 +58,7 @@ TEST(options_end_at_the_first_word_of_the_command) {
 
 TEST(limits_are_the_defaults_or_as_written) {
   EXPECT_EQ(PARSE("true"), CAY_OK);
-  EXPECT_EQ(r.limits.memory, 256 << 20);
+  EXPECT_EQ(r.limits.memory, 512 << 20);
   EXPECT_EQ(r.limits.wall_ms, 30000);
   EXPECT_EQ(r.limits.fuel, 0);
   EXPECT_EQ(PARSE("--memory=1G", "--disk", "64K", "--procs", "5", "-t", "250ms", "--fuel", "10M",

@@ -56,7 +56,7 @@ class Sandbox:
 
         Commands and limits:
             timeout_ms: milliseconds of wall clock for each command or evaluation that brings none of its own.
-            memory_limit_bytes: memory of all processes together; 256 MiB.
+            memory_limit_bytes: memory of all processes together; 512 MiB.
             fs_limit_bytes: bytes in files; also what files.read and files.download take at most, unless they say otherwise.
             output_limit_bytes: captured bytes of each output stream of a command; 16 MiB.
             process_limit: processes at once; 64.
