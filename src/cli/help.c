@@ -153,7 +153,7 @@ static const char serve_help[] =
     "\n"
     "--stdio answers JSON-RPC 2.0: one request a line on standard input, one reply a line on standard output, and the\n"
     "log on standard error. At the end of input it finishes pending requests, and ends. At the call `kill`, when\n"
-    "nobody reads its replies any more, and with the process that started it, it ends at once, and with it all\n"
+    "the reader of its replies is gone, and with the process that started it, it ends at once, and with it all\n"
     "that runs in its sandboxes.\n"
     "\n"
     "      --log-level LEVEL  error, warn, info or debug; the default is $CAY_LOG, else warn\n"
