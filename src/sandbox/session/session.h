@@ -41,7 +41,7 @@ struct cay_session {
   _Atomic bool closing;
   _Atomic bool dozing; /* the thread in `slot` sleeps on `changed` */
   _Atomic(struct sb_request *)
-      slot; /* NULL: no thread is here; LINGERING: one waits a moment for the next request */
+      slot; /* NULL: no thread is here; SB_LINGERING: one waits a moment for the next request */
 
   /* kernel.mu */
   k_job *job;          /* of the request that runs */
