@@ -1,0 +1,10 @@
+/* job_inner.h - what the files of a job share. All require kernel.mu. */
+#pragma once
+
+#include "kernel/core/job.h"
+
+/* Puts a file that was opened with the result `opened` at a descriptor. Takes the reference, also on failure. */
+k_ret k_job_put(k_process *p, int fd, k_ret opened, k_file *f) CHECKED K_LOCKED;
+
+/* Sleeps until no delivery is running. */
+void k_job_output_wait(k_job *job) K_LOCKED;
