@@ -1,37 +1,7 @@
-/* calls.c - from a number to a handler, and what follows each call. */
+/* calls.c - one system call of a guest: its handler, and what follows each call (abi_call, abi_attend). */
 #include "abi/linux/life.h"
 
 #include <stdatomic.h>
-
-/* The numbers of Linux as they are, ours behind them. */
-enum { LINUX_END = 467, OURS_FIRST = 2001, OURS_END = 2008 };
-#define SLOT(number) ((number) < LINUX_END ? (number) : (number) - OURS_FIRST + LINUX_END)
-
-#define SYSCALL(number, name, handler, format, level, caveat)                                                \
-  [SLOT(number)] = { handler, #name, format, number, ABI_##level },
-const abi_row abi_rows[] = {
-#include "abi/linux/syscalls.def"
-};
-#undef SYSCALL
-const size_t abi_row_count = COUNT_OF(abi_rows);
-_Static_assert(COUNT_OF(abi_rows) == LINUX_END + OURS_END - OURS_FIRST, "numbers beyond the table");
-
-const abi_row *abi_row_of(int32_t number) {
-  if (number >= OURS_FIRST && number < OURS_END)
-    number = SLOT(number);
-  else if (number < 0 || number >= LINUX_END)
-    return NULL;
-  return abi_rows[number].fn != NULL ? &abi_rows[number] : NULL;
-}
-
-k_ret answer_0(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, 0; }
-k_ret answer_ENOSYS(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, -K_ENOSYS; }
-k_ret answer_EPERM(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, -K_EPERM; }
-k_ret answer_EINVAL(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, -K_EINVAL; }
-k_ret answer_EINTR(abi_machine *m, const uint32_t a[static 6]) { return (void)m, (void)a, -K_EINTR; }
-k_ret answer_EOPNOTSUPP(abi_machine *m, const uint32_t a[static 6]) {
-  return (void)m, (void)a, -K_EOPNOTSUPP;
-}
 
 static k_ret calls_unknown(abi_machine *m) {
   k_lock(m->kernel);
@@ -126,17 +96,4 @@ enum eng_flow abi_call(abi_machine *m, int32_t number, const uint32_t a[static 6
   k_ret r = row != NULL ? row->fn(m, a) : calls_unknown(m);
   *result = (int32_t)r;
   return __builtin_expect(calls_is_plain(m, r), 1) ? ENG_CONTINUE : calls_finish(m, r, result);
-}
-
-/* ---- directories to start from ---- */
-
-k_ret abi_at(abi_machine *m, int32_t fd, const char *path, k_inode **out) {
-  *out = NULL;
-  if (fd == ABI_AT_FDCWD || path[0] == '/') return 0;
-  k_file *f = NULL;
-  K_TRY(k_fd_get(&m->p->fds, fd, &f));
-  if (f->inode == NULL && (f->flags & K_O_PATH) != 0) return -K_EBADF; /* it is dead (fd_snapshot.h) */
-  if (f->inode == NULL) return path[0] == 0 ? 0 : -K_ENOTDIR;
-  *out = f->inode;
-  return 0;
 }

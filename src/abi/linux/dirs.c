@@ -4,6 +4,17 @@
 
 enum { AT_SYMLINK_NOFOLLOW = 0x100, AT_REMOVEDIR = 0x200, AT_SYMLINK_FOLLOW = 0x400, AT_EMPTY_PATH = 0x1000 };
 
+k_ret abi_at(abi_machine *m, int32_t fd, const char *path, k_inode **out) {
+  *out = NULL;
+  if (fd == ABI_AT_FDCWD || path[0] == '/') return 0;
+  k_file *f = NULL;
+  K_TRY(k_fd_get(&m->p->fds, fd, &f));
+  if (f->inode == NULL && (f->flags & K_O_PATH) != 0) return -K_EBADF; /* it is dead (fd_snapshot.h) */
+  if (f->inode == NULL) return path[0] == 0 ? 0 : -K_ENOTDIR;
+  *out = f->inode;
+  return 0;
+}
+
 /* A path of the guest and the directory it starts from. */
 struct place {
   k_inode *at;
