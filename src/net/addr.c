@@ -105,7 +105,9 @@ static int inner_at(const uint8_t *b) {
   static const uint8_t teredo[4] = { 0x20, 0x01 }, six_to_four[2] = { 0x20, 0x02 };
   if (memcmp(b, mapped, 12) == 0 || memcmp(b, nat64, 12) == 0 || memcmp(b, teredo, 4) == 0) return 12;
   if (memcmp(b, six_to_four, 2) == 0) return 2;
-  if (memcmp(b, local, 6) == 0) return 12;                 /* a /96 inside of it, as it is mostly used */
+  if (memcmp(b, local, 6) == 0) return 12; /* a /96 inside of it, as it is mostly used */
+  bool isatap = (b[8] & 0xfd) == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe; /* RFC 5214 */
+  if (isatap) return 12;
   bool tiny = memcmp(b + 12, zeros, 3) == 0 && b[15] <= 1; /* :: and ::1 are themselves */
   return memcmp(b, zeros, 12) == 0 && !tiny ? 12 : -1;
 }

@@ -21,7 +21,7 @@ bool net_addr_equal(const net_addr *a, const net_addr *b);
 bool net_addr_from(const struct sockaddr *sa, net_addr *out);
 
 /* The version 4 address inside: ::ffff:a.b.c.d, ::a.b.c.d, 6to4 (2002::/16), NAT64 (64:ff9b::/96 and
- * 64:ff9b:1::/48), Teredo's client (2001::/32). False: it has none. */
+ * 64:ff9b:1::/48), Teredo's client (2001::/32), ISATAP (an interface of 5efe). False: it has none. */
 bool net_addr_inner(const net_addr *addr, net_addr *out);
 
 typedef struct net_block {

@@ -126,9 +126,19 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx) {
 
 /* ---- one hop ---- */
 
-static cay_status find_addrs(const net_http_request *q, const net_url *url, net_addrs *out, cay_error *err) {
+/* `path` is for the target to borrow. */
+static net_target http_target(const char *method, const net_url *url, char path[static NET_PATH_MAX]) {
   net_target target = net_url_target(url);
-  if (!q->any_address && !net_policy_may(q->policy, &target))
+  target.method = method;
+  if (net_path_clean(url->rest, strlen(url->rest), path, NET_PATH_MAX)) target.path = path;
+  return target;
+}
+
+static cay_status find_addrs(const net_http_request *q, const char *method, const net_url *url,
+                             net_addrs *out, cay_error *err) {
+  char path[NET_PATH_MAX];
+  net_target target = http_target(method, url, path);
+  if (!q->any_address && !net_policy_may(q->policy, &target, NULL).allowed)
     return err_set(err, CAY_DENIED, "the egress policy has no rule that allows %.100s:%u", url->host,
                    url->port);
   net_addrs all;
@@ -351,7 +361,7 @@ static cay_status http_run(const net_http_request *q, net_http_response *r, cay_
     buf_clear(&r->body);
     r->header_count = 0;
     r->truncated = false;
-    S_TRY(find_addrs(q, r->url, &h.allowed, err));
+    S_TRY(find_addrs(q, s.method, r->url, &h.allowed, err));
     S_TRY(perform(&h, r->url, s.method, s.body, s.crossed, err));
     const char *location = net_http_header(r, "location");
     if (!redirects(r) || location == NULL || q->redirects_max == 0) return CAY_OK;

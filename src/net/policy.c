@@ -50,47 +50,70 @@ bool net_host_clean(const char *host, size_t len, char out[static NET_HOST_MAX +
 
 /* ---- matching ---- */
 
-static bool host_matches(const char *pattern, const char *host) {
-  if (strcmp(pattern, "*") == 0) return true;
-  if (pattern[0] != '*') return strcmp(pattern, host) == 0;
-  const char *suffix = pattern + 1; /* ".example.com" */
-  size_t len = strlen(host), tail = strlen(suffix);
-  net_addr addr;
-  return len > tail && strcmp(host + len - tail, suffix) == 0 && !net_addr_parse(host, &addr);
-}
+/* What is known of a target may not be enough to say whether a condition holds. */
+typedef enum fit { FIT_NO, FIT_UNKNOWN, FIT_YES } fit;
 
-static bool any_host(const net_rule *r, const char *host) {
-  for (size_t i = 0; i < r->host_count; i++)
-    if (host_matches(r->hosts[i], host)) return true;
-  return r->host_count == 0;
-}
+static fit worse(fit a, fit b) { return a < b ? a : b; }
 
-static bool any_block(const net_rule *r, const net_addr *addr) {
+static fit fit_block(const net_rule *r, const net_addr *addr) {
+  if (r->block_count == 0) return FIT_YES;
+  if (addr == NULL) return FIT_UNKNOWN;
   for (size_t i = 0; i < r->block_count; i++)
-    if (net_block_has(&r->blocks[i], addr)) return true;
-  return r->block_count == 0;
+    if (net_block_has(&r->blocks[i], addr)) return FIT_YES;
+  return FIT_NO;
 }
 
-static bool any_port(const net_rule *r, uint16_t port) {
+static fit fit_port(const net_rule *r, uint16_t port) {
+  if (r->port_count == 0) return FIT_YES;
+  if (port == 0) return FIT_UNKNOWN;
   for (size_t i = 0; i < r->port_count; i++)
-    if (port >= r->ports[i].first && port <= r->ports[i].last) return true;
-  return r->port_count == 0;
+    if (port >= r->ports[i].first && port <= r->ports[i].last) return FIT_YES;
+  return FIT_NO;
 }
 
-static bool any_scheme(const net_rule *r, const char *scheme) {
-  for (size_t i = 0; i < r->scheme_count; i++)
-    if (strcmp(r->schemes[i], scheme) == 0) return true;
-  return r->scheme_count == 0;
+static fit fit_scheme(const net_rule *r, const net_target *t) {
+  for (size_t i = 0; i < r->scheme_count; i++) {
+    if (t->socket && strcmp(r->schemes[i], "tcp") == 0) return FIT_YES;
+    if (t->scheme != NULL && strcmp(r->schemes[i], t->scheme) == 0) return FIT_YES;
+  }
+  if (r->scheme_count == 0) return FIT_YES;
+  return t->scheme == NULL ? FIT_UNKNOWN : FIT_NO;
 }
 
-static bool fits_name(const net_rule *r, const net_target *t) {
-  return any_host(r, t->host) && any_port(r, t->port) && any_scheme(r, t->scheme);
+static fit fit_method(const net_rule *r, const char *method) {
+  if (r->method_count == 0) return FIT_YES;
+  if (method == NULL) return FIT_UNKNOWN;
+  for (size_t i = 0; i < r->method_count; i++)
+    if (strcmp(r->methods[i], method) == 0) return FIT_YES;
+  return FIT_NO;
 }
 
-/* Whether the rule means this address, and not only a name that happens to lead there. */
-static bool names(const net_rule *r, const net_target *t, const net_addr *addr) {
-  enum net_class class = net_addr_class(addr);
-  if (class == NET_PUBLIC) return true;
+/* "/v1" has "/v1" and what is below "/v1/", not "/v10". */
+static bool path_is_below(const char *path, const char *prefix) {
+  size_t len = strlen(prefix);
+  if (strncmp(path, prefix, len) != 0) return false;
+  return prefix[len - 1] == '/' || path[len] == '/' || path[len] == '\0';
+}
+
+static fit fit_path(const net_rule *r, const char *path) {
+  if (r->path_count == 0) return FIT_YES;
+  if (path == NULL) return FIT_UNKNOWN;
+  for (size_t i = 0; i < r->path_count; i++)
+    if (path_is_below(path, r->paths[i])) return FIT_YES;
+  return FIT_NO;
+}
+
+/* A candidate's host fits already. */
+static fit fit_rule(const net_rule *r, const net_target *t, const net_addr *addr) {
+  fit f = worse(fit_block(r, addr), fit_port(r, t->port));
+  if (f != FIT_NO) f = worse(f, fit_scheme(r, t));
+  if (f != FIT_NO && r->method_count + r->path_count > 0)
+    f = worse(f, worse(fit_method(r, t->method), fit_path(r, t->path)));
+  return f;
+}
+
+/* Whether the rule means this address of a special range, and not only a name that happens to lead there. */
+static bool rule_names(const net_rule *r, const net_target *t, const net_addr *addr, enum net_class class) {
   for (size_t i = 0; i < r->block_count; i++)
     if (net_block_names(&r->blocks[i], addr)) return true;
   for (size_t i = 0; i < r->host_count; i++) {
@@ -102,11 +125,19 @@ static bool names(const net_rule *r, const net_target *t, const net_addr *addr) 
   return false;
 }
 
-static net_verdict check_one(const net_policy *policy, const net_target *t, const net_addr *addr) {
-  net_verdict v = { .rule = SIZE_MAX, .class = net_addr_class(addr) };
-  for (size_t i = 0; policy != NULL && i < policy->count; i++) {
+/* The first rule that decides. With `least` FIT_YES a condition that cannot be seen is taken against the target: an
+ * allowing rule does not match, a denying one does. With FIT_UNKNOWN it is taken for it. */
+static net_verdict check_one(const net_policy *policy, const net_target *t, const net_addr *addr, fit least) {
+  enum net_class class = addr != NULL ? net_addr_class(addr) : NET_PUBLIC;
+  net_verdict v = { .rule = SIZE_MAX, .class = class };
+  net_candidates candidates;
+  if (policy == NULL) return v;
+  net_candidates_init(&candidates, &policy->index, t->host, t->port, addr);
+  for (size_t i; (i = net_candidates_next(&candidates)) != SIZE_MAX;) {
     const net_rule *r = &policy->rules[i];
-    if (!fits_name(r, t) || !any_block(r, addr) || (r->allow && !names(r, t, addr))) continue;
+    fit f = fit_rule(r, t, addr);
+    if (f == FIT_NO || (f == FIT_UNKNOWN && r->allow == (least == FIT_YES))) continue;
+    if (r->allow && class != NET_PUBLIC && !rule_names(r, t, addr, class)) continue;
     v.allowed = r->allow;
     v.rule = i;
     return v;
@@ -114,22 +145,21 @@ static net_verdict check_one(const net_policy *policy, const net_target *t, cons
   return v;
 }
 
-net_verdict net_policy_check(const net_policy *policy, const net_target *target, const net_addr *addr) {
-  net_verdict v = check_one(policy, target, addr);
+static net_verdict check_both(const net_policy *policy, const net_target *t, const net_addr *addr,
+                              fit least) {
+  net_verdict v = check_one(policy, t, addr, least);
   net_addr inner;
-  if (!v.allowed || !net_addr_inner(addr, &inner)) return v;
-  net_verdict within = check_one(policy, target, &inner);
+  if (!v.allowed || addr == NULL || !net_addr_inner(addr, &inner)) return v;
+  net_verdict within = check_one(policy, t, &inner, least);
   return within.allowed ? v : within;
 }
 
-bool net_policy_may(const net_policy *policy, const net_target *target) {
-  net_addr addr;
-  if (net_addr_parse(target->host, &addr)) return net_policy_check(policy, target, &addr).allowed;
-  for (size_t i = 0; policy != NULL && i < policy->count; i++) {
-    const net_rule *r = &policy->rules[i];
-    if (!fits_name(r, target)) continue;
-    if (r->allow) return true;
-    if (r->block_count == 0) return false;
-  }
-  return false;
+net_verdict net_policy_check(const net_policy *policy, const net_target *target, const net_addr *addr) {
+  return check_both(policy, target, addr, FIT_YES);
+}
+
+net_verdict net_policy_may(const net_policy *policy, const net_target *target, const net_addr *addr) {
+  net_addr literal;
+  if (addr == NULL && net_addr_parse(target->host, &literal)) addr = &literal;
+  return check_both(policy, target, addr, FIT_UNKNOWN);
 }

@@ -67,19 +67,23 @@ static bool port_from(const char **text, uint16_t *out) {
   return n <= UINT16_MAX;
 }
 
-static cay_status rules_read_port(const spot *at, yyjson_val *value, net_rule *r) {
+bool net_ports_parse(const char *text, net_ports *out) {
   net_ports p = { 0 };
+  if (!port_from(&text, &p.first)) return false;
+  p.last = p.first;
+  if (*text != '\0' && (*text++ != '-' || !port_from(&text, &p.last) || *text != '\0')) return false;
+  if (p.first > p.last) return false;
+  *out = p;
+  return true;
+}
+
+static cay_status rules_read_port(const spot *at, yyjson_val *value, net_rule *r) {
   const char *text = rules_text_of(value);
-  bool fine = false;
-  if (yyjson_is_uint(value)) {
-    p.first = p.last = (uint16_t)yyjson_get_uint(value);
-    fine = yyjson_get_uint(value) >= 1 && yyjson_get_uint(value) <= UINT16_MAX;
-  } else if (text != NULL && port_from(&text, &p.first)) {
-    p.last = p.first;
-    fine = *text == '\0' || (*text++ == '-' && port_from(&text, &p.last) && *text == '\0');
-  }
-  if (!fine || p.first > p.last)
-    return rules_wrong(at, "must be a port from 1 to 65535, or a range such as \"8000-8999\"");
+  uint64_t number = yyjson_get_uint(value);
+  net_ports p = { .first = (uint16_t)number, .last = (uint16_t)number };
+  bool fine =
+      yyjson_is_uint(value) ? number >= 1 && number <= UINT16_MAX : text != NULL && net_ports_parse(text, &p);
+  if (!fine) return rules_wrong(at, "must be a port from 1 to 65535, or a range such as \"8000-8999\"");
   r->ports[r->port_count++] = p;
   return CAY_OK;
 }
@@ -90,6 +94,23 @@ static cay_status read_scheme(const spot *at, yyjson_val *value, net_rule *r) {
   if (len == 0 || len > 16 || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+-.") != len)
     return rules_wrong(at, "must be a scheme in small letters, such as https");
   return rules_keep(at, text, r->schemes, &r->scheme_count);
+}
+
+static cay_status read_method(const spot *at, yyjson_val *value, net_rule *r) {
+  const char *text = rules_text_of(value);
+  size_t len = text != NULL ? strlen(text) : 0;
+  if (len == 0 || len > 32 || strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != len)
+    return rules_wrong(at, "must be a method in capitals, such as GET");
+  return rules_keep(at, text, r->methods, &r->method_count);
+}
+
+static cay_status read_path(const spot *at, yyjson_val *value, net_rule *r) {
+  const char *text = rules_text_of(value);
+  char clean[NET_PATH_MAX + 1];
+  size_t len = text != NULL ? strlen(text) : 0;
+  if (len == 0 || !net_path_clean(text, len, clean, sizeof clean) || strcmp(clean, text) != 0)
+    return rules_wrong(at, "must be the beginning of a path, such as /v1/, without dots, %XX and a query");
+  return rules_keep(at, text, r->paths, &r->path_count);
 }
 
 /* ---- a rule ---- */
@@ -108,7 +129,9 @@ static cay_status read_each(const spot *at, yyjson_val *value, void **list, size
 }
 
 static cay_status check_members(spot *at, yyjson_val *value) {
-  static const char *const known[] = { "action", "host", "cidr", "port", "scheme", "comment" };
+  static const char *const known[] = {
+    "action", "host", "cidr", "port", "scheme", "method", "path", "comment"
+  };
   unsigned seen = 0;
   if (!yyjson_is_obj(value)) return rules_wrong(at, "must be an object");
   yyjson_obj_iter it = yyjson_obj_iter_with(value);
@@ -117,7 +140,7 @@ static cay_status check_members(spot *at, yyjson_val *value) {
     while (i < COUNT_OF(known) && !yyjson_equals_str(key, known[i])) i++;
     /* A condition that is not understood must not be left out: the rule would match more than was meant. */
     if (i == COUNT_OF(known))
-      return rules_wrong(at, "has a member other than action, host, cidr, port, scheme");
+      return rules_wrong(at, "has a member other than action, host, cidr, port, scheme, method, path");
     if ((seen & 1U << i) != 0) return rules_wrong(at, "has a member that stands twice");
     seen |= 1U << i;
   }
@@ -138,21 +161,41 @@ static cay_status read_rule(spot at, yyjson_val *value, net_rule *r) {
   S_TRY(read_each(&at, yyjson_obj_get(value, "port"), (void **)&r->ports, sizeof *r->ports, rules_read_port,
                   r));
   at.member = "scheme";
-  return read_each(&at, yyjson_obj_get(value, "scheme"), (void **)&r->schemes, sizeof *r->schemes,
-                   read_scheme, r);
+  S_TRY(read_each(&at, yyjson_obj_get(value, "scheme"), (void **)&r->schemes, sizeof *r->schemes, read_scheme,
+                  r));
+  at.member = "method";
+  S_TRY(read_each(&at, yyjson_obj_get(value, "method"), (void **)&r->methods, sizeof *r->methods, read_method,
+                  r));
+  at.member = "path";
+  return read_each(&at, yyjson_obj_get(value, "path"), (void **)&r->paths, sizeof *r->paths, read_path, r);
 }
 
-static cay_status read_rules(yyjson_val *rules, const char *path, net_policy *p, cay_error *err) {
+net_rule *net_policy_add_rule(net_policy *p) {
+  if (p->count == NET_RULES_MAX) return NULL;
+  if (p->count == p->cap) {
+    size_t cap = p->cap != 0 ? 2 * p->cap : 8;
+    net_rule *more = mem_realloc(p->rules, cap * sizeof *more);
+    if (more == NULL) return NULL;
+    p->rules = more;
+    p->cap = cap;
+  }
+  net_rule *r =
+      &p->rules[p->count++]; /* counted before it is read: a half-read rule is freed with the others */
+  *r = (net_rule){ 0 };
+  return r;
+}
+
+cay_status net_rules_read(net_policy *p, yyjson_val *rules, const char *path, cay_error *err) {
   if (rules == NULL) return CAY_OK;
-  if (!yyjson_is_arr(rules) || yyjson_arr_size(rules) > NET_RULES_MAX)
+  if (!yyjson_is_arr(rules) || yyjson_arr_size(rules) > NET_RULES_MAX - p->count)
     return err_set(err, CAY_INVALID, "%.100s.rules: must be an array of at most %d rules", path,
                    NET_RULES_MAX);
-  p->rules = mem_zalloc_array(yyjson_arr_size(rules) + 1, sizeof *p->rules);
-  if (p->rules == NULL) return err_no_memory(err);
   yyjson_arr_iter it = yyjson_arr_iter_with(rules);
-  for (yyjson_val *value; (value = yyjson_arr_iter_next(&it)) != NULL;) {
-    size_t index = p->count++; /* counted first: a half-read rule is freed with the others */
-    S_TRY(read_rule((spot){ path, index, "", err }, value, &p->rules[index]));
+  size_t index = 0;
+  for (yyjson_val *value; (value = yyjson_arr_iter_next(&it)) != NULL; index++) {
+    net_rule *r = net_policy_add_rule(p);
+    if (r == NULL) return err_no_memory(err);
+    S_TRY(read_rule((spot){ path, index, "", err }, value, r));
   }
   return CAY_OK;
 }
@@ -166,22 +209,29 @@ cay_status net_policy_read(yyjson_val *value, const char *path, net_policy **out
       return err_set(err, CAY_INVALID, "%.100s: must have the member rules alone", path);
   OWNED(net_policy_free) net_policy *p = mem_zalloc(sizeof *p);
   if (p == NULL) return err_no_memory(err);
-  S_TRY(read_rules(yyjson_obj_get(value, "rules"), path, p, err));
+  S_TRY(net_rules_read(p, yyjson_obj_get(value, "rules"), path, err));
+  S_TRY(net_index_build(p, err));
   *out = MOVE(p);
   return CAY_OK;
+}
+
+static void rule_free_texts(char **texts, size_t count) {
+  for (size_t i = 0; i < count; i++) mem_free(texts[i]);
+  mem_free((void *)texts);
 }
 
 void net_policy_free(net_policy *policy) {
   if (policy == NULL) return;
   for (size_t i = 0; i < policy->count; i++) {
     net_rule *r = &policy->rules[i];
-    for (size_t k = 0; k < r->host_count; k++) mem_free(r->hosts[k]);
-    for (size_t k = 0; k < r->scheme_count; k++) mem_free(r->schemes[k]);
-    mem_free((void *)r->hosts);
-    mem_free((void *)r->schemes);
+    rule_free_texts(r->hosts, r->host_count);
+    rule_free_texts(r->schemes, r->scheme_count);
+    rule_free_texts(r->methods, r->method_count);
+    rule_free_texts(r->paths, r->path_count);
     mem_free(r->blocks);
     mem_free(r->ports);
   }
+  net_index_free(&policy->index);
   mem_free(policy->rules);
   mem_free(policy);
 }
