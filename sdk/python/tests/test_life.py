@@ -124,7 +124,7 @@ def test_a_server_that_dies_during_a_command(leaves_nothing):
 
 
 def test_a_server_that_is_stopped_can_be_killed(leaves_nothing, monkeypatch):
-    monkeypatch.setattr("cay._rpc.END_PATIENCE", 0.3)
+    monkeypatch.setattr("cay._servers.END_PATIENCE", 0.3)
     sandbox = Sandbox()
     os.kill(sandbox.pid, signal.SIGSTOP)
     sandbox.kill()
@@ -200,3 +200,54 @@ def test_kill_from_several_threads(leaves_nothing):
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_a_dead_server_is_replaced(leaves_nothing):
+    first, other = Sandbox(), Sandbox()
+    os.kill(first.pid, signal.SIGKILL)
+    with Sandbox() as new:
+        assert new.pid != first.pid and new.commands.run("echo alive").stdout == "alive\n"
+        for dead in (first, other):
+            with pytest.raises(SandboxDied):
+                dead.commands.run("true")
+
+
+def threads_of(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
+def test_a_thousand_sandboxes_have_no_thread_each(leaves_nothing):
+    here = threading.active_count()
+    many = [Sandbox() for _ in range(1000)]
+    assert [s.python.run(f"x = {i}; x").value for i, s in list(enumerate(many))[::100]] == list(range(0, 1000, 100))
+    assert threading.active_count() == here
+    assert threads_of(many[0].pid) < 100
+    for s in many:
+        s.kill()
+    del s
+
+
+def test_threads_that_call_at_once_get_each_its_answer():
+    with Sandbox() as first, Sandbox() as second:
+        def ask(number):
+            for turn in range(20):
+                box = (first, second)[turn % 2]
+                box.files.write(f"/tmp/{number}", f"{number}.{turn}")
+                answers.append(box.files.read_text(f"/tmp/{number}") == f"{number}.{turn}")
+
+        answers = []
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert answers == [True] * 320
+
+
+def test_many_collected_sandboxes_do_not_fill_the_pipes(leaves_nothing):
+    keep = Sandbox()
+    for _ in range(300):
+        Sandbox().self = None
+    large = "x" * (3 << 20)
+    keep.files.write("/tmp/large", large)
+    assert keep.files.read_text("/tmp/large") == large

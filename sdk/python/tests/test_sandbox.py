@@ -12,10 +12,19 @@ from conftest import children
 
 def test_create_and_kill():
     sandbox = Sandbox()
-    pid = sandbox.pid
-    assert pid in children()
+    assert sandbox.pid in children()
     sandbox.kill()
-    assert pid not in children()
+    with pytest.raises(SandboxDied):
+        sandbox.usage()
+
+
+def test_sandboxes_of_a_program_share_one_process():
+    with Sandbox() as first, Sandbox() as second:
+        assert first.pid == second.pid and children().count(first.pid) == 1
+        first.files.write("/tmp/a", "first")
+        assert not second.files.exists("/tmp/a")
+        first.kill()
+        assert second.commands.run("echo alive").stdout == "alive\n"
 
 
 def test_with_options():
@@ -30,9 +39,9 @@ def test_options_are_by_name_only():
 
 def test_the_context_manager_ends_it():
     with Sandbox() as sandbox:
-        pid = sandbox.pid
         assert sandbox.commands.run("echo hello").stdout == "hello\n"
-    assert pid not in children()
+    with pytest.raises(SandboxDied):
+        sandbox.commands.run("true")
 
 
 def test_kill_twice_is_fine():

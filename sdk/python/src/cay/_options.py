@@ -69,7 +69,7 @@ class Mount:
 
 
 def mount_params(host_path: Local, path: Remote, writable: bool) -> Dict[str, Any]:
-    return {**path_param("hostPath", host_path), **path_param("path", path), "writable": writable}
+    return {**path_param("hostPath", os.path.abspath(host_path)), **path_param("path", path), "writable": writable}
 
 
 def creation_mounts(mounts: Optional[Mapping[str, Union[Local, Mount]]]) -> List[Dict[str, Any]]:
@@ -102,7 +102,7 @@ def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Opti
     given = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "memoryLimitBytes": memory_limit_bytes,
              "outputLimitBytes": output_limit_bytes, "processLimit": process_limit, "fuelLimit": fuel_limit,
              "codeLimitBytes": code_limit_bytes,
-             "env": variables(env), "wasmDir": wasm_dir, "packages": paths("packages", packages) or None}
+             "env": variables(env), "wasmDir": os.path.abspath(wasm_dir) if wasm_dir else None, "packages": paths("packages", packages) or None}
     if image is not None:
         given.update(path_param("image", os.path.abspath(image)))
     return {name: value for name, value in given.items() if value is not None}

@@ -51,6 +51,7 @@ class _Calls:
             except RuntimeError:
                 pass  # the loop is closed, and with it its waiters
 
+        self.link.channel.read_in_background()
         number, line = self.link.prepare(method, params, deliver)
         await self.send(line)
         return number
@@ -430,9 +431,9 @@ class AsyncSandbox:
         link.fs_limit = self._fs_limit
         calls = _Calls(link)
         try:
-            await asyncio.wait_for(calls.call("create", self._params), START_PATIENCE)
+            await asyncio.wait_for(self._create(calls), START_PATIENCE)
         except asyncio.TimeoutError:
-            await _in_thread(link.close)
+            await _in_thread(link.abandon)
             raise SandboxTimeout(f"the sandbox did not start in {START_PATIENCE:.0f} s") from None
         except BaseException:
             await _in_thread(link.close)
@@ -442,7 +443,7 @@ class AsyncSandbox:
         self.python = AsyncPython(calls)
         self.js = AsyncJavaScript(calls)
         self._table = functions = Callbacks(asyncio.get_running_loop())
-        link.channel.answer = functions.handle
+        link.serve(functions.handle)
         self.callbacks = AsyncCallbackTable(calls, functions)
         try:
             await self._fill(calls)
@@ -450,6 +451,16 @@ class AsyncSandbox:
             await _in_thread(link.close)
             raise
         return self
+
+    async def _create(self, calls: _Calls) -> None:
+        """As Link.create."""
+        try:
+            await calls.call("create", self._params)
+        except SandboxDied:
+            if not await _in_thread(calls.link.rejoin):
+                raise
+            await calls.call("create", self._params)
+        calls.link.channel.warm = True
 
     async def _fill(self, calls: _Calls) -> None:
         if self._functions:
@@ -495,11 +506,11 @@ class AsyncSandbox:
 
     @property
     def pid(self) -> int:
-        """Of the child process."""
+        """As Sandbox.pid."""
         return self._calls().link.pid
 
     async def kill(self) -> None:
-        """Ends everything in it, and its process. Twice is fine."""
+        """Ends everything in it. Twice is fine."""
         if self._link is not None:
             await _in_thread(self._link.kill)
 

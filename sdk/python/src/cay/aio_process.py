@@ -33,6 +33,7 @@ class AsyncProcess:
             except RuntimeError:
                 pass  # the loop is closed
 
+        self._calls.link.channel.read_in_background()
         self._id, line = self._calls.link.prepare("run", params, deliver)
         await self._calls.send(line)
         await self._until(lambda: progress.pid is not None or progress.ended)

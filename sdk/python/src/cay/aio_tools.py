@@ -32,7 +32,7 @@ class AsyncTools:
         """Starts the process, if it was not started: `async with` and `await` do this."""
         if self._link is not None:
             return self
-        link = await _in_thread(Link, self._command)
+        link = await _in_thread(Link, self._command, True)
         try:
             await _Calls(link).call("tools.open", self._params)
         except BaseException:

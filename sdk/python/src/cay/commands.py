@@ -1,9 +1,8 @@
 """Commands of a sandbox."""
-from queue import SimpleQueue
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from ._options import Collected, Data, Remote, command_result, run_params, start_params, terminal_params
-from ._rpc import Item, Link
+from ._rpc import Link
 from ._types import CommandResult, RunningCommand, running_command
 from .process import Process
 from .terminal import Terminal
@@ -54,7 +53,7 @@ class Commands:
         return Terminal(self._link, terminal_params(command, rows, cols, cwd, env, timeout_ms))
 
     def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[Output]], binary: bool) -> CommandResult:
-        items: "SimpleQueue[Item]" = SimpleQueue()
+        items = self._link.inbox()
         encoding = params.get("encoding", "utf8")
         collected = Collected(encoding, binary) if "stream" in params else None
         number = self._link.start("run", params, items.put)

@@ -4,13 +4,12 @@ Names are bytes. One that is not UTF-8 is a str as os.fsdecode gives it, in both
 """
 import os
 from collections import deque
-from queue import SimpleQueue
 from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 
 from . import _trees
 from ._errors import SandboxError
 from ._options import Data, Local, Remote, as_bytes, decode, encode, path_param
-from ._rpc import Item, Link
+from ._rpc import Inbox, Link
 from ._types import FileInfo, file_info
 
 PIECE = 4 << 20  # bytes of a file in one message
@@ -214,13 +213,13 @@ class _Sending:
 
     def __init__(self, link: Link) -> None:
         self.link = link
-        self.waiting: Deque[Tuple["SimpleQueue[Item]", int, bool]] = deque()
+        self.waiting: Deque[Tuple[Inbox, int, bool]] = deque()
         self.bytes = 0
 
     def add(self, method: str, params: Dict[str, Any], size: int = 0, may_be_missing: bool = False) -> None:
         while len(self.waiting) >= AHEAD or (self.waiting and self.bytes + size > AHEAD_BYTES):
             self.take_one()
-        answer: "SimpleQueue[Item]" = SimpleQueue()
+        answer = self.link.inbox()
         self.link.start(method, params, answer.put)
         self.waiting.append((answer, size, may_be_missing))
         self.bytes += size

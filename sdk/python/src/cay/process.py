@@ -55,6 +55,7 @@ class Process:
         self._link = link
         self.command = command
         self._progress = progress = Progress()
+        link.channel.read_in_background()
         self._id = link.start("run", params, progress.take)
         with progress.changed:
             progress.changed.wait_for(lambda: progress.pid is not None or progress.ended)

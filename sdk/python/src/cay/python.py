@@ -1,12 +1,12 @@
 """Python in a sandbox: sessions that keep their variables."""
 import os
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
+from queue import Empty
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._errors import CommandFailed, SandboxError, SandboxTimeout
 from ._options import Local, decode, encode, path_param, whole
-from ._rpc import Item, Link
+from ._rpc import Inbox, Link
 from .callbacks import Callback, Callbacks, Function, in_callback
 
 Output = Callable[[str], Any]
@@ -185,7 +185,7 @@ class Pieces:
 END_PATIENCE = 5.0  # seconds until code that was cancelled has ended; it takes 50 ms at most
 
 
-def _wait_for_end(items: "SimpleQueue[Item]") -> None:
+def _wait_for_end(items: Inbox) -> None:
     """So that the session is free for the next run."""
     try:
         while items.get(timeout=END_PATIENCE)[0] == "output":
@@ -233,7 +233,7 @@ class Session:
         return result.check() if check else result
 
     def _run(self, params: Dict[str, Any], pieces: Pieces, on_trace: Optional[Trace]) -> PythonResult:
-        items: "SimpleQueue[Item]" = SimpleQueue()
+        items = self._link.inbox()
         number = self._link.start("python.eval", params, items.put)
         try:
             while True:
@@ -341,6 +341,7 @@ class CallbackTable:
     def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> None:
         """Adds functions by name; one of a name that is there is replaced."""
         described = self._callbacks.add(callbacks)
+        self._link.channel.read_in_background()  # what a command left behind may call one, too
         self._link.call("callbacks.set", {"callbacks": described})
 
     def remove(self, name: str) -> None:

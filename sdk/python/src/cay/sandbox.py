@@ -1,4 +1,4 @@
-"""A sandbox in a child process."""
+"""A sandbox in the server process of this program."""
 import os
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
@@ -33,7 +33,10 @@ class Env:
 class Sandbox:
     """A small Linux of its own, in memory. Any thread may use it; several commands may run at once.
 
-    It ends with kill(), with the `with` block, when no reference to it is left, and with this process, however that ends.
+    All sandboxes of this program live in one server process, a child, which starts with the first of them and ends with this
+    process. If it dies, calls raise SandboxDied, and the next Sandbox() starts another one.
+
+    A sandbox ends with kill(), with the `with` block, when no reference to it is left, and with this process, however that ends.
     A fork of this process cannot use it.
     """
 
@@ -79,7 +82,7 @@ class Sandbox:
         self._link = Link(command(binary))
         self._link.fs_limit = fs_limit_bytes
         try:
-            self._link.call("create", params, START_PATIENCE)
+            self._link.create(params, START_PATIENCE)
         except BaseException:
             self._link.close()
             raise
@@ -89,7 +92,7 @@ class Sandbox:
         self.python = Python(self._link)
         self.js = JavaScript(self._link)
         functions = Callbacks()
-        self._link.channel.answer = functions.handle
+        self._link.serve(functions.handle)
         self.callbacks = CallbackTable(self._link, functions)
         self._fill(callbacks, mounted, contents)
 
@@ -111,11 +114,11 @@ class Sandbox:
 
     @property
     def pid(self) -> int:
-        """Of the child process."""
+        """Of the server process, in which all sandboxes of this program live."""
         return self._link.pid
 
     def kill(self) -> None:
-        """Ends everything in it, and its process. Twice is fine."""
+        """Ends everything in it. Twice is fine."""
         self._link.kill()
 
     def callback(self, function: Any = None, *, name: Optional[str] = None, description: Optional[str] = None) -> Any:
@@ -151,4 +154,4 @@ class Sandbox:
         return f"<cay.Sandbox {self._link!r}>"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a Sandbox cannot be pickled: it is a process")
+        raise TypeError("a Sandbox cannot be pickled: it has processes")

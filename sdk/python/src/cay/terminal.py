@@ -1,11 +1,11 @@
 """Commands on a terminal."""
 import time
-from queue import Empty, SimpleQueue
+from queue import Empty
 from typing import Any, Dict, Iterator, Optional
 
 from ._errors import SandboxError, SandboxTimeout
 from ._options import Collected, Data, as_bytes, command_result, encode
-from ._rpc import Item, Link
+from ._rpc import Link
 from ._types import CommandResult
 
 TYPED = 32 << 10  # bytes in one request
@@ -20,7 +20,7 @@ class Terminal:
 
     def __init__(self, link: Link, params: Dict[str, Any]) -> None:
         self._link = link
-        self._items: "SimpleQueue[Item]" = SimpleQueue()
+        self._items = link.inbox()
         self._collected = Collected("base64")
         self._result: Optional[CommandResult] = None
         self._id = link.start("run", params, self._items.put)

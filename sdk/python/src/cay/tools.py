@@ -8,14 +8,13 @@
 import json
 import os
 from dataclasses import dataclass, field
-from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Type, Union
 
 from ._binary import command
 from ._errors import SandboxError
 from ._options import encode
-from ._rpc import Item, Link
+from ._rpc import Link
 from ._options import Local
 
 Config = Union[Mapping[str, Any], Local]
@@ -132,7 +131,7 @@ class Tools:
         `dir` is where relative paths of modules start. `database` holds the tools' rows, `audit` the log of decisions.
         With `rounds`, a tool is called again with the answer of its capability, so many times at most."""
         params = open_params(config, dir, database, audit, user, rounds, allow_placeholders)
-        self._link = Link(command(binary))
+        self._link = Link(command(binary), own=True)
         try:
             self._link.call("tools.open", params)
         except BaseException:
@@ -143,7 +142,7 @@ class Tools:
              timeout_ms: Optional[int] = None) -> Any:
         """What the tool gives, or what the capability gave that it asked for. ToolFailed when it does not end well.
         Ctrl-C ends the call."""
-        answer: "SimpleQueue[Item]" = SimpleQueue()
+        answer = self._link.inbox()
         number = self._link.start("tools.call", call_params(name, input, user, timeout_ms), answer.put)
         try:
             kind, value = answer.get()
