@@ -69,10 +69,12 @@ typedef struct cay_session_options {
   bool no_undo; /* an evaluation that has to be ended leaves the session unusable instead of undone: saves the
                    memory of what would be put back */
   bool count_fuel; /* evaluations may have a limit of it, at the price of slower code. It is counted anyway
-                      when the sandbox has a limit. Compiling the interpreter for that takes seconds, once */
+                      when the sandbox has a limit. An installed cay has the interpreter's code for that; a package of pip or npm compiles it once, which takes
+                      about 20 seconds */
 } cay_session_options;
 
-/* CAY_NOT_FOUND: no such language here. CAY_LIMIT: the sandbox's processes or memory. */
+/* CAY_NOT_FOUND: no such language here. CAY_LIMIT: the sandbox's processes or memory. CAY_TIMEOUT: the interpreter is
+ * still being compiled to count fuel, longer than limits.wall_ms; that goes on, and a later call finds it done. */
 CAY_CHECK CAY_API cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options,
                                              cay_session **out, cay_error *err);
 /* [any time] Ends the evaluation that runs, if any, and waits for it. cay_sandbox_free frees the sessions of

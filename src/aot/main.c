@@ -1,6 +1,6 @@
 /* main.c - cay-aot, the compiler that the build runs over our guests:
  *
- *   cay-aot --stop=epoch|protect IN.wasm OUT.cwasm
+ *   cay-aot --stop=epoch|protect|fuel IN.wasm OUT.cwasm
  *
  * Not installed: its output holds machine code that a library of the same version runs without checking.
  */
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char usage[] = "usage: cay-aot --stop=epoch|protect IN.wasm OUT.cwasm\n";
+static const char usage[] = "usage: cay-aot --stop=epoch|protect|fuel IN.wasm OUT.cwasm\n";
 
 /* For as long as the program lives. False: errno says why. */
 static bool map_file(const char *path, cay_slice *out) {
@@ -32,9 +32,15 @@ static bool map_file(const char *path, cay_slice *out) {
 }
 
 static bool parse_stop(const char *option, enum eng_stop *out) {
-  bool epoch = strcmp(option, "--stop=epoch") == 0, protect = strcmp(option, "--stop=protect") == 0;
-  *out = epoch ? ENG_STOP_EPOCH : ENG_STOP_PROTECT;
-  return epoch || protect;
+  static const char *const options[] = {
+    [ENG_STOP_PROTECT] = "--stop=protect", [ENG_STOP_EPOCH] = "--stop=epoch", [ENG_STOP_FUEL] = "--stop=fuel"
+  };
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    if (strcmp(option, options[i]) != 0) continue;
+    *out = (enum eng_stop)i;
+    return true;
+  }
+  return false;
 }
 
 int main(int argc, char **argv) {

@@ -18,15 +18,21 @@ static char *guests_join(const char *dir, const char *name, const char *suffix) 
 
 /* ---- programs ---- */
 
-/* "bash.wasm" has its machine code beside it in "bash.cwasm". */
-static cay_status open_precompiled(cay_engine *e, const sb_guest *g, enum eng_stop stop, eng_module **out,
-                                   cay_error *err) {
+/* "bash.wasm" has its machine code beside it in "bash.cwasm", and maybe code that counts fuel in "bash.fuel.cwasm". */
+static char *path_of_code(const sb_guest *g, const char *suffix) {
   size_t len = strlen(g->module_path);
   size_t stem = len > 5 && strcmp(g->module_path + len - 5, ".wasm") == 0 ? len - 5 : len;
-  char *path = mem_alloc(stem + sizeof ".cwasm");
-  if (path == NULL) return err_no_memory(err);
+  char *path = mem_alloc(stem + strlen(suffix) + 1);
+  if (path == NULL) return NULL;
   memcpy(path, g->module_path, stem);
-  memcpy(path + stem, ".cwasm", sizeof ".cwasm");
+  memcpy(path + stem, suffix, strlen(suffix) + 1);
+  return path;
+}
+
+static cay_status open_precompiled(cay_engine *e, const sb_guest *g, enum eng_stop stop, eng_module **out,
+                                   cay_error *err) {
+  char *path = path_of_code(g, ".cwasm");
+  if (path == NULL) return err_no_memory(err);
   cay_status status = eng_module_open_precompiled(e->wasm, path, stop, &abi_linux_imports, out, err);
   mem_free(path);
   return status;
@@ -51,12 +57,16 @@ static cay_status open_module(cay_engine *e, sb_guest *g, enum eng_stop stop, en
 static cay_status load_program(cay_engine *e, const sb_entry *entry, sb_guest *g, cay_error *err) {
   g->module_path = guests_join(e->guest_dir, entry->source, "");
   if (g->module_path == NULL) return err_no_memory(err);
+  g->counting_path = path_of_code(g, ".fuel.cwasm");
+  if (g->counting_path == NULL) return err_no_memory(err);
   g->public = (cay_guest){ .path = entry->path, .module = g->module_path };
   S_TRY(sb_map_file(g->module_path, &g->wasm, err));
   g->public.len = g->wasm.len;
   OWNED(eng_module_unref) eng_module *module = NULL;
   S_TRY(open_module(e, g, entry->epoch ? ENG_STOP_EPOCH : ENG_STOP_PROTECT, &module, err));
-  return abi_linux_image_new(module, (cay_slice){ g->wasm.data, g->wasm.len }, &g->image, err);
+  S_TRY(abi_linux_image_new(module, (cay_slice){ g->wasm.data, g->wasm.len }, &g->image, err));
+  abi_linux_image_set_counting(g->image, g->counting_path);
+  return CAY_OK;
 }
 
 /* An image that is missing or does not fit is made anew when it is first needed. */
@@ -205,6 +215,7 @@ void sb_guests_free(cay_engine *e) {
       abi_linux_image_unref(e->guests->list[i].image);
       sb_unmap(&e->guests->list[i].wasm);
       mem_free(e->guests->list[i].module_path);
+      mem_free(e->guests->list[i].counting_path);
     }
     for (size_t i = 0; i < e->guests->archive_count; i++) sb_unmap(&e->guests->archives[i]);
     mem_free(e->guests->list);

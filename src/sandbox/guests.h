@@ -6,7 +6,7 @@
 
 typedef struct sb_guest {
   cay_guest public;
-  char *module_path;
+  char *module_path, *counting_path;
   sb_mapped wasm;
   k_image *image;
 } sb_guest;

@@ -82,22 +82,22 @@ static void wake_all(abi_compiler *c) {
   }
 }
 
-static k_ret sleep_until_woken(waiter *w, k_process *p) {
+static k_ret sleep_until_woken(waiter *w, k_process *p, int64_t deadline_ns) {
   k_waitq *queue = &w->queue;
   k_ret r = 0;
   k_lock(w->kernel);
-  while (!w->woken && r >= 0) r = k_sleep(&p->sleeper, &queue, 1, K_FOREVER);
+  while (!w->woken && r >= 0) r = k_sleep(&p->sleeper, &queue, 1, deadline_ns);
   k_unlock(w->kernel);
   return r == -K_EINTR ? -K_ERESTART : r; /* execve(2) is not interrupted: handlers run, and it goes on */
 }
 
 /* Requires compiler.mu, which it drops and takes again. */
-static k_ret wait_for_an_end(abi_compiler *c, k_process *p) {
+static k_ret wait_for_an_end(abi_compiler *c, k_process *p, int64_t deadline_ns) {
   waiter w = { .kernel = p->kernel };
   k_waitq_init(&w.queue);
   list_push(&c->waiters, &w.node);
   pthread_mutex_unlock(&c->mu);
-  k_ret r = sleep_until_woken(&w, p);
+  k_ret r = sleep_until_woken(&w, p, deadline_ns);
   pthread_mutex_lock(&c->mu);
   list_remove(&w.node);
   return r;
@@ -105,10 +105,10 @@ static k_ret wait_for_an_end(abi_compiler *c, k_process *p) {
 
 /* ---- turns ---- */
 
-k_ret abi_turn_take(abi_compiler *c, k_process *p) {
+k_ret abi_turn_take(abi_compiler *c, k_process *p, int64_t deadline_ns) {
   k_ret r = 0;
   pthread_mutex_lock(&c->mu);
-  while (c->busy && r >= 0) r = wait_for_an_end(c, p);
+  while (c->busy && r >= 0) r = wait_for_an_end(c, p, deadline_ns);
   bool mine = !c->busy && r >= 0;
   if (mine) c->busy = true;
   pthread_mutex_unlock(&c->mu);
@@ -211,10 +211,10 @@ static k_ret outcome(job *j, eng_module **out, cay_error *err) {
   return j->status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
 }
 
-static k_ret compile_wait_for(job *j, k_process *p, eng_module **out, cay_error *err) {
+static k_ret compile_wait_for(job *j, k_process *p, int64_t deadline_ns, eng_module **out, cay_error *err) {
   k_ret r = 0;
   pthread_mutex_lock(&j->compiler->mu);
-  while (!j->done && r >= 0) r = wait_for_an_end(j->compiler, p);
+  while (!j->done && r >= 0) r = wait_for_an_end(j->compiler, p, deadline_ns);
   if (j->done) r = outcome(j, out, err);
   pthread_mutex_unlock(&j->compiler->mu);
   job_unref(j);
@@ -228,10 +228,11 @@ static job *pay_and_begin(abi_compiler *c, const abi_source *source, cay_error *
   return j;
 }
 
-k_ret abi_compile(abi_compiler *c, k_process *p, abi_source source, eng_module **out, cay_error *err) {
+k_ret abi_compile(abi_compiler *c, k_process *p, abi_source source, int64_t deadline_ns, eng_module **out,
+                  cay_error *err) {
   *out = eng_module_at_hand(c->engine, &source.key, source.stop, &abi_linux_imports);
   job *j = *out == NULL ? pay_and_begin(c, &source, err) : NULL;
-  if (j != NULL) return compile_wait_for(j, p, out, err);
+  if (j != NULL) return compile_wait_for(j, p, deadline_ns, out, err);
   abi_turn_end(c);
   mem_free(source.bytes);
   return *out != NULL ? 0 : err->status == CAY_LIMIT ? -K_EDQUOT : -K_ENOMEM;

@@ -29,8 +29,8 @@ void abi_compiler_unref(abi_compiler *compiler);    /* NULL is fine */
 uint64_t abi_compiler_used(abi_compiler *compiler); /* of the budget */
 
 /* Sleeps until it is the turn of `p`: 0, then abi_turn_end or abi_compile must follow. -K_EKILLED;
- * -K_ERESTART: handlers are to run first. */
-k_ret abi_turn_take(abi_compiler *compiler, k_process *p) CHECKED;
+ * -K_ERESTART: handlers are to run first; -K_ETIMEDOUT: `deadline_ns` (clock_mono_ns, K_FOREVER) has passed. */
+k_ret abi_turn_take(abi_compiler *compiler, k_process *p, int64_t deadline_ns) CHECKED;
 void abi_turn_end(abi_compiler *compiler);
 
 typedef struct abi_source {
@@ -42,7 +42,7 @@ typedef struct abi_source {
 } abi_source;
 
 /* Compiles a module that is not cached, and ends the turn: at once, or when the compiler is done if `p` does not wait
- * so long. -K_EKILLED, -K_ERESTART: it goes on. -K_EDQUOT: the budget does not suffice; -K_ENOMEM: of
+ * so long. -K_EKILLED, -K_ERESTART, -K_ETIMEDOUT: it goes on. -K_EDQUOT: the budget does not suffice; -K_ENOMEM: of
  * the host; -K_ENOEXEC: it does not compile. *err has the reason of these three. */
-k_ret abi_compile(abi_compiler *compiler, k_process *p, abi_source source, eng_module **out,
-                  cay_error *err) CHECKED;
+k_ret abi_compile(abi_compiler *compiler, k_process *p, abi_source source, int64_t deadline_ns,
+                  eng_module **out, cay_error *err) CHECKED;

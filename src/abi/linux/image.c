@@ -72,6 +72,8 @@ cay_status abi_linux_image_set_boot(k_image *image, eng_image *boot, cay_error *
   return CAY_OK;
 }
 
+void abi_linux_image_set_counting(k_image *image, const char *path) { image->counting_path = path; }
+
 eng_image *abi_linux_image_boot(const k_image *image) { return image->boot; }
 
 eng_module *abi_linux_image_module(const k_image *image) { return image->module; }
@@ -200,7 +202,7 @@ static k_ret image_load_module(abi_runner *runner, k_process *p, k_file *exe, ui
     return r;
   }
   source.key = digest_of(source.bytes, len);
-  return abi_compile(runner->compiler, p, source, out, err);
+  return abi_compile(runner->compiler, p, source, K_FOREVER, out, err);
 }
 
 /* To the trace, and to the standard error of the process, whose shell only has an error number to explain. Not at any
@@ -251,7 +253,7 @@ static k_ret look_lately(abi_runner *runner, k_process *p, k_file *exe, struct a
 /* Several may want the same: one compiles it, and when it is the turn of the others it is there. */
 static k_ret load_in_turn(abi_runner *runner, k_process *p, k_file *exe, struct abi_recent *key,
                           k_image **out) {
-  K_TRY(abi_turn_take(runner->compiler, p));
+  K_TRY(abi_turn_take(runner->compiler, p, K_FOREVER));
   k_ret r = look_lately(runner, p, exe, key, out);
   if (r < 0 || *out != NULL) {
     abi_turn_end(runner->compiler);
@@ -303,68 +305,89 @@ static cay_status no_bytes(cay_error *err, const char *why) {
   return err_set(err, CAY_UNSUPPORTED, "its fuel cannot be counted: %s", why);
 }
 
+static cay_status not_counted(k_ret r, cay_error *err) {
+  switch (r) {
+  case -K_ETIMEDOUT:
+    return err_set(err, CAY_TIMEOUT,
+                   "it is still being compiled so that its fuel can be counted; try again later");
+  case -K_EKILLED:
+  case -K_ERESTART:
+    return err_set(err, CAY_CANCELLED, "it was ended while it was compiled so that its fuel can be counted");
+  default: return err->status;
+  }
+}
+
+/* The module's own bytes, which came with the engine: neither weighed nor paid for. */
+static cay_status source_of_guest(const k_image *image, abi_source *source, cay_error *err) {
+  source->len = image->wasm.len;
+  source->bytes = mem_alloc(source->len);
+  if (source->bytes == NULL) return err_no_memory(err);
+  memcpy(source->bytes, image->wasm.data, source->len);
+  return CAY_OK;
+}
+
 /* From the file, if that is still what the image was made from. */
-static cay_status count_file(const k_image *image, abi_runner *runner, k_process *p, k_inode *exe,
-                             eng_module **out, cay_error *err) {
+static cay_status source_of_file(k_process *p, k_inode *exe, abi_source *source, cay_error *err) {
+  uint64_t len = 0;
+  if (exe == NULL || read_program(p->kernel, exe, &source->bytes, &len) < 0)
+    return no_bytes(err, "the module's bytes are gone");
+  source->len = len;
+  digest now = digest_of(source->bytes, len);
+  if (!digest_equal(&now, &source->key)) return no_bytes(err, "the file has changed");
+  return image_check(source, err);
+}
+
+static cay_status count_aside(const k_image *image, abi_runner *runner, k_process *p, k_inode *exe,
+                              int64_t deadline_ns, eng_module **out, cay_error *err) {
   abi_compiler *compiler = runner->compiler;
   abi_source source = { .key = *eng_module_digest(image->module), .stop = ENG_STOP_FUEL };
-  uint64_t len = 0;
-  if (abi_turn_take(compiler, p) < 0) return err_set(err, CAY_CANCELLED, "it was ended");
-  if (read_program(p->kernel, exe, &source.bytes, &len) < 0) {
-    abi_turn_end(compiler);
-    return no_bytes(err, "the module's bytes are gone");
-  }
-  source.len = len;
-  digest now = digest_of(source.bytes, len);
+  k_ret r = abi_turn_take(compiler, p, deadline_ns);
+  if (r < 0) return not_counted(r, err);
   cay_status status =
-      digest_equal(&now, &source.key) ? image_check(&source, err) : no_bytes(err, "the file has changed");
+      image->wasm.len > 0 ? source_of_guest(image, &source, err) : source_of_file(p, exe, &source, err);
   if (status != CAY_OK) {
     abi_turn_end(compiler);
     mem_free(source.bytes);
     return status;
   }
-  k_ret r = abi_compile(compiler, p, source, out, err);
-  if (r == -K_EKILLED || r == -K_ERESTART) return err_set(err, CAY_CANCELLED, "it was ended");
-  return r < 0 ? err->status : CAY_OK;
+  r = abi_compile(compiler, p, source, deadline_ns, out, err);
+  return r < 0 ? not_counted(r, err) : CAY_OK;
 }
 
-/* Without a process, as for an embedder, from the image's own bytes alone. */
-static cay_status count_module(const k_image *image, eng_engine *engine, abi_runner *runner, k_process *p,
-                               k_inode *exe, eng_module **out, cay_error *err) {
-  const digest *key = eng_module_digest(image->module);
-  *out = eng_module_find(engine, key, ENG_STOP_FUEL, &abi_linux_imports);
-  if (*out != NULL) return CAY_OK;
-  if (image->wasm.len > 0)
-    return eng_module_load(engine, image->wasm.data, image->wasm.len, key, ENG_STOP_FUEL, &abi_linux_imports,
-                           out, err);
-  if (exe == NULL) return no_bytes(err, "the module's bytes are gone");
-  return count_file(image, runner, p, exe, out, err);
+/* What the build has left; code that is missing or does not fit this host is no failure. */
+static bool find_counting(const k_image *image, eng_engine *engine, eng_module **out) {
+  *out = eng_module_find(engine, eng_module_digest(image->module), ENG_STOP_FUEL, &abi_linux_imports);
+  if (*out != NULL || image->counting_path == NULL) return *out != NULL;
+  OWNED(eng_module_unref) eng_module *module = NULL;
+  if (eng_module_open_precompiled(engine, image->counting_path, ENG_STOP_FUEL, &abi_linux_imports, &module,
+                                  NULL) != CAY_OK)
+    return false;
+  if (!digest_equal(eng_module_digest(module), eng_module_digest(image->module))) return false;
+  *out = MOVE(module);
+  return true;
 }
 
-static cay_status counted(k_image *image, eng_engine *engine, abi_runner *runner, k_process *p, k_inode *exe,
-                          eng_module **out, cay_error *err) {
-  if (eng_module_stop(image->module) == ENG_STOP_FUEL) {
-    *out = eng_module_ref(image->module);
-    return CAY_OK;
-  }
+static eng_module *known_counting(k_image *image) {
+  if (eng_module_stop(image->module) == ENG_STOP_FUEL) return eng_module_ref(image->module);
   pthread_mutex_lock(&image->mu);
   eng_module *counted = image->counted != NULL ? eng_module_ref(image->counted) : NULL;
   pthread_mutex_unlock(&image->mu);
-  if (counted == NULL) {
-    S_TRY(count_module(image, engine, runner, p, exe, &counted, err));
-    pthread_mutex_lock(&image->mu);
-    if (image->counted == NULL) image->counted = eng_module_ref(counted);
-    pthread_mutex_unlock(&image->mu);
-  }
-  *out = counted;
+  return counted;
+}
+
+cay_status abi_image_counted(k_image *image, abi_runner *runner, k_process *p, k_inode *exe,
+                             int64_t deadline_ns, eng_module **out, cay_error *err) {
+  *out = known_counting(image);
+  if (*out != NULL) return CAY_OK;
+  if (!find_counting(image, runner->engine, out))
+    S_TRY(count_aside(image, runner, p, exe, deadline_ns, out, err));
+  pthread_mutex_lock(&image->mu);
+  if (image->counted == NULL) image->counted = eng_module_ref(*out);
+  pthread_mutex_unlock(&image->mu);
   return CAY_OK;
 }
 
-cay_status abi_image_counted(k_image *image, abi_runner *runner, k_process *p, k_inode *exe, eng_module **out,
-                             cay_error *err) {
-  return counted(image, runner->engine, runner, p, exe, out, err);
-}
-
-cay_status abi_linux_image_counting(k_image *image, eng_engine *engine, eng_module **out, cay_error *err) {
-  return counted(image, engine, NULL, NULL, NULL, out, err);
+cay_status abi_linux_image_counting(k_image *image, abi_runner *runner, k_process *p, int64_t deadline_ns,
+                                    eng_module **out, cay_error *err) {
+  return abi_image_counted(image, runner, p, NULL, deadline_ns, out, err);
 }

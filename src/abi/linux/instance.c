@@ -186,7 +186,8 @@ static cay_status begin(abi_machine *m, eng_module *module, eng_image *boot, cay
 
 static cay_status choose_module(abi_machine *m, eng_module **out, cay_error *err) {
   k_program *program = m->p->program;
-  if (m->fuel != NULL) return abi_image_counted(program->image, m->runner, m->p, program->exe, out, err);
+  if (m->fuel != NULL)
+    return abi_image_counted(program->image, m->runner, m->p, program->exe, K_FOREVER, out, err);
   *out = eng_module_ref(abi_linux_image_module(program->image));
   return CAY_OK;
 }

@@ -75,10 +75,16 @@ k_image *abi_linux_image_ref(k_image *image);
 void abi_linux_image_unref(k_image *image);               /* NULL is fine */
 eng_module *abi_linux_image_module(const k_image *image); /* borrowed */
 
-/* A new reference on its module compiled so that fuel is counted, which takes seconds the first time.
- * CAY_UNSUPPORTED: its bytes are gone. */
-cay_status abi_linux_image_counting(k_image *image, eng_engine *engine, eng_module **out,
-                                    cay_error *err) CHECKED;
+/* A file of cay-aot --stop=fuel with its code that counts fuel, which need not exist. The text is borrowed as long as
+ * the image lives. Before it is used. */
+void abi_linux_image_set_counting(k_image *image, const char *path);
+
+/* A new reference on its module compiled so that fuel is counted. What was not compiled ahead of time takes seconds once:
+ * it is compiled aside (compile.h) while `p` sleeps, whose own thread calls this, or which does not run yet. CAY_TIMEOUT:
+ * `deadline_ns` has passed, and the compilation goes on; CAY_CANCELLED: `p` was ended; CAY_UNSUPPORTED: its bytes are
+ * gone. Without kernel.mu. */
+cay_status abi_linux_image_counting(k_image *image, abi_runner *runner, k_process *p, int64_t deadline_ns,
+                                    eng_module **out, cay_error *err) CHECKED;
 
 /* Processes of this program begin as this image, in its function `cay_main` of type :i (resident.h). Once,
  * before it is used. CAY_INVALID: an image of another module. */

@@ -13,6 +13,7 @@ struct k_image {
   atomic_uint refs;
   eng_module *module;
   cay_slice wasm;                 /* borrowed, may be empty */
+  const char *counting_path;      /* borrowed: where its code that counts fuel may be. NULL: nowhere */
   struct eng_image *_Atomic boot; /* what its processes begin as; NULL: the module */
   pthread_mutex_t mu;             /* protects `counted` */
   eng_module *counted;
@@ -42,10 +43,9 @@ struct abi_runner {
 void abi_trace_say(abi_runner *runner, const char *text);
 void abi_trace_text(abi_runner *runner, int32_t pid, const char *format, ...) PRINTF(3, 4);
 
-/* image.c. A new reference on the module of `image` that counts fuel; compiled when first asked for. `exe` is
- * where the bytes are if the image has none, or NULL. A sleep of `p`. Without kernel.mu. */
-cay_status abi_image_counted(k_image *image, abi_runner *runner, k_process *p, k_inode *exe, eng_module **out,
-                             cay_error *err) CHECKED;
+/* image.c. As abi_linux_image_counting; `exe` is where the bytes are if the image has none, or NULL. */
+cay_status abi_image_counted(k_image *image, abi_runner *runner, k_process *p, k_inode *exe,
+                             int64_t deadline_ns, eng_module **out, cay_error *err) CHECKED;
 
 /* k_runner.load */
 k_ret abi_image_load(abi_runner *runner, k_process *p, k_file *exe, const uint8_t *head, size_t head_len,

@@ -44,9 +44,15 @@ static cay_status session_count_fuel(cay_session *s, cay_error *err) {
   return CAY_OK;
 }
 
-/* Returns the boot image for the fuel-counting or the plain module. The caller owns a reference. */
+/* Code that counts fuel is waited for as long as an evaluation may take. */
+static int64_t session_compiling_deadline(const cay_session *s) {
+  uint32_t ms = s->box->limits.wall_ms;
+  return ms == UINT32_MAX ? K_FOREVER : clock_mono_ns() + ms * NS_PER_MS;
+}
+
+/* Returns the boot image for the fuel-counting or the plain module, for `p`. The caller owns a reference. */
 static cay_status session_choose_image(cay_session *s, const sb_language *language, const cay_image *given,
-                                       eng_image **out, cay_error *err) {
+                                       k_process *p, eng_image **out, cay_error *err) {
   cay_engine *engine = s->box->engine;
   eng_image *image = given != NULL ? given->memory : NULL;
   if (image == NULL) S_TRY(sb_language_boot(engine, language, &image, err));
@@ -54,7 +60,9 @@ static cay_status session_choose_image(cay_session *s, const sb_language *langua
   if (program == NULL) return err_set(err, CAY_NOT_FOUND, "%s is not among the guests", language->program);
   if (s->fuel == NULL) return eng_image_for(image, abi_linux_image_module(program), out, err);
   OWNED(eng_module_unref) eng_module *counting = NULL;
-  S_TRY(abi_linux_image_counting(program, engine->wasm, &counting, err));
+  cay_status status =
+      abi_linux_image_counting(program, s->box->runner, p, session_compiling_deadline(s), &counting, err);
+  if (status != CAY_OK) return err_prefix(err, status, "%s", language->program);
   return eng_image_for(image, counting, out, err);
 }
 
@@ -72,9 +80,9 @@ static cay_status session_start(cay_session *s, const cay_session_options *o, ca
   k_process *p = NULL;
   if (language == NULL) return err_set(err, CAY_NOT_FOUND, "no language is called %.40s", o->language);
   if (o->count_fuel || s->box->limits.fuel != 0) S_TRY(session_count_fuel(s, err));
-  S_TRY(session_choose_image(s, language, o->image, &image, err));
   S_TRY(session_make_process(s, language, o, &p, err));
-  cay_status status = abi_resident_new(s->box->runner, p, image, &s->resident, err);
+  cay_status status = session_choose_image(s, language, o->image, p, &image, err);
+  if (status == CAY_OK) status = abi_resident_new(s->box->runner, p, image, &s->resident, err);
   if (status != CAY_OK) {
     session_discard(s->box, p);
     return status;
