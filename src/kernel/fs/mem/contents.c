@@ -292,21 +292,38 @@ mem_contents mem_contents_over(const mem_contents *base) {
   return (mem_contents){ .size = base->size, .held = base->held, .base = base, .base_len = base->size };
 }
 
-/* The visible part of a block of the base, as a block: the same one, or a copy of the rest. */
-static mem_block *block_below(const mem_contents *live, uint64_t index, mem_block *b) {
-  uint32_t len = view_below(live, index).len;
-  return len == b->cap ? mem_block_ref(b) : copy_of(live, index, len, len, len);
-}
-
-static k_ret add_own(const mem_contents *live, mem_contents *out) {
+static k_ret add_shared(const mem_map *from, mem_map *to) {
   mem_block *b;
-  for (uint64_t i = 0; (b = mem_map_next(&live->own, &i)) != NULL; i++) {
-    out->held += b->cap;
-    if (mem_map_put(&out->own, i, mem_block_ref(b))) continue;
+  for (uint64_t i = 0; (b = mem_map_next(from, &i)) != NULL; i++) {
+    if (mem_map_put(to, i, mem_block_ref(b))) continue;
     mem_block_unref(b);
     return -K_ENOMEM;
   }
   return 0;
+}
+
+k_ret mem_contents_own_all(mem_contents *c) {
+  mem_map own = { 0 };
+  c->charged = mem_contents_size(c->base);
+  k_ret r = add_shared(&c->base->own, &own);
+  if (r < 0)
+    mem_map_cut(&own, 0);
+  else
+    c->own = own;
+  return r;
+}
+
+uint64_t mem_contents_size(const mem_contents *c) {
+  uint64_t size = c->own.knots * sizeof(mem_knot);
+  const mem_block *b;
+  for (uint64_t i = 0; (b = mem_map_next(&c->own, &i)) != NULL; i++) size += b->cap;
+  return size;
+}
+
+/* The visible part of a block of the base, as a block: the same one, or a copy of the rest. */
+static mem_block *block_below(const mem_contents *live, uint64_t index, mem_block *b) {
+  uint32_t len = view_below(live, index).len;
+  return len == b->cap ? mem_block_ref(b) : copy_of(live, index, len, len, len);
 }
 
 static k_ret add_below(const mem_contents *live, mem_contents *out) {
@@ -319,14 +336,13 @@ static k_ret add_below(const mem_contents *live, mem_contents *out) {
       mem_block_unref(b);
       return -K_ENOMEM;
     }
-    out->held += b->cap;
   }
   return 0;
 }
 
 k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) {
   mem_contents c = { .size = live->size };
-  k_ret r = add_own(live, &c);
+  k_ret r = add_shared(&live->own, &c.own);
   if (r >= 0 && live->base != NULL) {
     r = add_below(live, &c);
     c.floor = live->base->floor;

@@ -46,6 +46,13 @@ mem_contents mem_contents_of(const void *data, size_t len);
 /* A live file's that begin as those of a frozen one. */
 mem_contents mem_contents_over(const mem_contents *base);
 
+/* Those of a live file, made over those of a snapshot: all blocks become its own, shared until they are
+ * written. `charged` is theirs already. -K_ENOMEM. */
+k_ret mem_contents_own_all(mem_contents *c) CHECKED;
+
+/* Bytes of its own blocks, and of the map that finds them. */
+uint64_t mem_contents_size(const mem_contents *c);
+
 /* A frozen file's as those of a live one are now, sharing its blocks. The floor, if any, is the base's: keep
  * that alive. -K_ENOMEM. */
 k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) CHECKED;

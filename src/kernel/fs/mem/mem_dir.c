@@ -128,7 +128,7 @@ static void put_in(mem_inode *dir, mem_entry *e, mem_inode *inode) {
   e->inode = inode;
   inode->dir.parent = dir;
   inode->dir.entry = e;
-  dir->dirty = true;
+  mem_dirty(dir);
   if (k_is_dir(&inode->base)) dir->nlink++;
 }
 
@@ -176,7 +176,7 @@ mem_inode *mem_dir_clear(mem_inode *dir, mem_entry *e) {
     compact_fresh(d);
   }
   d->count--;
-  dir->dirty = true;
+  mem_dirty(dir);
   if (k_is_dir(&inode->base)) dir->nlink--;
   lose_name(inode, e);
   e->inode = NULL;
@@ -205,6 +205,28 @@ void mem_dir_free(mem_inode *dir) {
   }
   mem_free(d->buckets);
   mem_free(d->fresh);
+}
+
+/* ---- snapshots ---- */
+
+static void forget_hidden(mem_dir *d) {
+  for (size_t b = 0; b < d->bucket_count; b++) {
+    for (mem_entry *e = d->buckets[b], *next; e != NULL; e = next) {
+      next = e->next;
+      if (e->inode == NULL) entry_remove(d, e);
+    }
+  }
+}
+
+void mem_dir_adopt(mem_inode *dir) {
+  dir->dirty_below = false;
+  if (dir->frozen == NULL) return;
+  mem_node *old = dir->origin;
+  dir->origin = MOVE(dir->frozen);
+  dir->dirty = false;
+  forget_hidden(&dir->dir);
+  dir->dir.fresh_len = dir->dir.fresh_gone = 0;
+  mem_node_unref(old);
 }
 
 const mem_entry *mem_dir_own(const mem_inode *dir, const mem_child *c) {

@@ -1,17 +1,23 @@
 /* mem_freeze.c - the live tree as a frozen one.
  *
- * Directories that were looked into are listed breadth first and frozen from the last to the first, so that
- * children are frozen before their parents, without recursion. An unchanged inode keeps the node it came
- * from, with everything below it. */
+ * Directories with something changed below are listed breadth first and frozen from the last to the first, so
+ * that children are frozen before their parents, without recursion. An unchanged inode keeps the node it came
+ * from, with everything below it.
+ *
+ * A snapshot is adopted: the live inodes are from then on made from its nodes, and unchanged. The next one
+ * costs what changes until then. Everything that can fail comes before. */
 #include "kernel/fs/mem/mem_inode.h"
 
 #include "base/alloc.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 typedef struct freezer {
   mem_inode **dirs;
   size_t count, cap;
+  size_t several; /* new nodes with several names */
+  bool charged;   /* nodes have what their inodes are charged */
 } freezer;
 
 /* ---- which directories ---- */
@@ -30,6 +36,7 @@ static k_ret add_dir(freezer *f, mem_inode *dir) {
 
 /* A changed file with several inherited names may be known by one of them only: then all have to be found. */
 static bool must_look_everywhere(const memfs *fs) {
+  if (!fs->scattered) return false;
   for (size_t b = 0; b < fs->alias_buckets; b++)
     for (const mem_inode *i = fs->aliases[b]; i != NULL; i = i->next_alias)
       if (i->dirty) return true;
@@ -46,6 +53,8 @@ static k_ret look_at_all(mem_inode *dir) {
   return 0;
 }
 
+static bool has_changed(const mem_inode *dir) { return dir->dirty || dir->dirty_below || dir->fs->scattered; }
+
 static k_ret mem_freeze_collect(freezer *f, mem_inode *root) {
   bool everywhere = must_look_everywhere(root->fs);
   K_TRY(add_dir(f, root));
@@ -54,16 +63,21 @@ static k_ret mem_freeze_collect(freezer *f, mem_inode *root) {
     const mem_dir *dir = &f->dirs[i]->dir;
     for (size_t b = 0; b < dir->bucket_count; b++)
       for (mem_entry *e = dir->buckets[b]; e != NULL; e = e->next)
-        if (e->inode != NULL && k_is_dir(&e->inode->base)) K_TRY(add_dir(f, e->inode));
+        if (e->inode != NULL && k_is_dir(&e->inode->base) && has_changed(e->inode))
+          K_TRY(add_dir(f, e->inode));
   }
   return 0;
 }
 
 /* ---- one inode ---- */
 
-static mem_node *node_like(const mem_inode *i) {
+/* The node that stands for it: the one it was made from, if nothing has changed. */
+static mem_node *node_of(const mem_inode *i) { return i->frozen != NULL ? i->frozen : i->origin; }
+
+static mem_node *node_like(const freezer *f, const mem_inode *i) {
   mem_node *n = mem_node_new(i->base.mode, i->uid, i->gid, i->ino);
   if (n == NULL) return NULL;
+  if (f->charged && i->counted) n->counted = 1 + i->links_counted;
   n->rdev = i->rdev;
   n->atime_ns = i->atime_ns;
   n->mtime_ns = i->mtime_ns;
@@ -73,42 +87,42 @@ static mem_node *node_like(const mem_inode *i) {
   return n;
 }
 
-static k_ret fill_leaf(mem_node *n, const mem_inode *i) {
+static k_ret fill_leaf(const freezer *f, mem_node *n, const mem_inode *i) {
   n->nlink = i->nlink;
   if (k_is_link(&i->base)) {
     n->target = mem_strdup(mem_target(i));
-    return n->target != NULL ? 0 : -K_ENOMEM;
+    if (n->target == NULL) return -K_ENOMEM;
+    n->charged = f->charged ? strlen(n->target) : 0;
+    return 0;
   }
   K_TRY(mem_contents_freeze(&i->contents, &n->contents));
+  n->charged = f->charged ? mem_contents_size(&n->contents) : 0;
   if (n->contents.floor != NULL)
     n->below = mem_node_ref(i->origin->below != NULL ? i->origin->below : i->origin);
   return 0;
 }
 
 /* A file, symlink or FIFO; once, however many names it has. */
-static k_ret freeze_leaf(mem_inode *i) {
-  if (i->frozen != NULL) return 0;
-  if (!i->dirty) {
-    i->frozen = mem_node_ref(i->origin);
-    return 0;
-  }
-  mem_node *n = node_like(i);
+static k_ret freeze_leaf(freezer *f, mem_inode *i) {
+  if (i->frozen != NULL || !i->dirty) return 0;
+  mem_node *n = node_like(f, i);
   if (n == NULL) return -K_ENOMEM;
-  k_ret r = fill_leaf(n, i);
+  k_ret r = fill_leaf(f, n, i);
   if (r < 0) {
     mem_node_unref(n);
     return r;
   }
+  if (n->nlink > 1) f->several++;
   i->frozen = n;
   return 0;
 }
 
 /* ---- one directory; those below it are frozen already ---- */
 
-static k_ret freeze_names(const mem_dir *d) {
+static k_ret freeze_names(freezer *f, const mem_dir *d) {
   for (size_t b = 0; b < d->bucket_count; b++)
     for (mem_entry *e = d->buckets[b]; e != NULL; e = e->next)
-      if (e->inode != NULL && !k_is_dir(&e->inode->base)) K_TRY(freeze_leaf(e->inode));
+      if (e->inode != NULL && !k_is_dir(&e->inode->base)) K_TRY(freeze_leaf(f, e->inode));
   return 0;
 }
 
@@ -116,7 +130,7 @@ static bool is_as_inherited(const mem_inode *dir) {
   if (dir->dirty) return false;
   for (size_t b = 0; b < dir->dir.bucket_count; b++)
     for (const mem_entry *e = dir->dir.buckets[b]; e != NULL; e = e->next)
-      if (e->inode != NULL && e->inode->frozen != e->inode->origin) return false;
+      if (e->inode != NULL && e->inode->frozen != NULL) return false;
   return true;
 }
 
@@ -132,7 +146,7 @@ static k_ret add_inherited(mem_node *n, const mem_inode *dir) {
     const mem_child *c = &dir->origin->children[i];
     const mem_entry *e = mem_dir_own(dir, c);
     if (e != NULL && (e->inode == NULL || e->pos != c->pos)) continue;
-    K_TRY(add_child(n, (k_name){ c->name, c->len }, e != NULL ? e->inode->frozen : c->node, c->pos));
+    K_TRY(add_child(n, (k_name){ c->name, c->len }, e != NULL ? node_of(e->inode) : c->node, c->pos));
   }
   return 0;
 }
@@ -140,18 +154,15 @@ static k_ret add_inherited(mem_node *n, const mem_inode *dir) {
 static k_ret add_fresh(mem_node *n, const mem_dir *d) {
   for (size_t i = 0; i < d->fresh_len; i++) {
     const mem_entry *e = d->fresh[i].entry;
-    if (e != NULL) K_TRY(add_child(n, (k_name){ e->name, e->len }, e->inode->frozen, e->pos));
+    if (e != NULL) K_TRY(add_child(n, (k_name){ e->name, e->len }, node_of(e->inode), e->pos));
   }
   return 0;
 }
 
-static k_ret freeze_dir(mem_inode *dir) {
-  K_TRY(freeze_names(&dir->dir));
-  if (is_as_inherited(dir)) {
-    dir->frozen = mem_node_ref(dir->origin);
-    return 0;
-  }
-  mem_node *n = node_like(dir);
+static k_ret freeze_dir(freezer *f, mem_inode *dir) {
+  K_TRY(freeze_names(f, &dir->dir));
+  if (is_as_inherited(dir)) return 0;
+  mem_node *n = node_like(f, dir);
   if (n == NULL) return -K_ENOMEM;
   k_ret r = add_inherited(n, dir);
   if (r >= 0) r = add_fresh(n, &dir->dir);
@@ -184,24 +195,69 @@ static void mem_freeze_forget(freezer *f) {
 
 static k_ret freeze_all(freezer *f, mem_inode *root) {
   K_TRY(mem_freeze_collect(f, root));
-  for (size_t i = f->count; i > 0; i--) K_TRY(freeze_dir(f->dirs[i - 1]));
+  for (size_t i = f->count; i > 0; i--) K_TRY(freeze_dir(f, f->dirs[i - 1]));
   return 0;
+}
+
+static mem_tree *mem_freeze_tree(const mem_inode *top) {
+  mem_tree *tree = mem_zalloc(sizeof *tree);
+  if (tree == NULL) return NULL;
+  atomic_init(&tree->refs, 1);
+  tree->root = mem_node_ref(node_of(top));
+  tree->next_ino = top->fs->next_ino;
+  return tree;
 }
 
 k_ret memfs_freeze(k_inode *root, mem_tree **out) {
   mem_inode *top = mem_of(root);
   assert(top == top->fs->root);
-  mem_tree *tree = mem_zalloc(sizeof *tree);
-  if (tree == NULL) return -K_ENOMEM;
   freezer f = { 0 };
   k_ret r = freeze_all(&f, top);
+  mem_tree *tree = r >= 0 ? mem_freeze_tree(top) : NULL;
+  mem_freeze_forget(&f);
+  if (tree == NULL) return r < 0 ? r : -K_ENOMEM;
+  *out = tree;
+  return 0;
+}
+
+/* ---- snapshots ---- */
+
+/* Leaves of a directory before the next one: each gives its new node away once. */
+static void mem_freeze_adopt(const freezer *f, memfs *fs, mem_tree *tree) {
+  for (size_t i = 0; i < f->count; i++) {
+    const mem_dir *d = &f->dirs[i]->dir;
+    for (size_t b = 0; b < d->bucket_count; b++)
+      for (mem_entry *e = d->buckets[b]; e != NULL; e = e->next)
+        if (e->inode != NULL && !k_is_dir(&e->inode->base)) mem_inode_adopt(e->inode);
+  }
+  for (size_t i = 0; i < f->count; i++) mem_dir_adopt(f->dirs[i]);
+  mem_tree_unref(fs->tree);
+  fs->tree = mem_tree_ref(tree);
+  fs->dirty = fs->scattered = false;
+}
+
+k_ret memfs_snapshot(k_inode *root, mem_tree **out) {
+  mem_inode *top = mem_of(root);
+  memfs *fs = top->fs;
+  assert(top == fs->root);
+  freezer f = { .charged = true };
+  mem_tree *tree = NULL;
+  if (!fs->dirty && fs->tree != NULL) {
+    *out = mem_tree_ref(fs->tree);
+    return 0;
+  }
+  k_ret r = freeze_all(&f, top);
+  if (r >= 0) r = mem_alias_reserve(fs, f.several);
+  if (r >= 0 && (tree = mem_freeze_tree(top)) == NULL) r = -K_ENOMEM;
   if (r >= 0) {
-    atomic_init(&tree->refs, 1);
-    tree->root = mem_node_ref(top->frozen);
-    tree->next_ino = top->fs->next_ino;
-    *out = MOVE(tree);
+    mem_freeze_adopt(&f, fs, tree);
+    *out = tree;
   }
   mem_freeze_forget(&f);
-  mem_free(tree);
   return r;
+}
+
+void mem_tree_charge(const mem_tree *tree, uint64_t *disk, uint64_t *inodes) {
+  *disk = mem_node_charge(tree->root);
+  *inodes = mem_node_count(tree->root);
 }

@@ -14,12 +14,26 @@ static k_ret count_one(k_kernel *k) {
   return 0;
 }
 
+/* The way up ends where it was marked before. A leaf knows one of its names, or none. */
+void mem_dirty(mem_inode *i) {
+  memfs *fs = i->fs;
+  i->dirty = fs->dirty = true;
+  if (!k_is_dir(&i->base)) {
+    if (i->nlink == 0) return;
+    bool several = i->nlink > 1 || (i->origin != NULL && i->origin->nlink > 1);
+    if (several || i->dir.entry == NULL) fs->scattered = true;
+    if (i->dir.entry == NULL) return;
+  }
+  for (mem_inode *up = i->dir.parent; up != NULL && !up->dirty_below; up = up->dir.parent)
+    up->dirty_below = true;
+}
+
 k_ret mem_touch(mem_inode *i) {
   if (!i->counted && mem_kernel(i) != NULL) {
     K_TRY(count_one(mem_kernel(i)));
     i->counted = true;
   }
-  i->dirty = true;
+  mem_dirty(i);
   return 0;
 }
 
@@ -65,11 +79,12 @@ static void alias_put(memfs *fs, mem_inode *i) {
   *bucket = i;
 }
 
-static bool alias_grow(memfs *fs) {
-  if (fs->alias_count < fs->alias_buckets) return true;
+k_ret mem_alias_reserve(memfs *fs, size_t more) {
+  if (fs->alias_count + more <= fs->alias_buckets) return 0;
   size_t old_count = fs->alias_buckets, count = old_count != 0 ? 2 * old_count : 16;
+  while (count < fs->alias_count + more) count *= 2;
   mem_inode **old = fs->aliases, **aliases = mem_zalloc_array(count, sizeof *aliases);
-  if (aliases == NULL) return false;
+  if (aliases == NULL) return -K_ENOMEM;
   fs->aliases = aliases;
   fs->alias_buckets = count;
   for (size_t b = 0; b < old_count; b++) {
@@ -79,7 +94,7 @@ static bool alias_grow(memfs *fs) {
     }
   }
   mem_free(old);
-  return true;
+  return 0;
 }
 
 static void alias_forget(mem_inode *i) {
@@ -89,6 +104,27 @@ static void alias_forget(mem_inode *i) {
   while (*at != i) at = &(*at)->next_alias;
   *at = i->next_alias;
   fs->alias_count--;
+}
+
+static void alias_pin(mem_inode *i) {
+  if (!i->pinned) k_inode_ref(&i->base);
+  i->pinned = true;
+}
+
+static void alias_unpin(mem_inode *i) {
+  if (!i->pinned) return;
+  i->pinned = false;
+  k_inode_unref(&i->base);
+}
+
+/* The file system is unmounted: its names are gone. */
+static void alias_unpin_all(memfs *fs) {
+  for (size_t b = 0; b < fs->alias_buckets; b++) {
+    for (mem_inode *i = fs->aliases[b], *next; i != NULL; i = next) {
+      next = i->next_alias;
+      alias_unpin(i);
+    }
+  }
 }
 
 /* ---- making ---- */
@@ -123,8 +159,8 @@ k_ret mem_inode_new(memfs *fs, uint32_t mode, uint32_t uid, uint32_t gid, mem_in
   return 0;
 }
 
-static void inherit(mem_inode *i, mem_node *node) {
-  i->origin = node;
+static k_ret inherit(mem_inode *i, mem_node *node) {
+  i->origin = mem_node_ref(node);
   i->base.exe = node->exe;
   i->ino = node->ino;
   i->rdev = node->rdev;
@@ -137,7 +173,12 @@ static void inherit(mem_inode *i, mem_node *node) {
   i->btime_ns = node->btime_ns;
   i->dir.next_pos = node->next_pos;
   i->dir.count = node->count;
-  if (k_is_reg(&i->base)) i->contents = mem_contents_over(&node->contents);
+  i->counted = node->counted > 0;
+  i->links_counted = i->counted ? node->counted - 1 : 0;
+  i->contents.charged = node->charged;
+  if (!k_is_reg(&i->base)) return 0;
+  i->contents = mem_contents_over(&node->contents);
+  return node->charged != 0 ? mem_contents_own_all(&i->contents) : 0;
 }
 
 k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
@@ -147,16 +188,43 @@ k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
     *out = i;
     return 0;
   }
-  if (has_aliases(node) && !alias_grow(fs)) return -K_ENOMEM;
+  if (has_aliases(node)) K_TRY(mem_alias_reserve(fs, 1));
   i = alloc(fs, node->mode);
   if (i == NULL) return -K_ENOMEM;
-  inherit(i, node);
+  k_ret r = inherit(i, node);
+  if (r < 0) {
+    fs->inode_count--;
+    mem_node_unref(i->origin);
+    mem_free(i);
+    return r;
+  }
   if (has_aliases(node)) {
     alias_put(fs, i);
+    alias_pin(i);
     fs->alias_count++;
   }
   *out = i;
   return 0;
+}
+
+void mem_inode_adopt(mem_inode *i) {
+  mem_node *old = i->origin;
+  i->dirty = i->frozen != NULL ? false : i->dirty;
+  if (i->frozen == NULL) return;
+  alias_forget(i);
+  i->origin = MOVE(i->frozen);
+  if (i->contents.base != NULL) { /* what showed shows through there, too */
+    i->contents.base = &i->origin->contents;
+    i->contents.base_len = i->contents.size;
+  }
+  if (has_aliases(i->origin)) {
+    alias_put(i->fs, i);
+    alias_pin(i);
+    i->fs->alias_count++;
+  } else {
+    alias_unpin(i); /* all its names were looked up for the snapshot */
+  }
+  mem_node_unref(old);
 }
 
 /* ---- ending ---- */
@@ -169,6 +237,7 @@ void mem_inode_unlinked(mem_inode *i) {
   }
   assert(i->nlink > 0);
   i->nlink--;
+  if (i->nlink == 0) alias_unpin(i); /* the caller has a reference */
   if (i->links_counted == 0) return;
   i->links_counted--;
   if (mem_kernel(i) != NULL) mem_kernel(i)->used.inodes--;
@@ -179,7 +248,6 @@ static void give_back_quota(mem_inode *i, k_kernel *k) {
   if (k == NULL) return;
   if (i->counted) k->used.inodes--;
   k->used.inodes -= i->links_counted;
-  if (i->target != NULL) k->used.disk -= strlen(i->target);
 }
 
 static void free_one(mem_inode *i, k_kernel *k) {
@@ -191,6 +259,7 @@ static void free_one(mem_inode *i, k_kernel *k) {
   mem_was_forget(i, k);
   mem_free(i->target);
   i->fs->inode_count--;
+  mem_node_unref(i->origin);
   mem_free(i);
 }
 
@@ -226,11 +295,14 @@ K_LOCKED static void release(k_inode *inode) {
   mem_inode *i = mem_of(inode);
   memfs *fs = i->fs;
   alias_forget(i);
-  if (i == fs->root) fs->root = NULL;
+  bool unmounted = i == fs->root;
+  if (unmounted) fs->root = NULL;
   i->next_doomed = fs->doomed;
   fs->doomed = i;
-  if (fs->is_freeing) return;
+  bool was_freeing = fs->is_freeing;
   fs->is_freeing = true;
+  if (unmounted) alias_unpin_all(fs); /* they become doomed, too */
+  if (was_freeing) return;
   k_kernel *k = inode->kernel;
   bool done = free_some(&fs->freeing);
   while (!done && k == NULL) done = free_some(&fs->freeing);

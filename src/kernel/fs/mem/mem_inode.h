@@ -38,16 +38,18 @@ typedef struct mem_dir {
 struct mem_inode {
   k_inode base; /* first */
   memfs *fs;
-  mem_node *origin;      /* the frozen node it was made from; alive as long as fs->tree */
-  mem_node *frozen;      /* during memfs_freeze: its new frozen node, a reference */
+  mem_node *origin; /* the frozen node it was made from, or became at the last snapshot: a reference */
+  mem_node *frozen; /* during memfs_freeze: its new frozen node, a reference; NULL: it is as its origin */
   mem_inode *next_alias; /* in its bucket of fs->aliases */
   mem_inode *next_doomed;
   uint64_t ino, rdev;
   uint32_t uid, gid, nlink;
   uint32_t links_counted; /* names beyond the first, made here: each counts like an inode */
   int64_t atime_ns, mtime_ns, ctime_ns, btime_ns;
-  bool counted;  /* in kernel.used.inodes */
-  bool dirty;    /* differs from origin, not counting its children */
+  bool counted;     /* in kernel.used.inodes */
+  bool dirty;       /* differs from origin, not counting its children */
+  bool dirty_below; /* a directory: some inode below it is dirty, and with it all directories on the way */
+  bool pinned; /* one of fs->aliases, which has a reference: names that were not looked up lead to it, too */
   bool linkable; /* without a name, and may be given one (O_TMPFILE) */
   mem_dir dir;
   mem_contents contents;
@@ -57,6 +59,8 @@ struct mem_inode {
 
 struct memfs {
   mem_tree *tree; /* a reference, or NULL */
+  bool dirty;     /* some inode differs from it */
+  bool scattered; /* and one of those may have names in directories that are not marked */
   mem_inode *root;
   uint64_t next_ino;
   mem_inode **aliases; /* inherited files with several names: one live inode for each node, by node */
@@ -79,8 +83,13 @@ extern const k_file_ops mem_file_ops, mem_dir_file_ops;
 k_ret mem_inode_new(memfs *fs, uint32_t mode, uint32_t uid, uint32_t gid, mem_inode **out) CHECKED;
 k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) CHECKED; /* a reference */
 mem_inode *mem_inode_of_node(const memfs *fs, const mem_node *node); /* live, with several names; or NULL */
+k_ret mem_alias_reserve(memfs *fs, size_t more) CHECKED;             /* so many mem_inode_adopt cannot fail */
+void mem_inode_adopt(mem_inode *i);    /* a leaf is as i->frozen, whose reference it takes; NULL: it stays */
 void mem_inode_unlinked(mem_inode *i); /* one name less; a directory: none left */
 const char *mem_target(const mem_inode *i);
+
+/* It differs from its origin. Marks the directories above, so that a snapshot finds it. */
+void mem_dirty(mem_inode *i);
 
 /* It is about to change: counts it. -K_ENOSPC. */
 k_ret mem_touch(mem_inode *i) CHECKED;
@@ -108,6 +117,8 @@ mem_inode *mem_dir_clear(mem_inode *dir, mem_entry *e);
 /* A visible entry leads to another inode from now on, at its old place; the reference to the old one is the
  * caller's. */
 mem_inode *mem_dir_replace(mem_inode *dir, mem_entry *e, mem_inode *inode);
+/* Its names are those of i->frozen, whose reference it takes; NULL: it stays. */
+void mem_dir_adopt(mem_inode *dir);
 /* Frees the directory; children that are still referenced become detached. */
 void mem_dir_free(mem_inode *dir);
 

@@ -152,6 +152,7 @@ static k_ret set_target(mem_inode *i, const char *target, size_t len) {
   if (i->target == NULL) return -K_ENOMEM;
   if (k == NULL) return 0;
   k->used.disk += len;
+  i->contents.charged = len;
   if (k->used.disk > k->used.disk_peak) k->used.disk_peak = k->used.disk;
   return 0;
 }
@@ -201,13 +202,13 @@ k_ret mem_link(k_inode *base, k_name name, k_inode *target) {
 static void lost_name(mem_inode *old) {
   mem_inode_unlinked(old);
   mem_stamp(old, false);
-  old->dirty = true;
+  mem_dirty(old);
   k_inode_unref(&old->base);
 }
 
 /* Taking away must be possible when the quota is used up: what cannot be counted is changed all the same. */
 static void touch_anyway(mem_inode *i) {
-  if (mem_touch(i) < 0) i->dirty = true;
+  if (mem_touch(i) < 0) mem_dirty(i);
 }
 
 k_ret mem_unlink(k_inode *base, k_name name, bool directory) {
@@ -233,7 +234,7 @@ static void moved_in(mem_inode *from, mem_inode *to, mem_inode *moved) {
   mem_stamp(from, true);
   mem_stamp(to, true);
   mem_stamp(moved, false);
-  moved->dirty = true;
+  mem_dirty(moved);
 }
 
 static k_ret exchange(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b) {

@@ -55,6 +55,20 @@ void mem_node_unref(mem_node *n) {
   }
 }
 
+static bool node_is_dir(const mem_node *n) { return (n->mode & K_S_IFMT) == K_S_IFDIR; }
+
+static uint64_t node_share(const mem_node *n, uint64_t whole) {
+  return n->nlink > 1 ? (whole + n->nlink - 1) / n->nlink : whole;
+}
+
+uint64_t mem_node_charge(const mem_node *n) {
+  return node_is_dir(n) ? n->charged_below : node_share(n, n->charged);
+}
+
+uint64_t mem_node_count(const mem_node *n) {
+  return node_is_dir(n) ? n->counted + n->counted_below : node_share(n, n->counted);
+}
+
 static void index_put(mem_node *dir, size_t place) {
   size_t mask = dir->index_cap - 1, at = dir->children[place].hash & mask;
   while (dir->index[at] != 0) at = (at + 1) & mask;
@@ -91,7 +105,9 @@ k_ret mem_node_add(mem_node *dir, k_name name, mem_node *child, int64_t pos) {
   if (pos >= dir->next_pos) dir->next_pos = pos + 1;
   dir->children[dir->count] = (mem_child){ copy, name.len, mem_hash(name), pos, child };
   index_put(dir, dir->count++);
-  if ((child->mode & K_S_IFMT) == K_S_IFDIR) dir->nlink++;
+  if (node_is_dir(child)) dir->nlink++;
+  dir->charged_below += mem_node_charge(child);
+  dir->counted_below += mem_node_count(child);
   return 0;
 }
 

@@ -20,9 +20,12 @@ struct mem_node {
   uint64_t ino, rdev;
   int64_t atime_ns, mtime_ns, ctime_ns, btime_ns;
   void *exe;
-  mem_contents contents;   /* files */
-  mem_node *below;         /* whose bytes are the floor of the contents: a reference, or NULL */
-  void (*drop)(void *ctx); /* files over bytes of the embedder */
+  uint64_t charged; /* of a snapshot: bytes that inodes made from it hold of kernel.used.disk, */
+  uint32_t counted; /* and of kernel.used.inodes: it, and its further names. Else both are 0 */
+  uint64_t charged_below, counted_below; /* directories: the sums of all that is below */
+  mem_contents contents;                 /* files */
+  mem_node *below;                       /* whose bytes are the floor of the contents: a reference, or NULL */
+  void (*drop)(void *ctx);               /* files over bytes of the embedder */
   void *drop_ctx;
   char *target;        /* symlinks */
   mem_child *children; /* directories */
@@ -42,6 +45,10 @@ struct mem_tree {
 enum { MEM_POS_DOT = 1, MEM_POS_DOTDOT = 2, MEM_POS_FIRST = 3 };
 
 uint32_t mem_hash(k_name name);
+
+/* The share of one name in what the node is charged. A file with several names counts with each of them, rounded up. */
+uint64_t mem_node_charge(const mem_node *n);
+uint64_t mem_node_count(const mem_node *n);
 
 /* refs 1, no name yet, times zero. NULL: out of memory. */
 mem_node *mem_node_new(uint32_t mode, uint32_t uid, uint32_t gid, uint64_t ino);
