@@ -181,6 +181,10 @@ CAY_API const char *cay_end_name(cay_end end); /* "exit"; static */
  * returns. */
 typedef void cay_output_fn(void *ctx, int fd, cay_slice bytes);
 
+/* From now on cay_process_wait returns at once. Called once, on a library thread that holds a lock of the sandbox: it must
+ * neither block nor call the library. It may come before cay_spawn has returned. */
+typedef void cay_ended_fn(void *ctx);
+
 /* Exactly one of `argv` (looked up in PATH when it has no '/') and `command` says what to run. */
 typedef struct cay_run_options {
   size_t size;
@@ -198,6 +202,8 @@ typedef struct cay_run_options {
   void *output_ctx;
   bool tty;                    /* the three streams are a terminal: see below */
   uint16_t tty_rows, tty_cols; /* 0: 24, 80                               */
+  cay_ended_fn *ended;         /* of cay_spawn; NULL: not wanted          */
+  void *ended_ctx;             /* lives until cay_process_free            */
 } cay_run_options;
 
 /* With `tty` the program leads a session on a pseudo-terminal, as in a window: lines are edited and echoed,

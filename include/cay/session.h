@@ -165,6 +165,17 @@ CAY_CHECK CAY_API cay_status cay_session_eval(cay_session *session, const cay_ev
                                               cay_value **out, cay_error *err);
 CAY_API void cay_value_free(cay_value *value);
 
+/* The end of an evaluation that was started: its value, which is the receiver's, or with another status than CAY_OK
+ * NULL and the error. On the thread of the session, which is held meanwhile: it must return soon, and of the functions
+ * that take this session only cay_session_cancel may be called. */
+typedef void cay_eval_done_fn(void *ctx, cay_status status, cay_value *value, const cay_error *err);
+
+/* As cay_session_eval, without waiting: neither for the end, which `done` is called for exactly once, nor for its turn. CAY_BUSY:
+ * another request has the session. On failure `done` is not called. What `options` points to is copied, but for `cancelled`
+ * and the contexts, which live until `done` is called. */
+CAY_CHECK CAY_API cay_status cay_session_start(cay_session *session, const cay_eval_options *options,
+                                               cay_eval_done_fn *done, void *ctx, cay_error *err);
+
 /* [any time] The evaluation that runs ends: first by an exception, soon after by force. Evaluations that wait
  * are not touched. None runs: no effect. */
 CAY_API void cay_session_cancel(cay_session *session);

@@ -90,6 +90,8 @@ static cay_status sandbox_run_new(cay_sandbox *box, const cay_run_options *optio
   k_lock(box->kernel);
   k_ret r = k_job_new(box->kernel, sandbox_run_on_output, run, &run->job);
   if (r >= 0 && fuel != 0) run->job->owner = &run->fuel_left;
+  if (r >= 0) run->job->on_over = options->ended;
+  if (r >= 0) run->job->on_over_ctx = options->ended_ctx;
   k_unlock(box->kernel);
   if (r < 0) {
     sandbox_run_free(run);

@@ -64,6 +64,16 @@ void k_job_entered(k_job *job, k_process *p) {
   if (job->stop != K_JOB_RUNNING) k_process_end(p, K_SIGKILL);
 }
 
+static bool job_is_over(const k_job *job) { return job->ended && (job->tty == NULL || job->shown); }
+
+void k_job_changed(k_job *job) {
+  void (*on_over)(void *) = job->on_over;
+  k_wake(&job->changed);
+  if (on_over == NULL || !job_is_over(job)) return;
+  job->on_over = NULL;
+  on_over(job->on_over_ctx);
+}
+
 void k_job_left(k_process *p, bool ran) {
   k_job *job = p->job;
   if (job == NULL) return;
@@ -79,7 +89,7 @@ void k_job_left(k_process *p, bool ran) {
       if (job->tty != NULL) k_tty_hang_up(job->tty);
     }
   }
-  k_wake(&job->changed);
+  k_job_changed(job);
 }
 
 void k_job_kill(k_job *job, enum k_job_stop why) {
@@ -103,8 +113,6 @@ k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) {
   k_unlock(job->kernel);
   return alarm_arm(job->kernel->alarms, &job->deadline, deadline_ns, NULL) == CAY_OK ? 0 : -K_ENOMEM;
 }
-
-static bool job_is_over(const k_job *job) { return job->ended && (job->tty == NULL || job->shown); }
 
 k_ret k_job_wait(k_job *job, int64_t deadline_ns) {
   k_sleeper sleeper;

@@ -53,11 +53,15 @@ struct k_job {
   void *output_ctx;
   bool output_busy; /* one delivery at a time */
   k_waitq output_free;
-  k_file *input;          /* the embedder's end of standard input, or NULL when closed */
-  k_tty *tty;             /* or NULL; `input` is then its master. A reference */
-  bool shown;             /* all that the terminal will ever show */
-  char detail[1024];      /* why the first process ended (trap text), for people */
-  void *owner;            /* the embedder's */
+  k_file *input;     /* the embedder's end of standard input, or NULL when closed */
+  k_tty *tty;        /* or NULL; `input` is then its master. A reference */
+  bool shown;        /* all that the terminal will ever show */
+  char detail[1024]; /* why the first process ended (trap text), for people */
+  void *owner;       /* the embedder's */
+  void (*on_over)(
+      void *ctx); /* called once, when k_job_wait would return at once; may be NULL. It must neither block nor
+                               * release kernel.mu */
+  void *on_over_ctx;
   k_job_stop_fn *on_stop; /* of the resident process in it; NULL: it is ended as any other */
   void *on_stop_ctx;
   k_event_fn *on_event; /* may be NULL */

@@ -67,5 +67,5 @@ void k_job_show(k_job *job) {
   }
   k_sleeper_destroy(&sleeper);
   job->shown = true;
-  k_wake(&job->changed);
+  k_job_changed(job);
 }

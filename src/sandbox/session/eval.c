@@ -1,4 +1,5 @@
-/* eval.c - code in, a value out (cay_session_eval). */
+/* eval.c - code in, a value out (cay_session_eval, cay_session_start). */
+#include "base/alloc.h"
 #include "base/utf8.h"
 #include "sandbox/session/value.h"
 
@@ -10,6 +11,7 @@ typedef struct evaluation {
   const cay_eval_options *options;
   sb_gathered got;
   uint64_t events_max;
+  uint64_t grants_version; /* that the session knew before */
 } evaluation;
 
 /* ---- output ---- */
@@ -113,12 +115,11 @@ static cay_status on_reply(void *ctx, const talk_reply *reply, cay_error *err) {
   return sb_gather(&e->got, reply, err);
 }
 
-static cay_status evaluate(cay_session *s, evaluation *e, cay_value **out, cay_error *err) {
+static sb_request eval_request(cay_session *s, evaluation *e) {
   const cay_eval_options *o = e->options;
-  uint64_t version = s->grants_version;
   uint32_t limit = s->box->limits.wall_ms;
   uint64_t fuel = s->box->limits.fuel;
-  sb_request q = {
+  return (sb_request){
     .session = s,
     .op = TALK_EXECUTE,
     .fields = BUF_INIT(INT32_MAX),
@@ -133,37 +134,117 @@ static cay_status evaluate(cay_session *s, evaluation *e, cay_value **out, cay_e
     .on_reply = on_reply,
     .ctx = e,
   };
-  if (write_request(&q.fields, s, o) != CAY_OK) {
+}
+
+static void eval_init(evaluation *e, const cay_session *s, const cay_eval_options *o) {
+  uint64_t cap = s->box->limits.output;
+  *e = (evaluation){
+    .options = o,
+    .grants_version = s->grants_version,
+    .got = { .streams = { { .captured = BUF_INIT(cap) }, { .captured = BUF_INIT(cap) } } },
+    .events_max = o->trace_max != 0 ? o->trace_max : TRACE_MAX,
+  };
+}
+
+static void eval_clear(evaluation *e) {
+  buf_free(&e->got.streams[0].captured);
+  buf_free(&e->got.streams[1].captured);
+  buf_free(&e->got.texts);
+}
+
+static cay_status eval_finish(const sb_request *q, evaluation *e, cay_value **out, cay_error *err) {
+  if (q->undone) q->session->grants_version = e->grants_version; /* it has forgotten */
+  flush(e);
+  return sb_value_new(q, &e->got, out, err);
+}
+
+static cay_status evaluate(cay_session *s, evaluation *e, cay_value **out, cay_error *err) {
+  sb_request q = eval_request(s, e);
+  if (write_request(&q.fields, s, e->options) != CAY_OK) {
     buf_free(&q.fields);
     sb_session_give(s);
     return err_no_memory(err);
   }
   cay_status status = sb_session_ask(&q, err);
   buf_free(&q.fields);
-  if (status != CAY_OK) return status;
-  if (q.undone) s->grants_version = version; /* it has forgotten */
-  flush(e);
-  return sb_value_new(&q, &e->got, out, err);
+  return status == CAY_OK ? eval_finish(&q, e, out, err) : status;
+}
+
+/* The session is taken on success. */
+static cay_status eval_take(cay_session *s, const cay_eval_options *options, bool no_wait,
+                            cay_eval_options *out, cay_error *err) {
+  if (!sb_options_copy(out, sizeof *out, options))
+    return err_set(err, CAY_INVALID, "evaluation options: from a newer version of session.h");
+  S_TRY(check(out, err));
+  if (out->fuel != 0 && s->fuel == NULL)
+    return err_set(err, CAY_UNSUPPORTED, "the session was not made to count fuel (count_fuel)");
+  return sb_session_take(s, no_wait || out->no_wait, err);
 }
 
 cay_status cay_session_eval(cay_session *s, const cay_eval_options *options, cay_value **out,
                             cay_error *err) {
   cay_eval_options o;
-  if (!sb_options_copy(&o, sizeof o, options))
-    return err_set(err, CAY_INVALID, "evaluation options: from a newer version of session.h");
-  S_TRY(check(&o, err));
-  if (o.fuel != 0 && s->fuel == NULL)
-    return err_set(err, CAY_UNSUPPORTED, "the session was not made to count fuel (count_fuel)");
-  S_TRY(sb_session_take(s, o.no_wait, err));
-  uint64_t cap = s->box->limits.output;
-  evaluation e = {
-    .options = &o,
-    .got = { .streams = { { .captured = BUF_INIT(cap) }, { .captured = BUF_INIT(cap) } } },
-    .events_max = o.trace_max != 0 ? o.trace_max : TRACE_MAX,
-  };
+  evaluation e;
+  S_TRY(eval_take(s, options, false, &o, err));
+  eval_init(&e, s, &o);
   cay_status status = evaluate(s, &e, out, err);
-  buf_free(&e.got.streams[0].captured);
-  buf_free(&e.got.streams[1].captured);
-  buf_free(&e.got.texts);
+  eval_clear(&e);
+  return status;
+}
+
+/* ---- without waiting ---- */
+
+typedef struct started {
+  evaluation evaluation;
+  cay_eval_options options;
+  sb_request request;
+  buf input;
+  cay_eval_done_fn *done;
+  void *ctx;
+} started;
+
+static void started_free(started *a) {
+  eval_clear(&a->evaluation);
+  buf_free(&a->request.fields);
+  buf_free(&a->input);
+  mem_free(a);
+}
+
+/* On the session's thread. */
+static void started_on_done(sb_request *q) {
+  started *a = CONTAINER_OF(q, started, request);
+  cay_value *value = NULL;
+  cay_error err = q->err;
+  cay_status status = q->status;
+  if (status == CAY_OK) status = eval_finish(q, &a->evaluation, &value, &err);
+  a->done(a->ctx, status, value, &err);
+  started_free(a);
+}
+
+static cay_status started_fill(started *a, cay_session *s, const cay_eval_options *o) {
+  a->options = *o;
+  a->input = BUF_INIT(BUF_UNLIMITED);
+  if (o->input.len != 0) S_TRY(buf_append(&a->input, o->input.data, o->input.len));
+  a->options.input = (cay_slice){ a->input.data, a->input.len };
+  eval_init(&a->evaluation, s, &a->options);
+  a->request = eval_request(s, &a->evaluation);
+  a->request.on_done = started_on_done;
+  return write_request(&a->request.fields, s, o);
+}
+
+cay_status cay_session_start(cay_session *s, const cay_eval_options *options, cay_eval_done_fn *done,
+                             void *ctx, cay_error *err) {
+  cay_eval_options o;
+  S_TRY(eval_take(s, options, true, &o, err));
+  started *a = mem_zalloc(sizeof *a);
+  if (a == NULL || started_fill(a, s, &o) != CAY_OK) {
+    if (a != NULL) started_free(a);
+    sb_session_give(s);
+    return err_no_memory(err);
+  }
+  a->done = done;
+  a->ctx = ctx;
+  cay_status status = sb_session_send(&a->request, err);
+  if (status != CAY_OK) started_free(a);
   return status;
 }

@@ -115,6 +115,9 @@ typedef struct sb_request {
   cay_error err;
 
   _Atomic bool done; /* set with session.mu */
+  /* NULL: a caller waits in sb_session_ask. Else called on the session's thread once it is done; it owns the request
+   * from then on, and must not ask the session for anything. */
+  void (*on_done)(struct sb_request *request);
 } sb_request;
 
 /* Makes the session RUNNING, after all that asked before. CAY_BUSY: SB_WAITERS_MAX wait already; or with
@@ -126,6 +129,9 @@ void sb_session_give(cay_session *session); /* and makes it IDLE again */
 /* Runs the request in a session that was taken, and gives that back by and by. The status is the host's;
  * whether the interpreter answered is in `returned`. */
 cay_status sb_session_ask(sb_request *request, cay_error *err) CHECKED;
+
+/* The same without waiting, for a request with `on_done`, which is not called on failure. */
+cay_status sb_session_send(sb_request *request, cay_error *err) CHECKED;
 
 /* All of the sandbox's; before its kernel is stopped. */
 void sb_sessions_free(cay_sandbox *box);

@@ -17,11 +17,13 @@ static bool session_is_asked(void *ctx) {
 /* The caller goes on, and `q` is gone. The session stays, since it is not idle yet. */
 static void request_complete(sb_request *q) {
   cay_session *s = q->session;
+  void (*on_done)(sb_request *) = q->on_done;
   pthread_mutex_lock(&s->mu);
   s->state = SB_SETTLING;
   atomic_store(&q->done, true);
   pthread_mutex_unlock(&s->mu);
   pthread_cond_broadcast(&s->changed);
+  if (on_done != NULL) on_done(q);
 }
 
 /* The caller has its answer before a checkpoint is made. */
@@ -106,19 +108,22 @@ static void session_wake(cay_session *s) {
   pthread_mutex_unlock(&s->mu);
 }
 
-cay_status sb_session_ask(sb_request *q, cay_error *err) {
+cay_status sb_session_send(sb_request *q, cay_error *err) {
   cay_session *s = q->session;
   q->start_ns = clock_mono_ns();
   sb_request *expected = SB_LINGERING;
   if (atomic_compare_exchange_strong(&s->slot, &expected, q)) {
     if (atomic_load(&s->dozing)) session_wake(s);
-  } else {
-    cay_status status = thread_pool_run(s->box->engine->threads, session_run_requests, q, err);
-    if (status != CAY_OK) {
-      sb_session_give(s);
-      return status;
-    }
+    return CAY_OK;
   }
+  cay_status status = thread_pool_run(s->box->engine->threads, session_run_requests, q, err);
+  if (status != CAY_OK) sb_session_give(s);
+  return status;
+}
+
+cay_status sb_session_ask(sb_request *q, cay_error *err) {
+  cay_session *s = q->session;
+  S_TRY(sb_session_send(q, err));
   sb_session_spin(s, request_is_done, q, SB_LINGER_NS);
   pthread_mutex_lock(&s->mu);
   while (!q->done) pthread_cond_wait(&s->changed, &s->mu);
