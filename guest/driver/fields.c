@@ -25,6 +25,15 @@ uint32_t field_u32(const field *f) {
   return value;
 }
 
+const char *reason_text(uint32_t reason) {
+  switch (reason) {
+#define TALK_REASON(name, number, message)                                                                   \
+  case number: return message;
+#include "talk.def"
+  default: return "stopped";
+  }
+}
+
 static bool make_room(reply *r, size_t more) {
   if (r->failed || more > UINT32_MAX / 2 - r->len) return !(r->failed = true);
   if (r->len + more <= r->cap) return true;

@@ -23,6 +23,9 @@ bool fields_next(fields *f, field *out);
 /* The value of a field that holds a number; 0 when it has another size. */
 uint32_t field_u32(const field *f);
 
+/* The message of an exception that stops what runs, for this TALK_REASON. */
+const char *reason_text(uint32_t reason);
+
 /* A reply that is being built. Once memory has run out nothing more is added and `failed` is set. */
 typedef struct {
   uint8_t *data;

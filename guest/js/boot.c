@@ -32,16 +32,6 @@ static const char *const cells[] = {
   "await import('node:fs'); 0",
 };
 
-static void run_cell(const char *code) {
-  static reply request, answer;
-  reply_reset(&request);
-  reply_reset(&answer);
-  reply_bytes(&request, TALK_CODE, code, strlen(code));
-  reply_u32(&request, TALK_FLAGS, TALK_WANT_JSON);
-  fields f = { request.data, request.data + request.len };
-  execute(TALK_EXECUTE, &f, &answer);
-}
-
 static int call(const char *function) {
   JSValue done = runtime_call(function, 0, NULL);
   if (JS_IsException(done)) return -1;
@@ -53,8 +43,8 @@ static void rehearse(void) {
   reply ignored = { 0 };
   fields none = { 0 };
   for (int round = 0; round < ROUNDS; round++)
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) run_cell(cells[i]);
-  execute(TALK_CLEAR_STATE, &none, &ignored);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) request_rehearse(cells[i]);
+  request_execute(TALK_CLEAR_STATE, &none, &ignored);
   free(ignored.data);
 }
 

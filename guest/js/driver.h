@@ -9,13 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fields.h"
-
-#ifdef __wasm__
-#define EXPORT(name) __attribute__((export_name(#name))) name
-#else
-#define EXPORT(name) name
-#endif
+#include "requests.h"
 
 /* runtime.c: the engine, and the object `host` of lib/. */
 extern JSContext *js;          /* NULL before runtime_start */
@@ -28,9 +22,6 @@ JSValue runtime_strings(char **strings); /* ended with NULL */
 void runtime_report(const char *doing);  /* the exception that is pending, on stderr */
 
 /* stop.c */
-typedef struct {
-  uintptr_t addr, len;
-} place;
 const uintptr_t *cay_stop_words(void);
 int stop_wanted(JSRuntime *rt, void *opaque); /* JSInterruptHandler */
 void stop_install(void);                      /* once in each process */
@@ -38,11 +29,6 @@ void stop_forget(void);                       /* what came too late to stop anyt
 /* Why what ran was ended: NULL: nothing has; "": it asked for it, with this code. */
 const char *stop_ended(int32_t *code);
 JSValue stop_leave(int32_t code); /* ends what runs: an exception that cannot be caught */
-
-/* serve.c, execute.c */
-uint8_t *cay_room(uint32_t len);
-const place *cay_serve(uint32_t op, uint32_t len);
-void execute(uint32_t op, fields *request, reply *r); /* any request */
 
 /* greet.c */
 int greet(fields *request);

@@ -326,7 +326,19 @@ static void serve_greeting(fields *request, reply *r) {
     reply_u32(r, TALK_STATUS, TALK_OK);
 }
 
-void execute(uint32_t op, fields *request, reply *r) {
+const char request_memory_error[] = "InternalError";
+
+bool request_begin(uint32_t op, reply *r) {
+  static bool begun;
+  (void)op, (void)r;
+  runtime_enter();
+  if (!begun) stop_install();
+  return begun = true;
+}
+
+void request_end(void) { stop_forget(); }
+
+void request_execute(uint32_t op, fields *request, reply *r) {
   switch (op) {
   case TALK_EXECUTE: execute_cell(request, r); return;
   case TALK_SAVE_STATE: save_state(r); return;

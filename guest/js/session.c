@@ -6,12 +6,7 @@
 NATIVE(leaveSession) { return stop_leave(native_int(c, argv[0])); }
 NATIVE(lexicalNames) { return engine_lexical_names(c); }
 
-NATIVE(lexicalValue) {
-  const char *name = JS_ToCString(c, argv[0]);
-  JSValue value = name ? engine_lexical(c, name) : JS_EXCEPTION;
-  JS_FreeCString(c, name);
-  return value;
-}
+NATIVE(lexicalValue) { return native_by_name(c, argv[0], engine_lexical); }
 
 NATIVE(forgetGlobal) {
   const char *name = JS_ToCString(c, argv[0]);

@@ -42,13 +42,7 @@ const char *stop_ended(int32_t *code) {
   leaving = false;
   *code = exit_code;
   if (left) return "";
-  switch (why) {
-  case 0: return NULL;
-#define TALK_REASON(name, number, message)                                                                   \
-  case number: return message;
-#include "talk.def"
-  default: return "stopped";
-  }
+  return why ? reason_text(why) : NULL;
 }
 
 void stop_install(void) {

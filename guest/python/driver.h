@@ -9,13 +9,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "fields.h"
-
-#ifdef __wasm__
-#define EXPORT(name) __attribute__((export_name(#name))) name
-#else
-#define EXPORT(name) name
-#endif
+#include "requests.h"
 
 #ifdef __wasm__
 #define PYTHON_HOME L"/usr"
@@ -24,14 +18,6 @@
 #define PYTHON_HOME NULL /* wherever the library is that this is linked with */
 #define PYTHON_PROGRAM NULL
 #endif
-
-/* serve.c: the requests. */
-typedef struct {
-  uintptr_t addr, len;
-} place;
-
-uint8_t *cay_room(uint32_t len);
-const place *cay_serve(uint32_t op, uint32_t len);
 
 /* boot.c and main.c: the life of the program. */
 int cay_boot(void);

@@ -1,16 +1,10 @@
 #include "environment.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
 
 extern char **environ;
-
-static bool is_entry(const char *data, size_t len) {
-  const char *sign = memchr(data, '=', len);
-  return sign && sign != data && !memchr(data, 0, len);
-}
 
 /* The dictionary behind os.environ, of bytes. Borrowed. */
 static PyObject *dictionary(void) {
@@ -26,7 +20,7 @@ static PyObject *dictionary(void) {
 
 static int add(PyObject *data, const char *entry) {
   size_t len = strlen(entry);
-  if (!is_entry(entry, len)) return 0;
+  if (!variable_is_entry(entry, len)) return 0;
   const char *sign = strchr(entry, '=');
   PyObject *name = PyBytes_FromStringAndSize(entry, sign - entry), *value = PyBytes_FromString(sign + 1);
   int added = name && value ? PyDict_SetItem(data, name, value) : -1;
@@ -43,28 +37,7 @@ int environment_read(void) {
   return added;
 }
 
-/* One block: the vector, and the strings after it. */
-static char **lay_out(const variable *variables, size_t count) {
-  size_t len = (count + 1) * sizeof(char *), used = 0;
-  for (size_t i = 0; i < count; i++) len += variables[i].len + 1;
-  char **vector = malloc(len);
-  char *at = vector ? (char *)(vector + count + 1) : NULL;
-  for (size_t i = 0; vector && i < count; i++) {
-    if (!is_entry(variables[i].data, variables[i].len)) continue;
-    vector[used++] = memcpy(at, variables[i].data, variables[i].len);
-    at[variables[i].len] = 0;
-    at += variables[i].len + 1;
-  }
-  if (vector) vector[used] = NULL;
-  return vector;
-}
-
 int environment_replace(const variable *variables, size_t count) {
-  static char **own;
-  char **vector = lay_out(variables, count);
-  if (!vector) return PyErr_NoMemory(), -1;
-  environ = vector; /* setenv(3) copies the strings it changes */
-  free(own);
-  own = vector;
+  if (variables_set(variables, count) < 0) return PyErr_NoMemory(), -1;
   return environment_read();
 }

@@ -1,12 +1,7 @@
 /* environment.h - the environment of the process, for the libc and for os.environ together. */
 #pragma once
 
-#include <stddef.h>
-
-typedef struct {
-  const char *data; /* NAME=value, not ended */
-  size_t len;
-} variable;
+#include "greeting.h"
 
 /* What the libc has becomes what os.environ says. 0, or -1 with an exception. */
 int environment_read(void);

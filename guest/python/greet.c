@@ -10,7 +10,7 @@
 
 #include "internal/pycore_pyhash.h"
 
-enum { VARIABLES_MAX = 1024, SEED_MAX = 32 };
+enum { SEED_MAX = 32 };
 
 static struct {
   PyObject *generator, *seed; /* random's own generator, and how it is seeded without Python code */
@@ -78,16 +78,9 @@ static int set_time_zone(void) {
 }
 
 int greet(fields *request) {
-  variable variables[VARIABLES_MAX];
-  size_t count = 0;
-  field f, seed = { .data = "" };
-  while (fields_next(request, &f)) {
-    if (f.tag == TALK_SEED)
-      seed = f;
-    else if (f.tag == TALK_ENV && count < VARIABLES_MAX)
-      variables[count++] = (variable){ f.data, f.len };
-  }
-  if (greet_reseed_hashes(seed.data, seed.len) < 0) return -1;
-  if (count && (environment_replace(variables, count) < 0 || set_time_zone() < 0)) return -1;
-  return greet_reseed(seed.data, seed.len);
+  greeting g;
+  greeting_read(request, &g);
+  if (greet_reseed_hashes(g.seed.data, g.seed.len) < 0) return -1;
+  if (g.count && (environment_replace(g.variables, g.count) < 0 || set_time_zone() < 0)) return -1;
+  return greet_reseed(g.seed.data, g.seed.len);
 }

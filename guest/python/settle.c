@@ -37,22 +37,12 @@ static const char *const cells[] = {
   "_",
 };
 
-static void run_cell(const char *code) {
-  static reply request, answer;
-  reply_reset(&request);
-  reply_reset(&answer);
-  reply_bytes(&request, TALK_CODE, code, strlen(code));
-  reply_u32(&request, TALK_FLAGS, TALK_WANT_JSON);
-  fields f = { request.data, request.data + request.len };
-  execute(&f, &answer);
-}
-
 int settle_warm_up(void) {
   reply ignored = { 0 };
   if (module_add_builtins() < 0 || greet_prepare() < 0) return -1;
   for (int round = 0; round < ROUNDS; round++) {
     if (greet_reseed("rehearsal", 9) < 0) return -1;
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) run_cell(cells[i]);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) request_rehearse(cells[i]);
   }
   state_clear(&ignored); /* `_`, too */
   free(ignored.data);

@@ -19,15 +19,6 @@ static volatile uint32_t reason;
 static uint32_t raised;
 static PyOS_sighandler_t handler; /* CPython's own: it notes that the signal came */
 
-static const char *reason_text(uint32_t why) {
-  switch (why) {
-#define TALK_REASON(name, number, message)                                                                   \
-  case number: return message;
-#include "talk.def"
-  default: return "stopped";
-  }
-}
-
 /* Called between two instructions of Python. Without a reason a signal waits to be delivered, which any
  * system call does; or it is an echo of an exception already raised. */
 static PyObject *raise_stopped(PyObject *self, PyObject *arguments) {

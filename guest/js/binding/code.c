@@ -51,12 +51,7 @@ JSValue pack_function(JSContext *c, const char *name) {
   return JS_IsException(code) ? code : JS_EvalFunction(c, code);
 }
 
-NATIVE(packed) {
-  const char *name = JS_ToCString(c, argv[0]);
-  JSValue function = name ? pack_function(c, name) : JS_EXCEPTION;
-  JS_FreeCString(c, name);
-  return function;
-}
+NATIVE(packed) { return native_by_name(c, argv[0], pack_function); }
 
 NATIVE(packedNames) {
   JSValue list = JS_NewArray(c);

@@ -21,37 +21,46 @@ static void mac_finalize(JSRuntime *rt, JSValueConst value) {
   EVP_MAC_CTX_free(JS_GetOpaque(value, mac_class));
 }
 
-/* An object that owns `context`; undefined when that is NULL. */
+/* Room for a result of `len` bytes, which may be none. NULL with an exception. */
+static uint8_t *result_new(JSContext *c, size_t len) { return js_malloc(c, len ? len : 1); }
+
+/* The result as a buffer that owns it; undefined when it was not made. `data` is of result_new. */
+static JSValue result_give(JSContext *c, uint8_t *data, size_t len, bool made) {
+  if (!data) return JS_EXCEPTION;
+  if (made) return native_buffer(c, data, len);
+  js_free(c, data);
+  return JS_UNDEFINED;
+}
+
+/* An object that owns `context`. */
 static JSValue wrap(JSContext *c, JSClassID class, void *context) {
-  if (!context) return JS_UNDEFINED;
   JSValue object = JS_NewObjectClass(c, (int)class);
   if (!JS_IsException(object)) JS_SetOpaque(object, context);
   return object;
 }
 
-/* digestNew(name): undefined if there is no such digest */
-NATIVE(digestNew) {
-  const char *name = JS_ToCString(c, argv[0]);
-  if (!name) return JS_EXCEPTION;
+/* The context of a digest, which may have failed to begin; as an object. */
+static JSValue digest_object(JSContext *c, EVP_MD_CTX *context, bool begun) {
+  if (begun) return wrap(c, digest_class, context);
+  EVP_MD_CTX_free(context);
+  return JS_UNDEFINED;
+}
+
+static JSValue digest_new(JSContext *c, const char *name) {
   EVP_MD *md = EVP_MD_fetch(NULL, name, NULL);
   EVP_MD_CTX *context = md ? EVP_MD_CTX_new() : NULL;
-  if (context && !EVP_DigestInit_ex(context, md, NULL)) {
-    EVP_MD_CTX_free(context);
-    context = NULL;
-  }
+  bool begun = context && EVP_DigestInit_ex(context, md, NULL);
   EVP_MD_free(md);
-  JS_FreeCString(c, name);
-  return wrap(c, digest_class, context);
+  return digest_object(c, context, begun);
 }
+
+/* digestNew(name): undefined if there is no such digest */
+NATIVE(digestNew) { return native_by_name(c, argv[0], digest_new); }
 
 NATIVE(digestCopy) {
   EVP_MD_CTX *from = JS_GetOpaque2(c, argv[0], digest_class), *to = from ? EVP_MD_CTX_new() : NULL;
   if (!from) return JS_EXCEPTION;
-  if (to && !EVP_MD_CTX_copy_ex(to, from)) {
-    EVP_MD_CTX_free(to);
-    to = NULL;
-  }
-  return wrap(c, digest_class, to);
+  return digest_object(c, to, to && EVP_MD_CTX_copy_ex(to, from));
 }
 
 NATIVE(digestUpdate) {
@@ -60,12 +69,6 @@ NATIVE(digestUpdate) {
   const uint8_t *data = native_bytes(c, argv[1], &len);
   if (!context) return JS_EXCEPTION;
   return JS_NewBool(c, EVP_DigestUpdate(context, data, len));
-}
-
-static JSValue owned(JSContext *c, uint8_t *data, size_t len, bool made) {
-  if (made) return native_buffer(c, data, len);
-  js_free(c, data);
-  return JS_UNDEFINED;
 }
 
 /* digestFinal(digest, length): the length is for those that may have any; undefined if it cannot have it */
@@ -77,11 +80,11 @@ NATIVE(digestFinal) {
   bool any = EVP_MD_get_flags(md) & EVP_MD_FLAG_XOF;
   size_t want = JS_IsUndefined(argv[1]) ? size : (size_t)native_integer(c, argv[1]);
   if (want != size && !any) return JS_UNDEFINED;
-  uint8_t *data = js_malloc(c, want ? want : 1);
+  uint8_t *data = result_new(c, want);
   if (!data) return JS_EXCEPTION;
-  if (!want) return owned(c, data, 0, true);
-  return owned(c, data, want,
-               any ? EVP_DigestFinalXOF(context, data, want) : EVP_DigestFinal_ex(context, data, NULL));
+  if (!want) return result_give(c, data, 0, true);
+  return result_give(c, data, want,
+                     any ? EVP_DigestFinalXOF(context, data, want) : EVP_DigestFinal_ex(context, data, NULL));
 }
 
 static void add_name(EVP_MD *md, void *list) {
@@ -113,13 +116,12 @@ NATIVE(hmacNew) {
   EVP_MAC_CTX *context = mac ? EVP_MAC_CTX_new(mac) : NULL;
   OSSL_PARAM params[] = { OSSL_PARAM_construct_utf8_string("digest", (char *)(uintptr_t)name, 0),
                           OSSL_PARAM_construct_end() };
-  if (context && !EVP_MAC_init(context, key ? key : (const uint8_t *)"", len, params)) {
-    EVP_MAC_CTX_free(context);
-    context = NULL;
-  }
+  bool begun = context && EVP_MAC_init(context, key ? key : (const uint8_t *)"", len, params);
   EVP_MAC_free(mac);
   JS_FreeCString(c, name);
-  return wrap(c, mac_class, context);
+  if (begun) return wrap(c, mac_class, context);
+  EVP_MAC_CTX_free(context);
+  return JS_UNDEFINED;
 }
 
 NATIVE(hmacUpdate) {
@@ -134,8 +136,8 @@ NATIVE(hmacFinal) {
   EVP_MAC_CTX *context = JS_GetOpaque2(c, argv[0], mac_class);
   if (!context) return JS_EXCEPTION;
   size_t len = EVP_MAC_CTX_get_mac_size(context);
-  uint8_t *data = js_malloc(c, len ? len : 1);
-  return data ? owned(c, data, len, EVP_MAC_final(context, data, &len, len)) : JS_EXCEPTION;
+  uint8_t *data = result_new(c, len);
+  return data ? result_give(c, data, len, EVP_MAC_final(context, data, &len, len)) : JS_EXCEPTION;
 }
 
 /* ---- keys from passwords ---- */
@@ -147,13 +149,13 @@ NATIVE(pbkdf2) {
                 *salt = native_bytes(c, argv[1], &salt_len);
   const char *name = JS_ToCString(c, argv[4]);
   EVP_MD *md = name ? EVP_MD_fetch(NULL, name, NULL) : NULL;
-  uint8_t *data = js_malloc(c, len ? len : 1);
+  uint8_t *data = result_new(c, len);
   bool made = md && data &&
               (!len || PKCS5_PBKDF2_HMAC(password ? (const char *)password : "", (int)password_len, salt,
                                          (int)salt_len, native_int(c, argv[2]), md, (int)len, data));
   EVP_MD_free(md);
   JS_FreeCString(c, name);
-  return owned(c, data, len, made);
+  return result_give(c, data, len, made);
 }
 
 /* scrypt(password, salt, N, r, p, memory, length) */
@@ -163,16 +165,16 @@ NATIVE(scrypt) {
                 *salt = native_bytes(c, argv[1], &salt_len);
   uint64_t n[4];
   for (size_t i = 0; i < 4; i++) n[i] = (uint64_t)native_integer(c, argv[2 + i]);
-  uint8_t *data = js_malloc(c, len ? len : 1);
+  uint8_t *data = result_new(c, len);
   bool made = data && EVP_PBE_scrypt(password ? (const char *)password : "", password_len, salt, salt_len,
                                      n[0], n[1], n[2], n[3], len ? data : NULL, len ? len : 1);
-  return owned(c, data, len, made);
+  return result_give(c, data, len, made);
 }
 
 /* hkdf(digest, key, salt, info, length) */
 NATIVE(hkdf) {
   size_t lens[3], len = (size_t)native_integer(c, argv[4]);
-  uint8_t *parts[3], *data = js_malloc(c, len ? len : 1);
+  uint8_t *parts[3], *data = result_new(c, len);
   const char *name = JS_ToCString(c, argv[0]);
   for (size_t i = 0; i < 3; i++) parts[i] = native_bytes(c, argv[1 + i], &lens[i]);
   OSSL_PARAM params[] = {
@@ -188,7 +190,7 @@ NATIVE(hkdf) {
   EVP_KDF_CTX_free(context);
   EVP_KDF_free(kdf);
   JS_FreeCString(c, name);
-  return owned(c, data, len, made);
+  return result_give(c, data, len, made);
 }
 
 /* Of the same length; how long it takes says nothing about where they differ. */

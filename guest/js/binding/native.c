@@ -57,6 +57,13 @@ uint8_t *native_bytes(JSContext *c, JSValueConst value, size_t *len) {
   return NULL;
 }
 
+JSValue native_by_name(JSContext *c, JSValueConst name, JSValue (*find)(JSContext *c, const char *name)) {
+  const char *text = JS_ToCString(c, name);
+  JSValue found = text ? find(c, text) : JS_EXCEPTION;
+  JS_FreeCString(c, text);
+  return found;
+}
+
 char *native_path(JSContext *c, JSValueConst value) {
   size_t len;
   const char *text = NULL;

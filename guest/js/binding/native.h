@@ -45,6 +45,9 @@ uint8_t *native_bytes(JSContext *c, JSValueConst value, size_t *len);
  * with a zero in it. */
 char *native_path(JSContext *c, JSValueConst value);
 
+/* What `find` makes of the text of an argument. */
+JSValue native_by_name(JSContext *c, JSValueConst name, JSValue (*find)(JSContext *c, const char *name));
+
 /* An array of strings, ended with NULL, to be freed with native_free_strings. NULL with an exception. */
 char **native_strings(JSContext *c, JSValueConst array);
 void native_free_strings(JSContext *c, char **strings);
