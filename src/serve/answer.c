@@ -1,4 +1,5 @@
 /* answer.c - what methods say: failures, and bytes of guests as members of JSON. */
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "serve/server.h"
 #include "serve/text.h"
@@ -75,7 +76,7 @@ bool put_file_name(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name
   char other[64];
   buf text = BUF_INIT(BUF_UNLIMITED);
   (void)snprintf(other, sizeof other, "%sBase64", name);
-  bool fine = text_put_base64(&text, data, len) &&
+  bool fine = base64_append(&text, data, len) == CAY_OK &&
               yyjson_mut_obj_add(object, yyjson_mut_strcpy(doc, other),
                                  yyjson_mut_strncpy(doc, buf_text(&text), text.len));
   buf_free(&text);
@@ -85,7 +86,7 @@ bool put_file_name(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name
 /* As raw JSON: for a string, yyjson makes room for six bytes each, in case it has to escape. */
 bool put_base64(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, buf *kept, const void *data,
                 size_t len) {
-  return buf_append_byte(kept, '"') == CAY_OK && text_put_base64(kept, data, len) &&
+  return buf_append_byte(kept, '"') == CAY_OK && base64_append(kept, data, len) == CAY_OK &&
          buf_append_byte(kept, '"') == CAY_OK &&
          yyjson_mut_obj_add_val(doc, object, name, yyjson_mut_rawn(doc, buf_text(kept), kept->len));
 }

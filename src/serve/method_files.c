@@ -1,7 +1,7 @@
 /* method_files.c - files.*: one file at a time; contents in base64. */
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "serve/server.h"
-#include "serve/text.h"
 
 #include <string.h>
 
@@ -44,7 +44,7 @@ enum answer rpc_files_write(call *c) {
   struct writing w = { 0 };
   if (!read_writing(c, &w) || !param_text_len(c, "data", true, &data, &len)) return ANSWER_ERROR;
   cay_buf bytes = { 0 };
-  cay_status status = text_from_base64(data, len, &bytes);
+  cay_status status = base64_decode_new(data, len, &bytes);
   if (status == CAY_NO_MEMORY) return fail_memory(c);
   if (status != CAY_OK) return fail(c, RPC_INVALID_PARAMS, "data: is not base64");
   cay_error err;

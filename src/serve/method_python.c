@@ -1,8 +1,8 @@
 /* method_python.c - python.*: sessions, and what a request in one of them wants; python_job.c runs it. */
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/error.h"
 #include "serve/python.h"
-#include "serve/text.h"
 
 #include <string.h>
 
@@ -188,7 +188,7 @@ enum answer rpc_python_load_state(call *c) {
   if (!param_text_len(c, "data", true, &data, &len)) return ANSWER_ERROR;
   python_job *j = job_new(c, PYTHON_LOAD);
   if (j == NULL) return ANSWER_ERROR;
-  cay_status status = text_from_base64(data, len, &j->bytes);
+  cay_status status = base64_decode_new(data, len, &j->bytes);
   if (status == CAY_OK) return python_job_start(c, j);
   python_job_free(j);
   return status == CAY_NO_MEMORY ? fail_memory(c) : fail(c, RPC_INVALID_PARAMS, "data: is not base64");

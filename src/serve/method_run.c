@@ -1,10 +1,10 @@
 /* method_run.c - run: a command, its end, and its answer. */
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "serve/client_request.h"
 #include "serve/run.h"
-#include "serve/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -172,7 +172,7 @@ static void wanted_clear(struct wanted *w) {
 static bool run_read_input(call *c, struct wanted *w) {
   if (!param_text_len(c, "stdin", false, &w->input, &w->input_len)) return false;
   if (!w->base64) return true;
-  cay_status status = text_from_base64(w->input, w->input_len, &w->decoded);
+  cay_status status = base64_decode_new(w->input, w->input_len, &w->decoded);
   if (status == CAY_OK) {
     w->input = w->decoded.data;
     w->input_len = w->decoded.len;

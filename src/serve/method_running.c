@@ -1,8 +1,8 @@
 /* method_running.c - run.list, run.cancel, run.signal, run.ack, run.input, run.resize: a command while it runs. */
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/error.h"
 #include "serve/run.h"
-#include "serve/text.h"
 
 #include <string.h>
 
@@ -72,7 +72,7 @@ static cay_status type(run *r, cay_slice bytes, bool end, size_t *taken, cay_err
 
 static cay_status decode(const run *r, cay_slice *bytes, cay_buf *decoded) {
   if (!r->base64) return CAY_OK;
-  cay_status status = text_from_base64(bytes->data, bytes->len, decoded);
+  cay_status status = base64_decode_new(bytes->data, bytes->len, decoded);
   if (status == CAY_OK) *bytes = (cay_slice){ decoded->data, decoded->len };
   return status;
 }

@@ -1,8 +1,8 @@
 /* method_tool.c - tools.*: WebAssembly tools, one set for each server. Calls run on threads of their own, so
  * that other requests are read meanwhile. */
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/error.h"
-#include "serve/text.h"
 #include "serve/tool.h"
 
 #include <string.h>
@@ -262,7 +262,7 @@ enum answer rpc_tools_check(call *c) {
   cay_error err;
   if (!param_text_len(c, "data", true, &data, &len) || !param_text(c, "entrypoint", false, &entrypoint))
     return ANSWER_ERROR;
-  cay_status status = text_from_base64(data, len, &bytes);
+  cay_status status = base64_decode_new(data, len, &bytes);
   if (status == CAY_NO_MEMORY) return fail_memory(c);
   if (status != CAY_OK) return fail(c, RPC_INVALID_PARAMS, "data: is not base64");
   if (!need_tools(c)) {

@@ -1,7 +1,7 @@
 /* param.c - members of params, as a method wants them. */
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "serve/server.h"
-#include "serve/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static bool copy_file(call *c, const char *name, const char *data, size_t len,
 static bool file_from_base64(call *c, const char *name, const char *text, size_t len,
                              char out[static SERVE_PATH_MAX]) {
   cay_buf bytes = { 0 };
-  cay_status status = text_from_base64(text, len, &bytes);
+  cay_status status = base64_decode_new(text, len, &bytes);
   if (status == CAY_NO_MEMORY) {
     fail_memory(c);
     return false;

@@ -43,26 +43,3 @@ TEST(ill_formed_tail_is_not_held_back) {
   EXPECT_EQ(utf8_whole_len("\x80\x80\x80\x80", 4), 4);
   EXPECT_EQ(utf8_whole_len("\xed\xa0", 2), 2);
 }
-
-TEST(base64_goes_there_and_back) {
-  static const uint8_t bytes[] = { 0, 1, 2, 250, 251, 252, 253, 254, 255 };
-  for (size_t len = 0; len <= sizeof bytes; len++) {
-    buf out = BUF_INIT(BUF_UNLIMITED);
-    cay_buf back = { 0 };
-    EXPECT(text_put_base64(&out, bytes, len));
-    EXPECT_EQ(text_from_base64(buf_text(&out), out.len, &back), CAY_OK);
-    EXPECT_EQ(back.len, len);
-    EXPECT_EQ(memcmp(back.data, bytes, len), 0);
-    buf_free(&out);
-    mem_free(back.data);
-  }
-}
-
-TEST(malformed_base64_is_invalid) {
-  static const char *const wrong[] = { "a", "ab", "abc", "a$==", "====", "ab=c", "abcd=" };
-  for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-    cay_buf back = { 0 };
-    EXPECT_EQ(text_from_base64(wrong[i], strlen(wrong[i]), &back), CAY_INVALID);
-    EXPECT(back.data == NULL);
-  }
-}

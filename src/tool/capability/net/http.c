@@ -2,10 +2,10 @@
 #include "tool/capability/net/handler.h"
 
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
-#include <nettle/base64.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -87,17 +87,6 @@ static void read_url(yyjson_val *args, sending *s, tool_end *end) {
     tool_end_set(end, TOOL_INVALID_ARGS, "%.150s", err.message);
 }
 
-static bool http_decode(const char *text, size_t len, buf *out) {
-  struct base64_decode_ctx ctx;
-  size_t used = 0;
-  base64_decode_init(&ctx);
-  uint8_t *room = buf_room(out, BASE64_DECODE_LENGTH(len) + 1);
-  if (room == NULL || !base64_decode_update(&ctx, &used, room, len, text) || !base64_decode_final(&ctx))
-    return false;
-  buf_grew(out, used);
-  return true;
-}
-
 static void read_json(yyjson_val *json, sending *s, tool_end *end) {
   size_t len = 0;
   char *text = yyjson_val_write_opts(json, 0, &JSON_ALLOC, &len, NULL);
@@ -121,7 +110,8 @@ static void read_body(yyjson_val *args, sending *s, tool_end *end) {
       (!yyjson_is_str(text) || buf_append(&s->body, yyjson_get_str(text), yyjson_get_len(text)) != CAY_OK))
     tool_end_set(end, TOOL_INVALID_ARGS, "body must be a text of at most %d bytes", BODY_MAX);
   if (encoded != NULL &&
-      (!yyjson_is_str(encoded) || !http_decode(yyjson_get_str(encoded), yyjson_get_len(encoded), &s->body)))
+      (!yyjson_is_str(encoded) ||
+       base64_decode(yyjson_get_str(encoded), yyjson_get_len(encoded), &s->body) != CAY_OK))
     tool_end_set(end, TOOL_INVALID_ARGS, "body_base64 must be base64 of at most %d bytes", BODY_MAX);
 }
 
@@ -158,14 +148,10 @@ static bool add_headers(const net_http_response *r, yyjson_mut_doc *doc, yyjson_
 }
 
 static bool add_base64(yyjson_mut_doc *doc, yyjson_mut_val *result, const buf *body) {
-  size_t len = BASE64_ENCODE_RAW_LENGTH(body->len);
-  char *text = mem_alloc(len + 1);
-  if (text == NULL) return false;
-  base64_encode_raw(text, body->len, body->data);
-  bool fine = yyjson_mut_obj_add_str(doc, result, "encoding", "base64") &&
-              yyjson_mut_obj_add_strncpy(doc, result, "body", text, len);
-  mem_free(text);
-  return fine;
+  OWNED(buf_free) buf text = BUF_INIT(BUF_UNLIMITED);
+  return base64_append(&text, body->data, body->len) == CAY_OK &&
+         yyjson_mut_obj_add_str(doc, result, "encoding", "base64") &&
+         yyjson_mut_obj_add_strncpy(doc, result, "body", buf_text(&text), text.len);
 }
 
 /* A text that was cut may end inside a character: that one is left out. */
