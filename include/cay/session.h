@@ -171,7 +171,7 @@ CAY_API void cay_value_free(cay_value *value);
 typedef void cay_eval_done_fn(void *ctx, cay_status status, cay_value *value, const cay_error *err);
 
 /* As cay_session_eval, without waiting: neither for the end, which `done` is called for exactly once, nor for its turn. CAY_BUSY:
- * another request has the session. On failure `done` is not called. What `options` points to is copied, but for `cancelled`
+ * another request has the session, or has had it a moment ago. On failure `done` is not called. What `options` points to is copied, but for `cancelled`
  * and the contexts, which live until `done` is called. */
 CAY_CHECK CAY_API cay_status cay_session_start(cay_session *session, const cay_eval_options *options,
                                                cay_eval_done_fn *done, void *ctx, cay_error *err);

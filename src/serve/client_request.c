@@ -80,9 +80,7 @@ static cay_status send_request(server *s, uint64_t number, const char *method, y
   size_t len = 0;
   char *line = rpc_request_line(params, &id, method, yyjson_mut_doc_get_root(params), &len);
   if (line == NULL) return err_no_memory(err);
-  bool sent = line_write(&s->out, line, len);
-  mem_free(line);
-  return sent ? CAY_OK : err_set(err, CAY_IO, "the client does not read any more");
+  return server_send(s, NULL, line, len) ? CAY_OK : err_set(err, CAY_IO, "the client does not read any more");
 }
 
 cay_status serve_ask(serve_box *box, const char *method, yyjson_mut_doc *params, ask_answer_fn *on_answer,
@@ -140,7 +138,7 @@ static void tell_cancelled(server *s, uint64_t number) {
   char *line = NULL;
   if (yyjson_mut_obj_add_val(doc, params, "id", yyjson_mut_raw(doc, id.text)))
     line = rpc_notification_line(doc, "request.cancelled", params, &len);
-  server_send(s, line, len);
+  server_send(s, NULL, line, len);
   yyjson_mut_doc_free(doc);
 }
 

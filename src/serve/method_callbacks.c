@@ -36,6 +36,11 @@ static yyjson_mut_val *copy_arguments(yyjson_mut_doc *doc, cay_slice args) {
 /* On the guest's thread. */
 static void ask_client(void *ctx, cay_callback_call *request, const char *name, cay_slice args) {
   serve_box *box = ctx;
+  const serve_client *client = box->server->options.client;
+  if (client != NULL) {
+    client->callback(client->ctx, box->name, request, name, args);
+    return;
+  }
   yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *params = yyjson_mut_obj(doc);
   cay_error err;

@@ -49,11 +49,29 @@ static char *run_result_line(const run *r, const cay_result *result, size_t *len
   return line;
 }
 
+static void run_tell_end(const run *r, const serve_client *client, const cay_result *result) {
+  client->run_end(client->ctx, &r->id,
+                  &(serve_run_end){ .exit_code = exit_code(r, result),
+                                    .end = r->timed_out ? CAY_END_TIME : result->end,
+                                    .out = { r->kept[0].data, r->kept[0].len },
+                                    .err = { r->kept[1].data, r->kept[1].len },
+                                    .out_cut = r->cut[0],
+                                    .err_cut = r->cut[1],
+                                    .detail = result->end == CAY_END_TRAP ? result->detail : (cay_slice){ 0 },
+                                    .fuel = result->fuel,
+                                    .wall_ns = result->wall_ns });
+}
+
 static void run_answer(const run *r, cay_status status, const cay_result *result, const cay_error *err) {
+  const serve_client *client = r->server->options.client;
   size_t len = 0;
+  if (client != NULL && status == CAY_OK && !r->stream) {
+    run_tell_end(r, client, result);
+    return;
+  }
   char *line = status == CAY_OK ? run_result_line(r, result, &len) : NULL;
   if (line != NULL)
-    server_send(r->server, line, len);
+    server_send(r->server, &r->id, line, len);
   else
     server_send_error(r->server, &r->id, RPC_INTERNAL, status == CAY_OK ? "out of memory" : err->message);
 }
@@ -270,7 +288,7 @@ static void run_announce(const run *r) {
   bool fine = yyjson_mut_obj_add_val(doc, params, "id", yyjson_mut_raw(doc, r->id.text)) &&
               yyjson_mut_obj_add_int(doc, params, "pid", r->pid);
   char *line = fine ? rpc_notification_line(doc, "run.started", params, &len) : NULL;
-  server_send(r->server, line, len);
+  server_send(r->server, &r->id, line, len);
   yyjson_mut_doc_free(doc);
 }
 

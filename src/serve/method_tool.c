@@ -149,7 +149,7 @@ static void run_job(void *ctx) {
   pthread_mutex_unlock(&s->mu);
   if (status == CAY_OK) {
     char *line = tool_result_line(j, r, &len);
-    server_send(s, line, len);
+    server_send(s, &j->id, line, len);
   } else {
     fail_status(&c, &err);
     server_send_error(s, &j->id, status == CAY_INVALID ? RPC_INVALID_PARAMS : c.code, c.why);

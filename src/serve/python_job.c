@@ -74,7 +74,7 @@ static void notify(const python_job *j, const char *method, yyjson_mut_doc *doc,
                    bool fine) {
   size_t len = 0;
   char *line = fine ? rpc_notification_line(doc, method, params, &len) : NULL;
-  server_send(j->server, line, len);
+  server_send(j->server, &j->id, line, len);
   yyjson_mut_doc_free(doc);
 }
 
@@ -98,8 +98,7 @@ static void on_trace(void *ctx, uint32_t line, cay_slice event, cay_slice contex
   notify(j, "python.trace", doc, params, fine);
 }
 
-static cay_status evaluate(python_job *j, char **line, size_t *len, cay_error *err) {
-  cay_value *value = NULL;
+static cay_eval_options job_eval_options(python_job *j) {
   cay_eval_options options =
       CAY_INIT(cay_eval_options, .code = { j->code, j->code_len }, .input = { j->input.data, j->input.len },
                .wall_ms = j->wall_ms, .fuel = j->fuel, .no_capture = j->stream, .trace = j->trace,
@@ -109,10 +108,12 @@ static cay_status evaluate(python_job *j, char **line, size_t *len, cay_error *e
     options.output = on_output;
     options.output_ctx = j;
   }
-  S_TRY(cay_session_eval(j->session->session, &options, &value, err));
-  *line = value_line(j, value, len);
-  cay_value_free(value);
-  return *line != NULL ? CAY_OK : err_no_memory(err);
+  return options;
+}
+
+static cay_status evaluate(python_job *j, cay_value **value, cay_error *err) {
+  cay_eval_options options = job_eval_options(j);
+  return cay_session_eval(j->session->session, &options, value, err);
 }
 
 static char *state_line(const python_job *j, const cay_buf *state, size_t *len) {
@@ -146,22 +147,56 @@ static void cancel_job(python_job *j) { __atomic_store_n(&j->cancelled, true, __
 
 /* ---- taking turns ---- */
 
-static void answer_job(python_job *j) {
+/* A client that has its answer finds the session at rest. */
+static void job_count_answered(python_job *j) {
+  pthread_mutex_lock(&j->server->mu);
+  j->session->unanswered--;
+  pthread_mutex_unlock(&j->server->mu);
+}
+
+static void job_answer_error(const python_job *j, const cay_error *err) {
+  call c = { .server = j->server };
+  fail_status(&c, err);
+  server_send_error(j->server, &j->id, c.code, c.why);
+}
+
+/* Takes the value, NULL unless the status is CAY_OK. */
+static void job_answer_value(python_job *j, cay_status status, cay_value *value, const cay_error *err) {
+  const serve_client *client = j->server->options.client;
+  size_t len = 0;
+  job_count_answered(j);
+  if (status != CAY_OK) {
+    job_answer_error(j, err);
+  } else if (client != NULL) {
+    client->value(client->ctx, &j->id, value);
+  } else {
+    char *line = value_line(j, value, &len);
+    server_send(j->server, &j->id, line, len);
+    cay_value_free(value);
+  }
+}
+
+static void job_answer_state(python_job *j) {
   char *line = NULL;
   size_t len = 0;
   cay_error err = { 0 };
-  call c = { .server = j->server };
-  cay_status status =
-      j->kind == PYTHON_EVAL ? evaluate(j, &line, &len, &err) : transfer(j, &line, &len, &err);
-  pthread_mutex_lock(&j->server->mu);
-  j->session->unanswered--; /* a client that has its answer finds the session at rest */
-  pthread_mutex_unlock(&j->server->mu);
-  if (status == CAY_OK) {
-    server_send(j->server, line, len);
-  } else {
-    fail_status(&c, &err);
-    server_send_error(j->server, &j->id, c.code, c.why);
+  cay_status status = transfer(j, &line, &len, &err);
+  job_count_answered(j);
+  if (status == CAY_OK)
+    server_send(j->server, &j->id, line, len);
+  else
+    job_answer_error(j, &err);
+}
+
+static void answer_job(python_job *j) {
+  cay_value *value = NULL;
+  cay_error err = { 0 };
+  if (j->kind != PYTHON_EVAL) {
+    job_answer_state(j);
+    return;
   }
+  cay_status status = evaluate(j, &value, &err);
+  job_answer_value(j, status, value, &err);
 }
 
 /* Frees the request that is over; the next in line, or NULL: then nothing runs there. */
@@ -184,6 +219,31 @@ static python_job *next_job(python_job *over) {
 
 static void run_jobs(void *ctx) {
   for (python_job *j = ctx; j != NULL; j = next_job(j)) answer_job(j);
+}
+
+/* cay_eval_done_fn: on the thread of the session, where the next one in line cannot begin. */
+static void job_on_done(void *ctx, cay_status status, cay_value *value, const cay_error *err) {
+  python_job *j = ctx;
+  server *s = j->server;
+  job_answer_value(j, status, value, err);
+  python_job *next = next_job(j);
+  while (next != NULL && thread_pool_run(s->waiters, run_jobs, next, NULL) != CAY_OK) {
+    cay_error none;
+    err_no_memory(&none);
+    job_answer_value(next, CAY_NO_MEMORY, NULL, &none);
+    next = next_job(next);
+  }
+}
+
+/* An evaluation needs no thread of ours, unless the session is still busy with something. */
+static bool job_run(python_job *j, cay_error *err) {
+  if (j->kind == PYTHON_EVAL) {
+    cay_eval_options options = job_eval_options(j);
+    cay_status status = cay_session_start(j->session->session, &options, job_on_done, j, err);
+    if (status == CAY_OK) return true;
+    if (status != CAY_BUSY) return false;
+  }
+  return thread_pool_run(j->server->waiters, run_jobs, j, err) == CAY_OK;
 }
 
 enum turn { TURN_NOW, TURN_LATER, TURN_NEVER };
@@ -228,7 +288,7 @@ enum answer python_job_start(call *c, python_job *j) {
                   PYTHON_WAITING_MAX);
     return fail(c, RPC_SANDBOX_ERROR, "EBUSY: the session is running something else");
   }
-  if (thread_pool_run(c->server->waiters, run_jobs, j, &err) == CAY_OK) return ANSWER_LATER;
+  if (job_run(j, &err)) return ANSWER_LATER;
   give_up_turn(j);
   return fail_status(c, &err);
 }
@@ -261,7 +321,7 @@ static void answer_unrun(python_job *j) {
   if (j->kind == PYTHON_EVAL) {
     char *line =
         value_line(j, &(cay_value){ .outcome = CAY_OUTCOME_STOPPED, .end = CAY_END_CANCELLED }, &len);
-    server_send(s, line, len);
+    server_send(s, &j->id, line, len);
   } else {
     server_send_error(s, &j->id, RPC_SANDBOX_ERROR, "ECANCELED: cancelled");
   }

@@ -28,7 +28,7 @@ static void run_stream_notify(run *r, int which, cay_slice bytes) {
               put_data(r, doc, params, &kept, bytes) &&
               (r->window == 0 || yyjson_mut_obj_add_uint(doc, params, "bytes", bytes.len));
   if (fine) line = rpc_notification_line(doc, "run.output", params, &len);
-  server_send(r->server, line, len);
+  server_send(r->server, &r->id, line, len);
   buf_free(&kept);
   yyjson_mut_doc_free(doc);
 }

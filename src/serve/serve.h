@@ -16,6 +16,8 @@ typedef struct serve_options {
   size_t line_max;       /* bytes of one request; 0: SERVE_LINE_MAX */
   cay_log_fn *log;
   void *log_ctx;
+  const struct serve_client
+      *client;      /* in the same process, in place of `in` and `out`; NULL: none (client.h) */
   bool *unfinished; /* set when an engine was left as it is, because it still compiles for a guest that is
                        gone: the process is to end by _exit(2). NULL: that is waited for */
 } serve_options;

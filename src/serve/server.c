@@ -26,25 +26,32 @@ void server_log(const server *s, cay_log_level level, const char *format, ...) {
 
 /* ---- answering ---- */
 
-void server_send(server *s, char *line, size_t len) {
-  if (line == NULL)
+bool server_send(server *s, const rpc_id *about, char *line, size_t len) {
+  if (line == NULL) {
     server_log(s, CAY_LOG_ERROR, "out of memory: an answer was lost");
-  else
-    line_write(&s->out, line, len);
+    return true;
+  }
+  const serve_client *client = s->options.client;
+  if (client != NULL) {
+    client->line(client->ctx, about, line, len);
+    return true;
+  }
+  bool sent = line_write(&s->out, line, len);
   mem_free(line);
+  return sent;
 }
 
 void server_send_error(server *s, const rpc_id *id, int code, const char *why) {
   size_t len = 0;
   char *line = rpc_error_line(id, code, why, &len);
-  server_send(s, line, len);
+  server_send(s, id, line, len);
 }
 
 static void send_result(call *c) {
   size_t len = 0;
   char *line = rpc_result_line(c->doc, c->id, c->result, &len);
   if (line != NULL)
-    server_send(c->server, line, len);
+    server_send(c->server, c->id, line, len);
   else
     server_send_error(c->server, c->id, RPC_INTERNAL, "out of memory");
 }
@@ -137,7 +144,7 @@ cay_status server_open(server *s, const serve_options *options, cay_error *err) 
   if (s->options.line_max == 0) s->options.line_max = SERVE_LINE_MAX;
   thread_pool_options waiters = { "cay-wait", WAITER_STACK, WAITERS_KEPT, WAITER_LINGER_MS };
   S_TRY(thread_pool_new(&waiters, &s->waiters, err));
-  cay_status status = line_writer_init(&s->out, options->out, err);
+  cay_status status = options->client == NULL ? line_writer_init(&s->out, options->out, err) : CAY_OK;
   if (status != CAY_OK) {
     thread_pool_free(s->waiters);
     return status;
@@ -160,13 +167,13 @@ static void end_engine(server *s, serve_engine *e) {
 }
 
 void server_close(server *s) {
-  line_writer_end(&s->out, LAST_WORDS_MS);
+  if (s->options.client == NULL) line_writer_end(&s->out, LAST_WORDS_MS);
   end_all(s, -1);
   tools_end(s, true);
   thread_pool_free(s->waiters);
   LIST_EACH_SAFE (b, &s->boxes, serve_box, in_server) box_free(b);
   LIST_EACH_SAFE (e, &s->engines, serve_engine, in_server) end_engine(s, e);
-  line_writer_destroy(&s->out);
+  if (s->options.client == NULL) line_writer_destroy(&s->out);
   pthread_mutex_destroy(&s->mu);
   pthread_cond_destroy(&s->changed);
 }

@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "base/thread.h"
+#include "serve/client.h"
 #include "serve/message.h"
 #include "serve/output.h"
 #include "serve/serve.h"
@@ -142,8 +143,9 @@ bool put_base64(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, b
 
 void server_log(const server *s, cay_log_level level, const char *format, ...) PRINTF(3, 4);
 
-/* Takes a line (mem_free) and sends it; NULL tells the log that an answer was lost. */
-void server_send(server *s, char *line, size_t len);
+/* Takes a line (mem_free) and sends it; NULL tells the log that an answer was lost. `about`: the request, or NULL. False: the
+ * other side is gone. */
+bool server_send(server *s, const rpc_id *about, char *line, size_t len);
 void server_send_error(server *s, const rpc_id *id, int code, const char *why);
 
 /* ---- runs (method_run.c) ---- */

@@ -171,21 +171,21 @@ static cay_status evaluate(cay_session *s, evaluation *e, cay_value **out, cay_e
 }
 
 /* The session is taken on success. */
-static cay_status eval_take(cay_session *s, const cay_eval_options *options, bool no_wait,
+static cay_status eval_take(cay_session *s, const cay_eval_options *options, bool may_wait,
                             cay_eval_options *out, cay_error *err) {
   if (!sb_options_copy(out, sizeof *out, options))
     return err_set(err, CAY_INVALID, "evaluation options: from a newer version of session.h");
   S_TRY(check(out, err));
   if (out->fuel != 0 && s->fuel == NULL)
     return err_set(err, CAY_UNSUPPORTED, "the session was not made to count fuel (count_fuel)");
-  return sb_session_take(s, no_wait || out->no_wait, err);
+  return may_wait ? sb_session_take(s, out->no_wait, err) : sb_session_try(s, err);
 }
 
 cay_status cay_session_eval(cay_session *s, const cay_eval_options *options, cay_value **out,
                             cay_error *err) {
   cay_eval_options o;
   evaluation e;
-  S_TRY(eval_take(s, options, false, &o, err));
+  S_TRY(eval_take(s, options, true, &o, err));
   eval_init(&e, s, &o);
   cay_status status = evaluate(s, &e, out, err);
   eval_clear(&e);
@@ -235,7 +235,7 @@ static cay_status started_fill(started *a, cay_session *s, const cay_eval_option
 cay_status cay_session_start(cay_session *s, const cay_eval_options *options, cay_eval_done_fn *done,
                              void *ctx, cay_error *err) {
   cay_eval_options o;
-  S_TRY(eval_take(s, options, true, &o, err));
+  S_TRY(eval_take(s, options, false, &o, err));
   started *a = mem_zalloc(sizeof *a);
   if (a == NULL || started_fill(a, s, &o) != CAY_OK) {
     if (a != NULL) started_free(a);

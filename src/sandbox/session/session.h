@@ -124,6 +124,8 @@ typedef struct sb_request {
  * `no_wait` when it is RUNNING, not while it settles; or on the session's own thread, in a callback, where
  * waiting would never end. CAY_CANCELLED: it was closed meanwhile. CAY_INTERNAL: it is broken. */
 cay_status sb_session_take(cay_session *session, bool no_wait, cay_error *err) CHECKED;
+/* The same for a caller that must not wait: CAY_BUSY also when the session has not settled in a moment. */
+cay_status sb_session_try(cay_session *session, cay_error *err) CHECKED;
 void sb_session_give(cay_session *session); /* and makes it IDLE again */
 
 /* Runs the request in a session that was taken, and gives that back by and by. The status is the host's;

@@ -44,14 +44,17 @@ static cay_status session_await_turn(cay_session *s, cay_error *err) {
 }
 
 /* With mu. A session that settles is free soon, and spins for it are short. */
+static void session_spin_settled(cay_session *s) {
+  if (s->turn != s->last_ticket || s->state != SB_SETTLING) return;
+  pthread_mutex_unlock(&s->mu);
+  sb_session_spin(s, session_is_settled, s, SB_LINGER_NS);
+  pthread_mutex_lock(&s->mu);
+}
+
+/* With mu. */
 static cay_status session_await(cay_session *s, bool no_wait, cay_error *err) {
+  session_spin_settled(s);
   bool alone = s->turn == s->last_ticket;
-  if (alone && s->state == SB_SETTLING) {
-    pthread_mutex_unlock(&s->mu);
-    sb_session_spin(s, session_is_settled, s, SB_LINGER_NS);
-    pthread_mutex_lock(&s->mu);
-    alone = s->turn == s->last_ticket;
-  }
   if (s->closing) return err_set(err, CAY_BUSY, "the session is ending");
   if (alone && !session_is_held(s)) return CAY_OK;
   if (s->state == SB_RUNNING && pthread_equal(s->runner, pthread_self()))
@@ -61,12 +64,28 @@ static cay_status session_await(cay_session *s, bool no_wait, cay_error *err) {
   return session_await_turn(s, err);
 }
 
+/* With mu. */
+static cay_status session_begin_turn(cay_session *s, cay_error *err) {
+  if (s->state == SB_BROKEN)
+    return err_set(err, CAY_INTERNAL, "the session was ended and could not be put back; make a new one");
+  s->state = SB_RUNNING;
+  return CAY_OK;
+}
+
 cay_status sb_session_take(cay_session *s, bool no_wait, cay_error *err) {
   pthread_mutex_lock(&s->mu);
   cay_status status = session_await(s, no_wait, err);
-  if (status == CAY_OK && s->state == SB_BROKEN)
-    status = err_set(err, CAY_INTERNAL, "the session was ended and could not be put back; make a new one");
-  if (status == CAY_OK) s->state = SB_RUNNING;
+  if (status == CAY_OK) status = session_begin_turn(s, err);
+  pthread_mutex_unlock(&s->mu);
+  return status;
+}
+
+cay_status sb_session_try(cay_session *s, cay_error *err) {
+  pthread_mutex_lock(&s->mu);
+  session_spin_settled(s);
+  bool free = s->turn == s->last_ticket && !session_is_held(s) && !s->closing;
+  cay_status status =
+      free ? session_begin_turn(s, err) : err_set(err, CAY_BUSY, "the session is running something else");
   pthread_mutex_unlock(&s->mu);
   return status;
 }

@@ -145,6 +145,38 @@ cay_status cay_session_eval(cay_session *s, const cay_eval_options *o, cay_value
   return CAY_OK;
 }
 
+typedef struct start {
+  cay_session *session;
+  cay_eval_options options;
+  cay_eval_done_fn *done;
+  void *ctx;
+} start;
+
+static void *start_run(void *ctx) {
+  start *a = ctx;
+  cay_value *value = NULL;
+  cay_error err = { 0 };
+  cay_status status = cay_session_eval(a->session, &a->options, &value, &err);
+  a->done(a->ctx, status, value, &err);
+  mem_free(a);
+  return NULL;
+}
+
+/* The code "busy" and "pool" find the session still busy. */
+cay_status cay_session_start(cay_session *s, const cay_eval_options *o, cay_eval_done_fn *done, void *ctx,
+                             cay_error *err) {
+  pthread_t thread;
+  start *a = mem_alloc(sizeof *a);
+  if (a == NULL) return no_memory(err);
+  bool busy =
+      o->code.len == 4 && (memcmp(o->code.data, "busy", 4) == 0 || memcmp(o->code.data, "pool", 4) == 0);
+  *a = (start){ s, *o, done, ctx };
+  if (!busy && pthread_create(&thread, NULL, start_run, a) == 0) return pthread_detach(thread), CAY_OK;
+  mem_free(a);
+  *err = (cay_error){ .status = CAY_BUSY, .message = "the session is running something else" };
+  return CAY_BUSY;
+}
+
 void cay_value_free(cay_value *v) { mem_free(v); }
 
 const char *cay_outcome_name(cay_outcome outcome) {

@@ -50,6 +50,26 @@ TEST(an_evaluation_can_be_cancelled_while_others_are_answered) {
   talk_close(&t);
 }
 
+TEST(evaluation_in_a_session_that_has_not_settled_runs_on_a_thread) {
+  talk t;
+  talk_open_with_sandbox(&t);
+  EXPECT(has(ask(&t, 1, "python.eval", "{\"code\":\"pool\"}"), "\"repr\":\"pool\""));
+  EXPECT(has(ask(&t, 2, "python.eval", "{\"code\":\"1\"}"), "\"repr\":\"1\""));
+  talk_close(&t);
+}
+
+TEST(requests_in_line_follow_an_evaluation) {
+  talk t;
+  talk_open_with_sandbox(&t);
+  say(&t, 1, "python.eval", "{\"code\":\"1\"}");
+  say(&t, 2, "python.eval", "{\"code\":\"2\"}");
+  say(&t, 3, "python.saveState", "{}");
+  EXPECT(has(hear(&t), "\"id\":1,"));
+  EXPECT(has(hear(&t), "\"id\":2,"));
+  EXPECT(has(hear(&t), "\"id\":3,"));
+  talk_close(&t);
+}
+
 TEST(the_end_of_the_server_ends_what_runs_in_sessions) {
   talk t;
   talk_open_with_sandbox(&t);
