@@ -18,3 +18,13 @@ static void json_release(void *ctx, void *old) {
 }
 
 const yyjson_alc JSON_ALLOC = { json_alloc, json_grow, json_release, NULL };
+
+bool json_has_twin(yyjson_val *object) {
+  yyjson_obj_iter a = yyjson_obj_iter_with(object);
+  for (yyjson_val *key; (key = yyjson_obj_iter_next(&a)) != NULL;) {
+    yyjson_obj_iter b = a;
+    for (yyjson_val *other; (other = yyjson_obj_iter_next(&b)) != NULL;)
+      if (yyjson_equals_strn(other, yyjson_get_str(key), yyjson_get_len(key))) return true;
+  }
+  return false;
+}

@@ -8,6 +8,23 @@
 
 #include <cay/status.h>
 
+enum wasm_section {
+  WASM_CUSTOM,
+  WASM_TYPE,
+  WASM_IMPORT,
+  WASM_FUNCTION,
+  WASM_TABLE,
+  WASM_MEMORY,
+  WASM_GLOBAL,
+  WASM_EXPORT,
+  WASM_START,
+  WASM_ELEMENT,
+  WASM_CODE,
+  WASM_DATA,
+  WASM_DATA_COUNT,
+  WASM_TAG
+};
+
 typedef struct wasm_reader {
   const uint8_t *at, *end;
   bool bad;

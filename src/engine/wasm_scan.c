@@ -8,23 +8,6 @@
 
 enum { GLOBALS_MAX = 64 }; /* mutable globals that an image may have; C programs have one to five */
 
-enum section {
-  CUSTOM,
-  TYPE,
-  IMPORT,
-  FUNCTION,
-  TABLE,
-  MEMORY,
-  GLOBAL,
-  EXPORT,
-  START,
-  ELEMENT,
-  CODE,
-  DATA,
-  DATA_COUNT,
-  TAG
-};
-
 typedef struct scan {
   const uint8_t *start;
   const eng_scan_visitor *visitor;
@@ -187,21 +170,21 @@ static void each(scan *s, wasm_reader *r, void (*item)(scan *, wasm_reader *)) {
 }
 
 static void scan_section(scan *s, uint8_t id, wasm_reader *r) {
-  switch ((enum section)id) {
-  case IMPORT: each(s, r, scan_import); break;
-  case FUNCTION: each(s, r, scan_function); break;
-  case TABLE: each(s, r, scan_table); break;
-  case MEMORY: each(s, r, scan_memory); break;
-  case GLOBAL: each(s, r, scan_global); break;
-  case EXPORT: each(s, r, scan_export); break;
-  case START: s->info->has_start = true; break;
-  case ELEMENT: each(s, r, scan_element); break;
-  case CODE: s->code = *r; break;
-  case DATA: each(s, r, scan_data); break;
-  case TAG: each(s, r, scan_tag); break;
-  case CUSTOM:
-  case TYPE:
-  case DATA_COUNT: break;
+  switch ((enum wasm_section)id) {
+  case WASM_IMPORT: each(s, r, scan_import); break;
+  case WASM_FUNCTION: each(s, r, scan_function); break;
+  case WASM_TABLE: each(s, r, scan_table); break;
+  case WASM_MEMORY: each(s, r, scan_memory); break;
+  case WASM_GLOBAL: each(s, r, scan_global); break;
+  case WASM_EXPORT: each(s, r, scan_export); break;
+  case WASM_START: s->info->has_start = true; break;
+  case WASM_ELEMENT: each(s, r, scan_element); break;
+  case WASM_CODE: s->code = *r; break;
+  case WASM_DATA: each(s, r, scan_data); break;
+  case WASM_TAG: each(s, r, scan_tag); break;
+  case WASM_CUSTOM:
+  case WASM_TYPE:
+  case WASM_DATA_COUNT: break;
   default: r->bad = true;
   }
 }

@@ -211,33 +211,17 @@ static void wasm_weight_each(scales *s, wasm_reader *r, arities *made,
 }
 
 static void weigh_section(scales *s, uint8_t id, wasm_reader *r) {
-  enum {
-    CUSTOM,
-    TYPE,
-    IMPORT,
-    FUNCTION,
-    TABLE,
-    MEMORY,
-    GLOBAL,
-    EXPORT,
-    START,
-    ELEMENT,
-    CODE,
-    DATA,
-    COUNT,
-    TAG
-  };
   switch (id) {
-  case TYPE: wasm_weight_each(s, r, &s->types, weigh_type); break;
-  case IMPORT: wasm_weight_each(s, r, &s->functions, weigh_import); break;
-  case FUNCTION: wasm_weight_each(s, r, &s->functions, read_function); break;
-  case TABLE: wasm_weight_each(s, r, NULL, weigh_table); break;
-  case GLOBAL: wasm_weight_each(s, r, NULL, weigh_global); break;
-  case EXPORT: wasm_weight_each(s, r, NULL, weigh_export); break;
-  case ELEMENT: wasm_weight_each(s, r, NULL, weigh_element); break;
-  case CODE: wasm_weigh_code(s, r); break;
-  case DATA: wasm_weight_each(s, r, NULL, weigh_data); break;
-  case TAG: wasm_weight_each(s, r, NULL, weigh_tag); break;
+  case WASM_TYPE: wasm_weight_each(s, r, &s->types, weigh_type); break;
+  case WASM_IMPORT: wasm_weight_each(s, r, &s->functions, weigh_import); break;
+  case WASM_FUNCTION: wasm_weight_each(s, r, &s->functions, read_function); break;
+  case WASM_TABLE: wasm_weight_each(s, r, NULL, weigh_table); break;
+  case WASM_GLOBAL: wasm_weight_each(s, r, NULL, weigh_global); break;
+  case WASM_EXPORT: wasm_weight_each(s, r, NULL, weigh_export); break;
+  case WASM_ELEMENT: wasm_weight_each(s, r, NULL, weigh_element); break;
+  case WASM_CODE: wasm_weigh_code(s, r); break;
+  case WASM_DATA: wasm_weight_each(s, r, NULL, weigh_data); break;
+  case WASM_TAG: wasm_weight_each(s, r, NULL, weigh_tag); break;
   default: break; /* one memory, one start function; custom sections are names, which weigh their length */
   }
 }

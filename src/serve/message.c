@@ -28,20 +28,9 @@ static void bad(rpc_message *m, int code, const char *why) {
   (void)snprintf(m->why, sizeof m->why, "%s", why);
 }
 
-/* Two members of one name would let two readers see two requests. */
-static bool has_twin(yyjson_val *object) {
-  yyjson_obj_iter a = yyjson_obj_iter_with(object);
-  for (yyjson_val *key; (key = yyjson_obj_iter_next(&a)) != NULL;) {
-    yyjson_obj_iter b = a;
-    for (yyjson_val *other; (other = yyjson_obj_iter_next(&b)) != NULL;)
-      if (yyjson_equals_strn(other, yyjson_get_str(key), yyjson_get_len(key))) return true;
-  }
-  return false;
-}
-
 static const char *fault_of_object(yyjson_val *object) {
   if (yyjson_obj_size(object) > RPC_KEYS_MAX) return "too many members";
-  return has_twin(object) ? "a member stands twice" : NULL;
+  return json_has_twin(object) ? "a member stands twice" : NULL;
 }
 
 static void read_params(rpc_message *m, yyjson_val *root) {

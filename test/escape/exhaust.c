@@ -97,21 +97,12 @@ static void inodes(void) {
   SAY(mkdir("d", 0755));
 }
 
-static void in_child(const char *name, void (*fn)(void)) {
-  pid_t pid = MUST(fork());
-  if (pid == 0) {
-    fn();
-    _exit(0);
-  }
-  reap(name, pid);
-}
-
 int main(void) {
-  in_child("processes", processes);
-  in_child("descriptors", descriptors);
-  in_child("memory", memory);
-  in_child("disk", disk);
-  in_child("pipes", pipes);
-  in_child("inodes", inodes);
+  reap_child("processes", processes);
+  reap_child("descriptors", descriptors);
+  reap_child("memory", memory);
+  reap_child("disk", disk);
+  reap_child("pipes", pipes);
+  reap_child("inodes", inodes);
   return 0;
 }

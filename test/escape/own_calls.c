@@ -53,26 +53,17 @@ static void grow_around(void) {
   IS(__builtin_wasm_memory_size(0) >= before);
 }
 
-static void in_child(const char *name, void (*fn)(void)) {
-  pid_t pid = MUST(fork());
-  if (pid == 0) {
-    fn();
-    _exit(0);
-  }
-  reap(name, pid);
-}
-
 int main(void) {
-  in_child("init_wild", init_wild);
-  in_child("init_again", init_again);
-  in_child("take_wild", take_wild);
-  in_child("return_wild", return_wild);
-  in_child("return_blocks_kill", return_blocks_kill);
-  in_child("abandon_nothing", abandon_nothing);
-  in_child("vfork_odd", vfork_odd);
-  in_child("vfork_nested", vfork_nested);
-  in_child("grow_wild", grow_wild);
-  in_child("grow_around", grow_around);
+  reap_child("init_wild", init_wild);
+  reap_child("init_again", init_again);
+  reap_child("take_wild", take_wild);
+  reap_child("return_wild", return_wild);
+  reap_child("return_blocks_kill", return_blocks_kill);
+  reap_child("abandon_nothing", abandon_nothing);
+  reap_child("vfork_odd", vfork_odd);
+  reap_child("vfork_nested", vfork_nested);
+  reap_child("grow_wild", grow_wild);
+  reap_child("grow_around", grow_around);
   say("the parent is well\n");
   return 0;
 }

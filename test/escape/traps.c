@@ -25,25 +25,16 @@ static void call_other_type(void) {
 static void give_up(void) { __builtin_trap(); }
 static void abort_it(void) { abort(); }
 
-static void in_child(const char *name, void (*fn)(void)) {
-  pid_t pid = MUST(fork());
-  if (pid == 0) {
-    fn();
-    _exit(0);
-  }
-  reap(name, pid);
-}
-
 int main(void) {
-  in_child("stack overflow", overflow);
-  in_child("division by zero", divide);
-  in_child("the least number by -1", least_by_minus_one);
-  in_child("write beyond memory", write_beyond);
-  in_child("read beyond memory", read_beyond);
-  in_child("call a table entry without a function", call_nothing);
-  in_child("call with another type", call_other_type);
-  in_child("unreachable", give_up);
-  in_child("abort", abort_it);
+  reap_child("stack overflow", overflow);
+  reap_child("division by zero", divide);
+  reap_child("the least number by -1", least_by_minus_one);
+  reap_child("write beyond memory", write_beyond);
+  reap_child("read beyond memory", read_beyond);
+  reap_child("call a table entry without a function", call_nothing);
+  reap_child("call with another type", call_other_type);
+  reap_child("unreachable", give_up);
+  reap_child("abort", abort_it);
   say("the parent is well\n");
   return 0;
 }

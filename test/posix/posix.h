@@ -173,6 +173,16 @@ HELPER void reap(const char *who, pid_t pid) {
   say_status(who, status);
 }
 
+/* Runs the function in a child of its own and says how that ended. */
+HELPER void reap_child(const char *name, void (*fn)(void)) {
+  pid_t pid = MUST(fork());
+  if (pid == 0) {
+    fn();
+    _exit(0);
+  }
+  reap(name, pid);
+}
+
 /* A gate holds one process until another opens it (or ends). Make it before the fork. */
 typedef struct gate {
   int fd[2];

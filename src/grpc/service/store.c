@@ -2,15 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/sqlite_file.h"
 #include "grpc/service/sql.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { APPLICATION_ID = 0x63617967, VERSION = 1, BUSY_MS = 1000 }; /* "cayg" */
 
@@ -118,41 +115,13 @@ static cay_status service_store_check_identity(store *s, bool *empty, cay_error 
   return CAY_OK;
 }
 
-/* SQLite would make it readable to others. */
-static cay_status service_store_make_file(const char *path, cay_error *err) {
-  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd >= 0) return close(fd) == 0 ? CAY_OK : err_errno(err, errno, "cannot be made");
-  struct stat st;
-  if (errno != EEXIST) return err_errno(err, errno, "cannot be made");
-  if (stat(path, &st) != 0) return err_errno(err, errno, "cannot be opened");
-  if (!S_ISREG(st.st_mode)) return err_set(err, CAY_INVALID, "not a regular file");
-  /* SQLite would take so short a file for an empty one, and write over it. */
-  if (st.st_size > 0 && st.st_size < 512) return err_set(err, CAY_CORRUPT, "not a SQLite file");
-  return CAY_OK;
-}
-
-/* A file may come from anywhere: nothing in it runs. */
-static void service_store_harden(sqlite3 *db) {
-  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-  (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-}
-
 static cay_status service_store_connect(store *s, cay_error *err) {
-  char path[PATH_MAX] =
-      ":memory:"; /* SQLite gives names like this one a meaning: a path begins with / or . */
-  const char *wanted = s->options.path;
-  if (wanted != NULL) {
-    int len = snprintf(path, sizeof path, "%s%s", wanted[0] == '/' ? "" : "./", wanted);
-    if (len < 0 || (size_t)len >= sizeof path) return err_set(err, CAY_INVALID, "the path is too long");
-    S_TRY(service_store_make_file(path, err));
-  }
+  char path[PATH_MAX] = ":memory:";
+  if (s->options.path != NULL) S_TRY(sqlite_file_prepare(s->options.path, path, err));
   int code = sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
   if (code != SQLITE_OK) return sql_error(s, code, err);
   (void)sqlite3_busy_timeout(s->db, BUSY_MS);
-  service_store_harden(s->db);
+  sqlite_file_harden(s->db);
   /* Exclusive: a second server would take the executions of the first for those of one that has ended. */
   S_TRY(sql_exec(s, "PRAGMA locking_mode = EXCLUSIVE", err));
   bool empty = true;

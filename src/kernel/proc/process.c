@@ -43,7 +43,7 @@ static void init_fields(k_process *p, k_kernel *k) {
   k_cpu_limit_init(p);
 }
 
-static k_ret allocate(k_kernel *k, k_process **out) {
+static k_ret process_allocate(k_kernel *k, k_process **out) {
   k_process *p = mem_alloc(sizeof *p);
   if (p == NULL) return -K_ENOMEM;
   init_fields(p, k);
@@ -85,6 +85,18 @@ K_LOCKED static void process_destroy(k_process *p) {
   process_release(p);
 }
 
+static k_ret process_allocate_with_view(k_kernel *k, k_process **out) {
+  k_process *p = NULL;
+  K_TRY(process_allocate(k, &p));
+  k_ret r = vfs_view_init(&p->view, k);
+  if (r < 0) {
+    process_release(p);
+    return r;
+  }
+  *out = p;
+  return 0;
+}
+
 static void process_enter(k_process *p, k_process *parent) {
   k_kernel *k = p->kernel;
   p->pid = next_pid(k);
@@ -96,12 +108,7 @@ static void process_enter(k_process *p, k_process *parent) {
 
 k_ret k_process_make_init(k_kernel *k) {
   k_process *p = NULL;
-  K_TRY(allocate(k, &p));
-  k_ret r = vfs_view_init(&p->view, k);
-  if (r < 0) {
-    process_release(p);
-    return r;
-  }
+  K_TRY(process_allocate_with_view(k, &p));
   p->pid = p->pgid = p->sid = 1;
   p->view.process = p;
   k_fdtable_init(&p->fds, 0);
@@ -120,12 +127,7 @@ K_LOCKED void k_process_free_init(k_kernel *k) {
 k_ret k_process_new(k_kernel *k, k_job *job, k_process **out) {
   if (at_limit(k, NULL)) return -K_EAGAIN;
   k_process *p = NULL;
-  K_TRY(allocate(k, &p));
-  k_ret r = vfs_view_init(&p->view, k);
-  if (r < 0) {
-    process_release(p);
-    return r;
-  }
+  K_TRY(process_allocate_with_view(k, &p));
   p->view.process = p;
   k_fdtable_init(&p->fds, k->limits.open_files);
   k_rlimits_init(p);
@@ -150,7 +152,7 @@ K_LOCKED k_ret k_process_fork(k_process *parent, k_process **out) {
   if (parent->dying) return -K_EKILLED;
   if (at_limit(parent->kernel, parent)) return -K_EAGAIN;
   k_process *p = NULL;
-  K_TRY(allocate(parent->kernel, &p));
+  K_TRY(process_allocate(parent->kernel, &p));
   k_fdtable_init(&p->fds, parent->fds.limit);
   k_ret r = copy_parts(p, parent);
   if (r < 0) {

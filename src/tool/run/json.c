@@ -39,12 +39,5 @@ cay_status tool_json_write(yyjson_mut_doc *doc, buf *out, cay_error *err) {
 }
 
 bool tool_json_has_twin(yyjson_val *object) {
-  if (yyjson_obj_size(object) > MEMBERS_MAX) return true;
-  yyjson_obj_iter a = yyjson_obj_iter_with(object);
-  for (yyjson_val *key; (key = yyjson_obj_iter_next(&a)) != NULL;) {
-    yyjson_obj_iter b = a;
-    for (yyjson_val *other; (other = yyjson_obj_iter_next(&b)) != NULL;)
-      if (yyjson_equals_strn(other, yyjson_get_str(key), yyjson_get_len(key))) return true;
-  }
-  return false;
+  return yyjson_obj_size(object) > MEMBERS_MAX || json_has_twin(object);
 }

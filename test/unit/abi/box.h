@@ -148,3 +148,19 @@ static inline box_end box_run(box *b, const char *text) { return box_wait(b, box
 #define SYS(n, a, b, c) "(call $sys (i32.const " #n ") " a b c "(i32.const 0) (i32.const 0) (i32.const 0))"
 #define I(n) "(i32.const " #n ")"
 #define EXIT(code) "(drop " SYS(94, code, I(0), I(0)) ")"
+
+/* A program as a file that can be executed. */
+static inline void box_put_program(box *b, const char *path, const char *text) {
+  wasm_byte_vec_t bytes = wat(text);
+  vfs_view view = { 0 };
+  k_file *f = NULL;
+  k_lock(b->kernel);
+  EXPECT_EQ(vfs_view_init(&view, b->kernel), 0);
+  view.privileged = true;
+  EXPECT_EQ(vfs_open(&view, NULL, path, K_O_CREAT | K_O_WRONLY, 0755, &f), 0);
+  EXPECT_EQ(k_file_write(NULL, f, bytes.data, bytes.size), bytes.size);
+  k_file_unref(f);
+  vfs_view_clear(&view);
+  k_unlock(b->kernel);
+  wasm_byte_vec_delete(&bytes);
+}

@@ -52,3 +52,15 @@ static inline uint8_t *still_memory(still *s, uint32_t addr) { return eng_memory
 static inline void still_text(still *s, uint32_t addr, const char *text) {
   memcpy(still_memory(s, addr), text, strlen(text) + 1);
 }
+
+/* A handled signal is always pending, so whatever would sleep comes back at once. */
+static inline void still_keep_awake(still *s) {
+  k_sigaction handled = { .handler = 100 };
+  k_siginfo info = { .signo = K_SIGUSR1, .code = K_SI_USER };
+  k_sigset none = 0;
+  k_lock(s->box->kernel);
+  EXPECT_EQ(k_sigmask_set(s->m->p, K_SIG_SETMASK, &none, NULL), 0);
+  EXPECT_EQ(k_sigaction_set(s->m->p, K_SIGUSR1, &handled, NULL), 0);
+  k_signal_send(s->m->p, &info);
+  k_unlock(s->box->kernel);
+}

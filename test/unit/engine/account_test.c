@@ -1,22 +1,12 @@
 /* account_test.c - an instance holds no more of the host's memory beside its linear memory than eng_module_beside says.
  */
+#include "private.h"
 #include "wat.h"
 #include "worst.h"
 
 #include <stdlib.h>
 
 enum { INSTANCES = 8, SLACK = 1 << 20 };
-
-static uint64_t private_bytes(void) {
-  char line[256];
-  unsigned long kib = 0;
-  FILE *f = fopen("/proc/self/smaps_rollup", "re");
-  EXPECT(f != NULL);
-  while (fgets(line, sizeof line, f) != NULL)
-    if (sscanf(line, "Private_Dirty: %lu", &kib) == 1) break;
-  (void)fclose(f);
-  return (uint64_t)kib << 10;
-}
 
 /* Calls `touch` of each instance, if there is one; the host's memory of one. */
 static uint64_t measure(eng_module *m) {

@@ -137,20 +137,25 @@ TEST(a_kick_before_the_call_is_answered_in_it_and_can_be_forgotten) {
   }
 }
 
+/* The guest spins through that many kicks; one more ends it. */
+static void expect_left_after(const world *w, struct guest *g, int kicks) {
+  struct run r = { .instance = w->instance, .name = "spin", .type = ":" };
+  pthread_t thread;
+  EXPECT_EQ(pthread_create(&thread, NULL, run, &r), 0);
+  for (int n = 1; n <= kicks; n++) {
+    eng_instance_kick(w->instance);
+    while (atomic_load(&g->kicks) < n) (void)usleep(50);
+  }
+  atomic_store(&g->end, true);
+  eng_instance_kick(w->instance);
+  EXPECT_EQ(pthread_join(thread, NULL), 0);
+  EXPECT_EQ(r.end, ENG_LEFT);
+}
+
 TEST(a_guest_goes_on_after_a_kick_that_changes_nothing) {
   struct guest g = { .answer = ENG_CONTINUE };
   world w = guest_of(&g, ENG_STOP_EPOCH);
-  struct run r = { .instance = w.instance, .name = "spin", .type = ":" };
-  pthread_t thread;
-  EXPECT_EQ(pthread_create(&thread, NULL, run, &r), 0);
-  for (int n = 1; n <= 50; n++) {
-    eng_instance_kick(w.instance);
-    while (atomic_load(&g.kicks) < n) (void)usleep(50);
-  }
-  atomic_store(&g.end, true);
-  eng_instance_kick(w.instance);
-  EXPECT_EQ(pthread_join(thread, NULL), 0);
-  EXPECT_EQ(r.end, ENG_LEFT);
+  expect_left_after(&w, &g, 50);
   world_free(&w);
 }
 
@@ -175,17 +180,7 @@ TEST(a_handler_that_computes_is_interrupted_in_turn) {
 TEST(interruptions_nest_eight_deep_and_a_ninth_ends_them_all) {
   struct guest g = { .answer = ENG_CONTINUE, .handler = "slow_handler", .nested = "slow_handler" };
   world w = guest_of(&g, ENG_STOP_FUEL);
-  struct run r = { .instance = w.instance, .name = "spin", .type = ":" };
-  pthread_t thread;
-  EXPECT_EQ(pthread_create(&thread, NULL, run, &r), 0);
-  for (int n = 1; n <= 8; n++) {
-    eng_instance_kick(w.instance);
-    while (atomic_load(&g.kicks) < n) (void)usleep(50);
-  }
-  atomic_store(&g.end, true);
-  eng_instance_kick(w.instance);
-  EXPECT_EQ(pthread_join(thread, NULL), 0);
-  EXPECT_EQ(r.end, ENG_LEFT);
+  expect_left_after(&w, &g, 8);
   EXPECT_EQ(g.deepest, 8);
   world_free(&w);
 }

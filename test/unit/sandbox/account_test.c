@@ -1,22 +1,12 @@
 /* account_test.c - programs of a guest hold no more memory of the host than the sandbox's limit, whatever they put it
  * into. */
 #include "box.h"
+#include "private.h"
 #include "worst.h"
 
 #include <unistd.h>
 
 enum { LIMIT = 48 << 20, SLACK = 16 << 20 };
-
-static uint64_t private_bytes(void) {
-  char line[256];
-  unsigned long kib = 0;
-  FILE *f = fopen("/proc/self/smaps_rollup", "re");
-  EXPECT(f != NULL);
-  while (fgets(line, sizeof line, f) != NULL)
-    if (sscanf(line, "Private_Dirty: %lu", &kib) == 1) break;
-  (void)fclose(f);
-  return (uint64_t)kib << 10;
-}
 
 /* A program that waits in ppoll_time64(2) for ever. */
 static parts waits_for_ever(void) {

@@ -7,19 +7,18 @@ from ._errors import SandboxDied, SandboxError, SandboxTimeout
 from ._options import Data, as_bytes, encode
 from ._rpc import Item
 from ._types import CommandResult
-from .process import TYPED, Progress
+from .process import TYPED, _Observed
 
 if TYPE_CHECKING:
     from .aio import _Calls
 
 
-class AsyncProcess:
+class AsyncProcess(_Observed):
     """As Process: made by `await commands.start(...)`. `async with` kills it at the end."""
 
     def __init__(self, calls: "_Calls", command: str) -> None:
+        super().__init__(command)
         self._calls = calls
-        self.command = command
-        self._progress = Progress()
         self._news = asyncio.Event()
         self._id = 0
 
@@ -45,26 +44,6 @@ class AsyncProcess:
             self._news.clear()
             if not holds():
                 await self._news.wait()
-
-    @property
-    def pid(self) -> int:
-        """Its process id in the sandbox."""
-        return self._progress.pid or 0
-
-    @property
-    def running(self) -> bool:
-        """It has not ended yet."""
-        return not self._progress.ended
-
-    @property
-    def stdout(self) -> str:
-        """Its standard output so far."""
-        return self._progress.text("stdout")
-
-    @property
-    def stderr(self) -> str:
-        """Its standard error so far."""
-        return self._progress.text("stderr")
 
     async def wait(self, timeout: Optional[float] = None) -> CommandResult:
         """As Process.wait. A task that is cancelled meanwhile leaves the command as it is."""
@@ -124,6 +103,3 @@ class AsyncProcess:
 
     async def __aexit__(self, *_: Any) -> None:
         await self.kill()
-
-    def __repr__(self) -> str:
-        return f"<cay.AsyncProcess {self.pid} {self.command!r} {'running' if self.running else 'ended'}>"

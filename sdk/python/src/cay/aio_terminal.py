@@ -4,10 +4,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, AsyncIterator, Dict, Generator, Optional, Type
 
 from ._errors import SandboxError, SandboxTimeout
-from ._options import Collected, Data, as_bytes, command_result, encode
+from ._options import Data, as_bytes, encode
 from ._rpc import Item
 from ._types import CommandResult
-from .terminal import TYPED
+from .terminal import TYPED, Screen
 
 if TYPE_CHECKING:
     from .aio import _Calls
@@ -23,8 +23,7 @@ class AsyncTerminal:
         self._calls = calls
         self._params = params
         self._items: "asyncio.Queue[Item]"
-        self._collected = Collected("base64")
-        self._result: Optional[CommandResult] = None
+        self._screen = Screen()
         self._number: Optional[int] = None
 
     @property
@@ -52,17 +51,13 @@ class AsyncTerminal:
         """The next text that it shows; "" when the command has ended. SandboxTimeout: nothing came in that many seconds."""
         number, clock = self._id, asyncio.get_running_loop().time
         deadline = None if timeout is None else clock() + timeout
-        while self._result is None:
-            kind, value = await self._next(None if deadline is None else max(0.0, deadline - clock()))
-            if kind == "error":
-                raise value
-            if kind == "result":
-                self._result = self._collected.put_into(command_result(value, "base64"))
-                break
-            text = self._collected.add(value)[1]
-            taken = self._collected.acknowledge(value)
-            if taken:
-                self._calls.link.start("run.ack", {"id": number, "bytes": taken})
+
+        def acknowledge(taken: int) -> None:
+            self._calls.link.start("run.ack", {"id": number, "bytes": taken})
+
+        while self._screen.result is None:
+            item = await self._next(None if deadline is None else max(0.0, deadline - clock()))
+            text = self._screen.take(item, acknowledge)
             if text:
                 return text
         return ""
@@ -87,7 +82,7 @@ class AsyncTerminal:
                 await asyncio.sleep(0.01)
 
     async def end_input(self) -> None:
-        """Nothing more is typed: who reads finds the end of file."""
+        """Ends the input: a program that reads finds the end of file."""
         await self._calls.call("run.input", {"id": self._id, "end": True})
 
     async def resize(self, rows: int, cols: int) -> None:
@@ -98,12 +93,12 @@ class AsyncTerminal:
         """Until the command has ended. `stdout` of the result is all that was shown."""
         while await self.read():
             pass
-        assert self._result is not None
-        return self._result
+        assert self._screen.result is not None
+        return self._screen.result
 
     async def kill(self) -> None:
         """Ends it with all that it started. Twice is fine."""
-        if self._result is None and self._calls.link.death is None:
+        if self._screen.result is None and self._calls.link.death is None:
             await self._calls.call("run.cancel", {"id": self._id})
 
     def __await__(self) -> Generator[Any, None, "AsyncTerminal"]:

@@ -45,22 +45,12 @@ class Progress:
             return self.collected.text(stream)
 
 
-class Process:
-    """A command that runs while the program goes on: made by `commands.start`. Any thread may use it.
+class _Observed:
+    """What is known of a command without asking the server."""
 
-    Of its output, the first 16 MiB of each stream are kept; it never waits for a reader. `with` kills it at the end.
-    """
-
-    def __init__(self, link: Link, params: Dict[str, Any], command: str) -> None:
-        self._link = link
+    def __init__(self, command: str) -> None:
         self.command = command
-        self._progress = progress = Progress()
-        link.channel.read_in_background()
-        self._id = link.start("run", params, progress.take)
-        with progress.changed:
-            progress.changed.wait_for(lambda: progress.pid is not None or progress.ended)
-        if progress.problem is not None:
-            raise progress.problem
+        self._progress = Progress()
 
     @property
     def pid(self) -> int:
@@ -81,6 +71,26 @@ class Process:
     def stderr(self) -> str:
         """Its standard error so far."""
         return self._progress.text("stderr")
+
+    def __repr__(self) -> str:
+        return f"<cay.{type(self).__name__} {self.pid} {self.command!r} {'running' if self.running else 'ended'}>"
+
+
+class Process(_Observed):
+    """A command that runs while the program goes on: made by `commands.start`. Any thread may use it.
+
+    Of its output, the first 16 MiB of each stream are kept; it never waits for a reader. `with` kills it at the end.
+    """
+
+    def __init__(self, link: Link, params: Dict[str, Any], command: str) -> None:
+        super().__init__(command)
+        self._link, progress = link, self._progress
+        link.channel.read_in_background()
+        self._id = link.start("run", params, progress.take)
+        with progress.changed:
+            progress.changed.wait_for(lambda: progress.pid is not None or progress.ended)
+        if progress.problem is not None:
+            raise progress.problem
 
     def wait(self, timeout: Optional[float] = None) -> CommandResult:
         """Waits until it has ended. SandboxTimeout: it has not in that many seconds, and goes on."""
@@ -137,6 +147,3 @@ class Process:
 
     def __exit__(self, *_: Any) -> None:
         self.kill()
-
-    def __repr__(self) -> str:
-        return f"<cay.Process {self.pid} {self.command!r} {'running' if self.running else 'ended'}>"

@@ -3,16 +3,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sqlite_file.h"
 #include "tool/capability/kv/sql.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { APPLICATION_ID = 0x6361796b, CHECKED_WHOLE = 16 << 20, TEXT_MAX = 1 << 20 }; /* "cayk" */
 
@@ -155,30 +152,6 @@ static cay_status store_set_up(sqlite3 *db, const tool_store_options *options, c
   return store_run(db, text, err);
 }
 
-/* A file may come from anywhere: nothing in it runs. */
-static void kv_store_harden(sqlite3 *db) {
-  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-  (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-  (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, TEXT_MAX);
-  (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-}
-
-/* SQLite would make it readable to others. One that is there is not opened here: closing it would drop the
- * locks that another store of this process has on it. */
-static cay_status store_make_file(const char *path, cay_error *err) {
-  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd >= 0) return close(fd) == 0 ? CAY_OK : err_errno(err, errno, "cannot be made");
-  struct stat st;
-  if (errno != EEXIST) return err_errno(err, errno, "cannot be made");
-  if (stat(path, &st) != 0) return err_errno(err, errno, "cannot be opened");
-  if (!S_ISREG(st.st_mode)) return err_set(err, CAY_INVALID, "not a regular file");
-  /* SQLite would take so short a file for an empty one, and write over it. */
-  if (st.st_size > 0 && st.st_size < 512) return err_set(err, CAY_CORRUPT, "not a SQLite file");
-  return CAY_OK;
-}
-
 /* One look at one moment: another process may be making the tables. */
 static cay_status store_look(sqlite3 *db, int64_t *version, cay_error *err) {
   S_TRY(store_run(db, "BEGIN", err));
@@ -196,16 +169,15 @@ static cay_status make_ready(sqlite3 *db, const tool_store_options *options, cay
 }
 
 static cay_status kv_store_connect(const tool_store_options *options, sqlite3 **out, cay_error *err) {
-  char path[PATH_MAX]; /* SQLite gives names like ":memory:" and "file:…" a meaning */
-  int len = snprintf(path, sizeof path, "%s%s", options->path[0] == '/' ? "" : "./", options->path);
-  if (len < 0 || (size_t)len >= sizeof path) return err_set(err, CAY_INVALID, "the path is too long");
-  S_TRY(store_make_file(path, err));
+  char path[PATH_MAX];
+  S_TRY(sqlite_file_prepare(options->path, path, err));
   int code = sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
   if (code != SQLITE_OK) return sql_error(*out, code, err);
   uint32_t busy_ms = options->busy_ms != 0 ? options->busy_ms : TOOL_STORE_BUSY_MS;
   (void)sqlite3_extended_result_codes(*out, 1);
   (void)sqlite3_busy_timeout(*out, busy_ms < INT_MAX ? (int)busy_ms : INT_MAX);
-  kv_store_harden(*out);
+  sqlite_file_harden(*out);
+  (void)sqlite3_limit(*out, SQLITE_LIMIT_LENGTH, TEXT_MAX);
   /* SQLite does not wait by itself where two processes turn a file to WAL at once. */
   int64_t until = clock_mono_ns() + busy_ms * NS_PER_MS;
   for (;;) {

@@ -86,18 +86,6 @@ static uint32_t wild(struct rng *r) {
   }
 }
 
-/* A handled signal is always pending, so whatever would sleep comes back at once. */
-static void keep_awake(still *s) {
-  k_sigaction handled = { .handler = 100 };
-  k_siginfo info = { .signo = K_SIGUSR1, .code = K_SI_USER };
-  k_sigset none = 0;
-  k_lock(s->box->kernel);
-  EXPECT_EQ(k_sigmask_set(s->m->p, K_SIG_SETMASK, &none, NULL), 0);
-  EXPECT_EQ(k_sigaction_set(s->m->p, K_SIGUSR1, &handled, NULL), 0);
-  k_signal_send(s->m->p, &info);
-  k_unlock(s->box->kernel);
-}
-
 /* Descriptor 0 is a file and 1 a socket. What earlier machines did to the tree and used up is no obstacle. */
 static still wild_machine(box *b) {
   still s = still_open(b);
@@ -139,7 +127,7 @@ static void hammer(bool trace) {
     for (int round = 0; round < ROUNDS; round++) {
       uint32_t a[6];
       for (int i = 0; i < 6; i++) a[i] = wild(&r);
-      keep_awake(&s);
+      still_keep_awake(&s);
       int32_t result = still_call(&s, abi_rows[row].number, a[0], a[1], a[2], a[3], a[4], a[5]);
       EXPECT(result >= -4095 || abi_rows[row].fn == sys_fcntl); /* F_GETOWN and the like may be anything */
       faults += result == -K_EFAULT;
@@ -186,7 +174,7 @@ static void any_order(uint32_t calls) {
     if (row->fn == NULL) continue;
     for (int i = 0; i < 6; i++) a[i] = likely(&r);
     if (n % 64 == 0) still_text(&s, 2048 + (uint32_t)(rng_u64(&r) % 64) * 64, "/f");
-    keep_awake(&s);
+    still_keep_awake(&s);
     int32_t result = still_call(&s, row->number, a[0], a[1], a[2], a[3], a[4], a[5]);
     EXPECT(result >= -4095 || row->fn == sys_fcntl);
     if (s.m->next == ABI_NEXT_NONE && !s.p->dying && s.m->depth == 0) continue;

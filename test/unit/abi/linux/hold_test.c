@@ -121,18 +121,6 @@ static still machine(box *b) {
   return s;
 }
 
-/* A handled signal is always pending, so whatever would sleep comes back at once. */
-static void keep_awake(still *s) {
-  k_sigaction handled = { .handler = 100 };
-  k_siginfo info = { .signo = K_SIGUSR1, .code = K_SI_USER };
-  k_sigset none = 0;
-  k_lock(s->box->kernel);
-  EXPECT_EQ(k_sigmask_set(s->m->p, K_SIG_SETMASK, &none, NULL), 0);
-  EXPECT_EQ(k_sigaction_set(s->m->p, K_SIGUSR1, &handled, NULL), 0);
-  k_signal_send(s->m->p, &info);
-  k_unlock(s->box->kernel);
-}
-
 /* The largest that the letter can mean (syscalls.def); descriptors are consecutive. */
 static void largest(const char *format, int fd, uint32_t a[static 8]) {
   int n = 0;
@@ -168,7 +156,7 @@ TEST(no_call_holds_the_kernel_for_long) {
     for (int fd = FIRST_FD; fd < FIRST_FD + FDS; fd++) {
       uint32_t a[8];
       largest(abi_rows[row].format, fd, a);
-      keep_awake(&s);
+      still_keep_awake(&s);
       k_lock(b->kernel);
       k_mutex_watch(&b->kernel->mu, &watch);
       k_unlock(b->kernel);

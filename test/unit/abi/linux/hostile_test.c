@@ -106,21 +106,6 @@ TEST(a_program_that_executes_another_instead_of_unwinding_leaves_nothing) {
 
 #define PLAIN "(module " IMPORTS LIBC "(func (export \"_start\") " EXIT(I(5)) "))"
 
-static void put_program(box *b, const char *path, const char *text) {
-  wasm_byte_vec_t bytes = wat(text);
-  vfs_view view = { 0 };
-  k_file *f = NULL;
-  k_lock(b->kernel);
-  EXPECT_EQ(vfs_view_init(&view, b->kernel), 0);
-  view.privileged = true;
-  EXPECT_EQ(vfs_open(&view, NULL, path, K_O_CREAT | K_O_WRONLY, 0755, &f), 0);
-  EXPECT_EQ(k_file_write(NULL, f, bytes.data, bytes.size), bytes.size);
-  k_file_unref(f);
-  vfs_view_clear(&view);
-  k_unlock(b->kernel);
-  wasm_byte_vec_delete(&bytes);
-}
-
 #define EXEC_OTHER                                                                                           \
   "(drop (call $sys (i32.const 221) (i32.const 3000) (i32.const 0) (i32.const 0) (i32.const 0)"              \
   "      (i32.const 0) (i32.const 0)))"
@@ -129,7 +114,7 @@ static void put_program(box *b, const char *path, const char *text) {
 /* The functions of the old instance must never be called in the new one. */
 TEST(a_program_that_executes_another_instead_of_rewinding_is_killed) {
   box *b = box_open((box_options){ 0 });
-  put_program(b, "/other", PLAIN);
+  box_put_program(b, "/other", PLAIN);
   EXPECT_EQ(box_run(b, LIAR("", "", TO_STATE_1, "", OTHER_NAME REWOUND(EXEC_OTHER) FORK)).status, K_SIGKILL);
   expect_nothing_left(b);
 }
@@ -143,7 +128,7 @@ TEST(a_program_that_executes_another_while_it_is_told_to_unwind_or_rewind_leaves
   };
   for (size_t i = 0; i < COUNT_OF(texts); i++) {
     box *b = box_open((box_options){ 0 });
-    put_program(b, "/other", PLAIN);
+    box_put_program(b, "/other", PLAIN);
     (void)box_run(b, texts[i]);
     expect_nothing_left(b);
   }

@@ -337,21 +337,6 @@ TEST(a_program_that_leaves_in_a_child_context_ends_with_it) {
 
 /* ---- exec ---- */
 
-static void put_program(box *b, const char *path, const char *text) {
-  wasm_byte_vec_t bytes = wat(text);
-  vfs_view view = { 0 };
-  k_file *f = NULL;
-  k_lock(b->kernel);
-  EXPECT_EQ(vfs_view_init(&view, b->kernel), 0);
-  view.privileged = true;
-  EXPECT_EQ(vfs_open(&view, NULL, path, K_O_CREAT | K_O_WRONLY, 0755, &f), 0);
-  EXPECT_EQ(k_file_write(NULL, f, bytes.data, bytes.size), bytes.size);
-  k_file_unref(f);
-  vfs_view_clear(&view);
-  k_unlock(b->kernel);
-  wasm_byte_vec_delete(&bytes);
-}
-
 #define EXEC_OTHER                                                                                           \
   "(call $sys (i32.const 221) (i32.const 2048) (i32.const 2064) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0))"
 #define OTHER_ARGS                                                                                           \
@@ -364,7 +349,7 @@ static void put_program(box *b, const char *path, const char *text) {
 
 TEST(exec_replaces_the_program_and_hands_over_the_arguments) {
   box *b = box_open((box_options){ 0 });
-  put_program(b, "/other", OTHER);
+  box_put_program(b, "/other", OTHER);
   EXPECT_EQ(box_run(b, WITH_OTHER("(drop " EXEC_OTHER ") (unreachable)")).status, code(33));
   k_lock(b->kernel);
   EXPECT_EQ(b->kernel->used.memory, 0);
@@ -375,14 +360,14 @@ TEST(exec_replaces_the_program_and_hands_over_the_arguments) {
 TEST(exec_of_what_is_no_program_comes_back) {
   box *b = box_open((box_options){ 0 });
   EXPECT_EQ(box_run(b, WITH_OTHER(ERRNO_OF(EXEC_OTHER))).status, code(K_ENOENT));
-  put_program(b, "/other", "(module)");
+  box_put_program(b, "/other", "(module)");
   EXPECT_EQ(box_run(b, WITH_OTHER(ERRNO_OF(EXEC_OTHER))).status, code(K_ENOEXEC));
   box_close(b);
 }
 
 TEST(exec_in_a_child_context_starts_it_and_gives_the_parent_its_pid) {
   box *b = box_open((box_options){ 0 });
-  put_program(b, "/other", OTHER);
+  box_put_program(b, "/other", OTHER);
   const char *text = WITH_OTHER("(drop " SYS(
       2001, I(1), I(0),
       I(0)) ")"
@@ -396,10 +381,10 @@ TEST(exec_in_a_child_context_starts_it_and_gives_the_parent_its_pid) {
 
 TEST(a_file_that_was_executed_is_compiled_once_and_again_when_it_changed) {
   box *b = box_open((box_options){ 0 });
-  put_program(b, "/other", OTHER);
+  box_put_program(b, "/other", OTHER);
   for (int i = 0; i < 3; i++) EXPECT_EQ(box_run(b, WITH_OTHER("(drop " EXEC_OTHER ")")).status, code(33));
   EXPECT_EQ(eng_engine_cache_stats(b->engine).compiled, 2);
-  put_program(
+  box_put_program(
       b, "/other",
       PROGRAM(EXIT(I(
           5)) "(nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop) (nop)"));
