@@ -270,7 +270,7 @@ CAY_CHECK CAY_API cay_status cay_snapshot_patch(const cay_snapshot *before, cons
  *
  * CAY_NOT_FOUND: no copy-on-write mount is there. */
 
-/* What differs from the host's directory now; paths are relative to the mount ("src/a.c"). */
+/* The differences from the host's directory now; paths are relative to the mount ("src/a.c"). */
 CAY_CHECK CAY_API cay_status cay_mount_changes(cay_sandbox *box, const char *path, cay_change_fn *each,
                                                void *ctx, cay_error *err);
 /* As cay_snapshot_patch. */
@@ -279,14 +279,13 @@ CAY_CHECK CAY_API cay_status cay_mount_patch(cay_sandbox *box, const char *path,
 
 typedef struct cay_mount_apply_options {
   size_t size;
-  const char *const
-      *paths; /* only these and what is below them, relative to the mount, NULL ended; NULL: all */
+  const char *const *paths; /* only these and all below them, relative to the mount, NULL ended; NULL: all */
   bool force; /* also where the host's file is not as it was when the sandbox first changed it */
 } cay_mount_apply_options;
 
 /* Writes the changes to the host's directory: each file beside its place and renamed over it; links as links; nothing
  * outside of the directory is reached, whatever links the host or the guest has made. Owners and set-id
- * bits are not applied. What was applied is no change any more.
+ * bits are not applied. An applied change is none any more.
  * CAY_EXISTS: without `force`, a file of the host has changed meanwhile; nothing was written. CAY_IO: the host
  * refused; what came before it was written. */
 CAY_CHECK CAY_API cay_status cay_mount_apply(cay_sandbox *box, const char *path,

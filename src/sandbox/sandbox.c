@@ -37,9 +37,15 @@ static _Atomic uint64_t *job_fuel(void *ctx, k_job *job) {
   return job->owner;
 }
 
-static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_options *o, cay_error *err) {
+/* The tree and the environment that a sandbox begins with. */
+typedef struct beginning {
+  mem_tree *tree;
+  const char *const *env;
+} beginning;
+
+static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_options *o, mem_tree *tree,
+                              cay_error *err) {
   k_inode *root = NULL;
-  mem_tree *tree = o->packages != NULL ? o->packages->tree : box->engine->base;
   S_TRY(sb_status(err, memfs_new(tree, &root), NULL));
   k_ret r = k_kernel_new(
       &(k_options){
@@ -53,7 +59,14 @@ static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_options *o, ca
       },
       &box->kernel);
   if (r < 0) k_inode_unref(root);
-  return sb_status(err, r, NULL);
+  S_TRY(sb_status(err, r, NULL));
+  uint64_t disk, inodes;
+  mem_tree_charge(tree, &disk, &inodes);
+  k_lock(box->kernel);
+  box->kernel->used.disk += disk;
+  box->kernel->used.inodes += (uint32_t)inodes;
+  k_unlock(box->kernel);
+  return CAY_OK;
 }
 
 typedef k_ret make_fs(k_inode **out);
@@ -76,8 +89,9 @@ static cay_status mount_system(cay_sandbox *box, cay_error *err) {
   return sb_status(err, r, "/dev, /proc");
 }
 
-static cay_status sandbox_set_up(cay_sandbox *box, const cay_sandbox_options *o, cay_error *err) {
-  S_TRY(sb_env_put_all(&box->env, DEFAULT_ENV, err));
+static cay_status sandbox_set_up(cay_sandbox *box, const cay_sandbox_options *o, const beginning *from,
+                                 cay_error *err) {
+  S_TRY(sb_env_put_all(&box->env, from->env, err));
   S_TRY(sb_env_put_all(&box->env, o->env, err));
   abi_runner_options runner = { .threads = box->engine->threads,
                                 .spares = box->engine->spares,
@@ -87,17 +101,14 @@ static cay_status sandbox_set_up(cay_sandbox *box, const cay_sandbox_options *o,
                                 .fuel_ctx = box,
                                 .code = box->limits.code };
   S_TRY(abi_linux_runner_new(box->engine->wasm, &runner, &box->runner, err));
-  S_TRY(make_kernel(box, o, err));
+  S_TRY(make_kernel(box, o, from->tree, err));
   S_TRY(sb_callbacks_new(box, &box->callbacks, err));
   box->kernel->callback_host = sb_callbacks_host(box->callbacks);
   return mount_system(box, err);
 }
 
-cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *options, cay_sandbox **out,
-                           cay_error *err) {
-  cay_sandbox_options o;
-  if (!sb_options_copy(&o, sizeof o, options))
-    return err_set(err, CAY_INVALID, "sandbox options: from a newer version of cay.h");
+static cay_status sandbox_make(cay_engine *engine, const cay_sandbox_options *o, const beginning *from,
+                               cay_sandbox **out, cay_error *err) {
   cay_sandbox *box = mem_zalloc(sizeof *box);
   if (box == NULL) return err_no_memory(err);
   box->engine = engine;
@@ -105,9 +116,9 @@ cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *option
   pthread_mutex_init(&box->runs_mu, NULL);
   list_init(&box->runs);
   list_init(&box->sessions);
-  bool known = sb_options_copy(&box->limits, sizeof box->limits, o.limits);
+  bool known = sb_options_copy(&box->limits, sizeof box->limits, o->limits);
   fill_limits(&box->limits);
-  cay_status status = known ? sandbox_set_up(box, &o, err)
+  cay_status status = known ? sandbox_set_up(box, o, from, err)
                             : err_set(err, CAY_INVALID, "limits: from a newer version of cay.h");
   if (status != CAY_OK) {
     cay_sandbox_free(box);
@@ -115,6 +126,21 @@ cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *option
   }
   *out = box;
   return CAY_OK;
+}
+
+cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *options, cay_sandbox **out,
+                           cay_error *err) {
+  cay_sandbox_options o;
+  if (!sb_options_copy(&o, sizeof o, options))
+    return err_set(err, CAY_INVALID, "sandbox options: from a newer version of cay.h");
+  const beginning from = { o.packages != NULL ? o.packages->tree : engine->base, DEFAULT_ENV };
+  return sandbox_make(engine, &o, &from, out, err);
+}
+
+cay_status sb_sandbox_over(cay_engine *engine, const cay_sandbox_options *options, mem_tree *tree,
+                           const sb_env *env, cay_sandbox **out, cay_error *err) {
+  const beginning from = { tree, sb_env_vector(env) };
+  return sandbox_make(engine, options, &from, out, err);
 }
 
 void cay_sandbox_free(cay_sandbox *box) {

@@ -49,8 +49,10 @@ struct cay_sandbox {
   pthread_mutex_t runs_mu;
   list runs; /* of sb_run: those whose processes may still write */
   list sessions;
+  uint32_t last_session; /* runs_mu: the greatest number of a session so far */
   sb_fuel *fuel; /* of the sessions that count it, also of those that are gone; freed with the sandbox */
   struct sb_callbacks *callbacks;
+  uint8_t lineage[32]; /* runs_mu: the snapshot it was made from, or taken as last; zeros: none */
 };
 
 struct cay_packages {
@@ -59,6 +61,11 @@ struct cay_packages {
 
 void sb_log(const cay_engine *engine, cay_log_level level, const char *area, const char *format, ...)
     PRINTF(4, 5);
+
+/* As cay_sandbox_new, over a snapshot's tree, with what that is charged, and its environment instead of the usual one.
+ */
+cay_status sb_sandbox_over(cay_engine *engine, const cay_sandbox_options *options, mem_tree *tree,
+                           const sb_env *env, cay_sandbox **out, cay_error *err) CHECKED;
 
 /* A copy of the caller's option struct with zeros for what the caller's version did not have. False: from a
  * newer version and with something set that this one does not know. */

@@ -3,6 +3,8 @@
  * goes on. */
 #include "box.h"
 
+#include <cay/snapshot.h>
+
 #include <stdio.h>
 
 /* Runs `call` with each fault in turn until it succeeds. The expression sees `err`. */
@@ -188,3 +190,47 @@ TEST(mounting) {
 }
 
 TEST(zz_the_engine_is_given_back) { cay_engine_free(box_engine()); }
+
+/* ---- snapshots ---- */
+
+TEST(taking_restoring_and_forking) {
+  cay_sandbox *box = box_new();
+  cay_session *py = NULL;
+  cay_value *v = NULL;
+  EXPECT_EQ(cay_session_new(box, NULL, &py, NULL), CAY_OK);
+  EXPECT_EQ(cay_session_eval(py,
+                             &CAY_INIT(cay_eval_options, .code = CAY_TEXT("f = open('/tmp/f', 'w'); x = 1")),
+                             &v, NULL),
+            CAY_OK);
+  cay_value_free(v);
+  AT_EVERY_FAULT {
+    cay_snapshot *s = NULL;
+    cay_status status = cay_snapshot_take(box, &CAY_INIT(cay_snapshot_options, .label = "x"), &s, NULL);
+    EXPECT_EQ(status == CAY_OK, s != NULL);
+    cay_snapshot_free(s);
+  }
+  cay_snapshot *s = NULL;
+  EXPECT_EQ(cay_snapshot_take(box, NULL, &s, NULL), CAY_OK);
+  AT_EVERY_FAULT {
+    cay_sandbox *copy = NULL;
+    cay_status status = cay_snapshot_restore(s, NULL, &copy, NULL);
+    EXPECT_EQ(status == CAY_OK, copy != NULL);
+    cay_sandbox_free(copy);
+  }
+  cay_sandbox *copy = NULL;
+  cay_session *same = NULL;
+  EXPECT_EQ(cay_snapshot_restore(s, NULL, &copy, NULL), CAY_OK);
+  EXPECT_EQ(cay_session_resume(copy, cay_session_id(py), &same, NULL), CAY_OK);
+  AT_EVERY_FAULT {
+    cay_status status = cay_session_eval(same, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("x")), &v, NULL);
+    if (status == CAY_OK) cay_value_free(v);
+    EXPECT(status == CAY_OK || mem_has_failed());
+  }
+  EXPECT_EQ(cay_session_eval(same, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("x")), &v, NULL), CAY_OK);
+  EXPECT_EQ(v->repr.len, 1);
+  cay_value_free(v);
+  cay_snapshot_free(s);
+  cay_sandbox_free(copy);
+  expect_works(box);
+  cay_sandbox_free(box);
+}

@@ -222,12 +222,19 @@ cay_status abi_instance_copy(abi_machine *parent, abi_machine *child, cay_error 
   return adopt(child, instance, err);
 }
 
-void abi_instance_drop(abi_machine *m) {
+static eng_instance *instance_take(abi_machine *m) {
   k_lock(m->kernel);
   eng_instance *instance = m->instance;
   m->instance = NULL;
+  m->has_words = false;
   k_unlock(m->kernel);
-  eng_pool_give(m->runner->options.spares, instance);
+  return instance;
+}
+
+void abi_instance_park(abi_machine *m) { eng_instance_free(instance_take(m)); }
+
+void abi_instance_drop(abi_machine *m) {
+  eng_pool_give(m->runner->options.spares, instance_take(m));
   k_lock(m->kernel);
   (void)!charge(m, 0); /* giving back does not fail */
   k_unlock(m->kernel);

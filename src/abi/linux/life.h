@@ -16,6 +16,7 @@ cay_status abi_instance_make(abi_machine *m, cay_error *err) CHECKED; /* for m->
 cay_status abi_instance_from(abi_machine *m, eng_image *image, cay_error *err) CHECKED;
 cay_status abi_instance_copy(abi_machine *parent, abi_machine *child, cay_error *err) CHECKED;
 void abi_instance_drop(abi_machine *m); /* and its charge */
+void abi_instance_park(abi_machine *m); /* but its charge stays */
 eng_kick_fn abi_on_kick;
 
 /* fork.c */

@@ -44,8 +44,7 @@ static cay_status find_functions(abi_resident *r, cay_error *err) {
   return err_set(err, CAY_UNSUPPORTED, "%s is not a resident program", r->m->p->program->path);
 }
 
-cay_status abi_resident_new(abi_runner *runner, k_process *p, eng_image *from, abi_resident **out,
-                            cay_error *err) {
+static cay_status resident_alloc(abi_runner *runner, k_process *p, abi_resident **out, cay_error *err) {
   abi_resident *r = mem_zalloc(sizeof *r);
   abi_machine *m = r != NULL ? abi_machine_new(runner, p) : NULL;
   if (m == NULL) {
@@ -53,20 +52,53 @@ cay_status abi_resident_new(abi_runner *runner, k_process *p, eng_image *from, a
     return err_no_memory(err);
   }
   r->m = m;
-  cay_status status = abi_instance_from(m, from, err);
+  *out = r;
+  return CAY_OK;
+}
+
+static void resident_install(abi_resident *r) {
+  k_process *p = r->m->p;
+  k_lock(p->kernel);
+  p->resident = true;
+  p->machine = r->m;
+  k_unlock(p->kernel);
+}
+
+cay_status abi_resident_wake(abi_resident *r, eng_image *image, cay_error *err) {
+  abi_machine *m = r->m;
+  cay_status status = abi_instance_from(m, image, err);
   if (status == CAY_OK) status = find_functions(r, err);
+  if (status != CAY_OK && m->instance != NULL) abi_instance_park(m);
+  return status;
+}
+
+cay_status abi_resident_new(abi_runner *runner, k_process *p, eng_image *from, abi_resident **out,
+                            cay_error *err) {
+  abi_resident *r = NULL;
+  S_TRY(resident_alloc(runner, p, &r, err));
+  cay_status status = abi_resident_wake(r, from, err);
   if (status != CAY_OK) {
-    if (m->instance != NULL) abi_instance_drop(m);
-    abi_machine_free(m);
+    abi_instance_drop(r->m);
+    abi_machine_free(r->m);
     mem_free(r);
     return status;
   }
-  k_lock(m->kernel);
-  p->resident = true;
-  p->machine = m;
-  k_unlock(m->kernel);
+  resident_install(r);
   *out = r;
   return CAY_OK;
+}
+
+cay_status abi_resident_new_parked(abi_runner *runner, k_process *p, abi_resident **out, cay_error *err) {
+  abi_resident *r = NULL;
+  S_TRY(resident_alloc(runner, p, &r, err));
+  resident_install(r);
+  *out = r;
+  return CAY_OK;
+}
+
+void abi_resident_park(abi_resident *r) {
+  abi_instance_park(r->m);
+  r->knows_words = false;
 }
 
 static void forget_before(abi_resident *r) {
@@ -330,7 +362,7 @@ void abi_resident_revive(abi_resident *r) {
   k_lock(m->kernel);
   k_process_revive(m->p);
   k_unlock(m->kernel);
-  eng_kick_clear(m->instance);
+  if (m->instance != NULL) eng_kick_clear(m->instance);
 }
 
 cay_status abi_resident_undo(abi_resident *r, cay_error *err) {

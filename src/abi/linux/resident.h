@@ -37,6 +37,17 @@ typedef struct abi_gone {
 cay_status abi_resident_new(abi_runner *runner, k_process *p, eng_image *from, abi_resident **out,
                             cay_error *err) CHECKED;
 
+/* The same without memory: abi_resident_wake comes before the first call. */
+cay_status abi_resident_new_parked(abi_runner *runner, k_process *p, abi_resident **out,
+                                   cay_error *err) CHECKED;
+
+/* At rest: gives the memory back, of which the caller has an image. The limits go on counting it, and the process keeps the
+ * rest: descriptors, signals, working directory, the state that undo goes back to. Until abi_resident_wake nothing may
+ * be called but that, _free, _process, _signals, _set_signals, _revive and _begin. */
+void abi_resident_park(abi_resident *r);
+/* Errors as abi_resident_new; it stays parked then. */
+cay_status abi_resident_wake(abi_resident *r, eng_image *image, cay_error *err) CHECKED;
+
 /* The process goes as well (k_process_discard). NULL is fine. Without kernel.mu. */
 void abi_resident_free(abi_resident *r);
 OWNED_DEFINE(abi_resident, abi_resident_free)

@@ -6,23 +6,24 @@
 #include "sandbox/session/language.h"
 #include "sandbox/status.h"
 
-static cay_status session_make_process(cay_session *s, const sb_language *language,
-                                       const cay_session_options *o, k_process **out, cay_error *err) {
+cay_status sb_session_make_process(cay_session *s, const char *const *env, const char *cwd, k_process **out,
+                                   cay_error *err) {
+  k_lock(s->box->kernel);
+  k_ret r = sb_language_process(s->language, s->box->kernel, env, cwd, NULL, out);
+  k_unlock(s->box->kernel);
+  if (r == -K_EAGAIN) return err_set(err, CAY_LIMIT, "EAGAIN: the sandbox has as many processes as it may");
+  return sb_status(err, r, s->language->program);
+}
+
+static cay_status session_new_process(cay_session *s, const cay_session_options *o, k_process **out,
+                                      cay_error *err) {
   sb_env env = { 0 };
-  k_process *p = NULL;
   pthread_mutex_lock(&s->box->env_mu);
   cay_status status = sb_env_copy(&env, &s->box->env, err);
   pthread_mutex_unlock(&s->box->env_mu);
   if (status == CAY_OK) status = sb_env_put_all(&env, o->env, err);
-  if (status == CAY_OK) {
-    k_lock(s->box->kernel);
-    k_ret r = sb_language_process(language, s->box->kernel, sb_env_vector(&env), o->cwd, NULL, &p);
-    k_unlock(s->box->kernel);
-    status = r == -K_EAGAIN ? err_set(err, CAY_LIMIT, "EAGAIN: the sandbox has as many processes as it may")
-                            : sb_status(err, r, language->program);
-  }
+  if (status == CAY_OK) status = sb_session_make_process(s, sb_env_vector(&env), o->cwd, out, err);
   sb_env_free(&env);
-  *out = p;
   return status;
 }
 
@@ -33,7 +34,7 @@ static void session_discard(cay_sandbox *box, k_process *p) {
 }
 
 /* Processes that an evaluation left behind draw on it, too, also when the session is gone. */
-static cay_status session_count_fuel(cay_session *s, cay_error *err) {
+cay_status sb_session_count_fuel(cay_session *s, cay_error *err) {
   sb_fuel *fuel = mem_zalloc(sizeof *fuel);
   if (fuel == NULL) return err_no_memory(err);
   pthread_mutex_lock(&s->box->runs_mu);
@@ -50,11 +51,9 @@ static int64_t session_compiling_deadline(const cay_session *s) {
   return ms == UINT32_MAX ? K_FOREVER : clock_mono_ns() + ms * NS_PER_MS;
 }
 
-/* Returns the boot image for the fuel-counting or the plain module, for `p`. The caller owns a reference. */
-static cay_status session_choose_image(cay_session *s, const sb_language *language, const cay_image *given,
-                                       k_process *p, eng_image **out, cay_error *err) {
+cay_status sb_session_fit(cay_session *s, eng_image *image, k_process *p, eng_image **out, cay_error *err) {
   cay_engine *engine = s->box->engine;
-  eng_image *image = given != NULL ? given->memory : NULL;
+  const sb_language *language = s->language;
   if (image == NULL) S_TRY(sb_language_boot(engine, language, &image, err));
   k_image *program = sb_guest_image(engine, language->program);
   if (program == NULL) return err_set(err, CAY_NOT_FOUND, "%s is not among the guests", language->program);
@@ -66,7 +65,7 @@ static cay_status session_choose_image(cay_session *s, const sb_language *langua
   return eng_image_for(image, counting, out, err);
 }
 
-static cay_status session_take_files(cay_session *s, const cay_image *image, cay_error *err) {
+cay_status sb_session_take_files(cay_session *s, const cay_image *image, cay_error *err) {
   sb_files files;
   S_TRY(sb_files_open(s, image, &files, err));
   sb_files_put(s, image, &files);
@@ -74,21 +73,35 @@ static cay_status session_take_files(cay_session *s, const cay_image *image, cay
 }
 
 static cay_status session_start(cay_session *s, const cay_session_options *o, cay_error *err) {
-  const sb_language *language = sb_language_find(o->language);
   s->fresh = true;
   OWNED(eng_image_unref) eng_image *image = NULL;
   k_process *p = NULL;
-  if (language == NULL) return err_set(err, CAY_NOT_FOUND, "no language is called %.40s", o->language);
-  if (o->count_fuel || s->box->limits.fuel != 0) S_TRY(session_count_fuel(s, err));
-  S_TRY(session_make_process(s, language, o, &p, err));
-  cay_status status = session_choose_image(s, language, o->image, p, &image, err);
+  if (o->count_fuel || s->box->limits.fuel != 0) S_TRY(sb_session_count_fuel(s, err));
+  S_TRY(session_new_process(s, o, &p, err));
+  cay_status status = sb_session_fit(s, o->image != NULL ? o->image->memory : NULL, p, &image, err);
   if (status == CAY_OK) status = abi_resident_new(s->box->runner, p, image, &s->resident, err);
   if (status != CAY_OK) {
     session_discard(s->box, p);
     return status;
   }
-  if (o->image != NULL) S_TRY(session_take_files(s, o->image, err));
+  if (o->image != NULL) S_TRY(sb_session_take_files(s, o->image, err));
   return abi_resident_begin(s->resident, err);
+}
+
+cay_session *sb_session_alloc(cay_sandbox *box, const sb_language *language, uint32_t id) {
+  cay_session *s = mem_zalloc(sizeof *s);
+  if (s == NULL) return NULL;
+  *s = (cay_session){ .box = box, .language = language, .replay = SB_REPLAY_INIT, .state = SB_RUNNING };
+  sb_session_stop_init(s);
+  pthread_mutex_init(&s->mu, NULL);
+  clock_cond_init(&s->changed);
+  list_init(&s->in_box);
+  pthread_mutex_lock(&box->runs_mu);
+  s->id = id != 0 ? id : box->last_session + 1;
+  if (s->id > box->last_session) box->last_session = s->id;
+  list_push(&box->sessions, &s->in_box);
+  pthread_mutex_unlock(&box->runs_mu);
+  return s;
 }
 
 cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options, cay_session **out,
@@ -96,17 +109,14 @@ cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options,
   cay_session_options o;
   if (!sb_options_copy(&o, sizeof o, options))
     return err_set(err, CAY_INVALID, "session options: from a newer version of session.h");
-  cay_session *s = mem_zalloc(sizeof *s);
+  const sb_language *language = sb_language_find(o.language);
+  if (language == NULL) return err_set(err, CAY_NOT_FOUND, "no language is called %.40s", o.language);
+  cay_session *s = sb_session_alloc(box, language, 0);
   if (s == NULL) return err_no_memory(err);
-  *s = (cay_session){ .box = box, .no_undo = o.no_undo, .replay = SB_REPLAY_INIT };
-  sb_session_stop_init(s);
-  pthread_mutex_init(&s->mu, NULL);
-  clock_cond_init(&s->changed);
-  list_init(&s->in_box);
-  pthread_mutex_lock(&box->runs_mu);
-  list_push(&box->sessions, &s->in_box);
-  pthread_mutex_unlock(&box->runs_mu);
+  s->no_undo = o.no_undo;
+  s->handed = true;
   cay_status status = session_start(s, &o, err);
+  sb_session_give(s);
   if (status != CAY_OK) {
     cay_session_free(s);
     return status;
@@ -118,6 +128,8 @@ cay_status cay_session_new(cay_sandbox *box, const cay_session_options *options,
 static void session_destroy(cay_session *s) {
   sb_session_close(s);
   abi_resident_free(s->resident);
+  eng_image_unref(s->parked);
+  eng_image_unref(s->frozen);
   sb_replay_free(&s->replay);
   pthread_mutex_destroy(&s->mu);
   pthread_cond_destroy(&s->changed);
@@ -131,6 +143,8 @@ void cay_session_free(cay_session *s) {
   pthread_mutex_unlock(&s->box->runs_mu);
   session_destroy(s);
 }
+
+uint32_t cay_session_id(const cay_session *s) { return s->id; }
 
 void sb_sessions_free(cay_sandbox *box) {
   for (;;) {

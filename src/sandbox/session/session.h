@@ -22,7 +22,12 @@ enum sb_session_state { SB_IDLE, SB_RUNNING, SB_SETTLING, SB_BROKEN };
 struct cay_session {
   cay_sandbox *box;
   list in_box;
+  uint32_t id; /* in its sandbox */
+  bool handed; /* runs_mu: the embedder has its handle */
+  const struct sb_language *language;
   abi_resident *resident;
+  eng_image *parked; /* its memory, while the resident has none; a reference */
+  eng_image *frozen; /* its memory as it is, if it was frozen and no request came since; a reference */
   bool no_undo;
   _Atomic uint64_t *fuel; /* the remaining fuel of the running evaluation; the sandbox's. NULL: not counted */
   bool greeted;           /* it knows its environment and has randomness of its own */
@@ -36,6 +41,7 @@ struct cay_session {
   pthread_cond_t changed;
   uint64_t turn,
       last_ticket;           /* mu. Waiting callers hold the tickets from `turn` up to before `last_ticket` */
+  uint32_t holders;          /* mu: threads that wait for its rest without a ticket */
   _Atomic(pthread_t) runner; /* the thread of the request that runs; written before it does */
   _Atomic enum sb_session_state state; /* written with mu */
   _Atomic bool closing;
@@ -127,6 +133,35 @@ cay_status sb_session_take(cay_session *session, bool no_wait, cay_error *err) C
 /* The same for a caller that must not wait: CAY_BUSY also when the session has not settled in a moment. */
 cay_status sb_session_try(cay_session *session, cay_error *err) CHECKED;
 void sb_session_give(cay_session *session); /* and makes it IDLE again */
+
+/* For looking at it alone, which leaves a parked session parked: takes no turn. *taken false: it is broken or ending.
+ * CAY_BUSY: other requests have it, now and until `deadline_ns`; on its own thread at once. */
+cay_status sb_session_hold(cay_session *session, int64_t deadline_ns, bool *taken, cay_error *err) CHECKED;
+
+/* Its memory as an image, a reference; of a session that was taken or is held. Errors as eng_image_freeze. */
+cay_status sb_session_freeze(cay_session *session, eng_image **out, cay_error *err) CHECKED;
+
+/* Gives its memory back until the next request (session_park.c); it is held. A second time: no effect. */
+cay_status sb_session_park(cay_session *session, cay_error *err) CHECKED;
+
+/* A session in a snapshot. */
+typedef struct sb_session_copy {
+  uint32_t id;
+  const struct sb_language *language;
+  eng_image *memory;
+  sb_believed process;
+  char *cwd;
+  sb_env env;
+  bool no_undo, counts_fuel;
+  bool fresh; /* it never ran: the environment is not in its memory yet */
+} sb_session_copy;
+
+/* Of a session that is held. */
+cay_status sb_session_copy_take(cay_session *session, sb_session_copy *out, cay_error *err) CHECKED;
+void sb_session_copy_clear(sb_session_copy *copy);
+/* A session of `box` that is such, parked, whose handle is not given out. The path of its directory may be gone: then it
+ * is in the home folder, or in /. CAY_LIMIT, CAY_NO_MEMORY, CAY_NOT_FOUND: its program is not among the guests. */
+cay_status sb_session_copy_restore(cay_sandbox *box, const sb_session_copy *copy, cay_error *err) CHECKED;
 
 /* Runs the request in a session that was taken, and gives that back by and by. The status is the host's;
  * whether the interpreter answered is in `returned`. */

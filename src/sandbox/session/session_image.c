@@ -91,7 +91,7 @@ cay_status cay_image_install(const cay_image *image, const char *path, cay_error
 
 static cay_status freeze(cay_session *s, eng_image **memory, sb_believed *process, cay_error *err) {
   S_TRY(sb_believed_take(s->resident, process, err));
-  return abi_resident_freeze(s->resident, memory, err);
+  return sb_session_freeze(s, memory, err);
 }
 
 cay_status cay_session_freeze(cay_session *s, cay_image **out, cay_error *err) {
@@ -123,6 +123,7 @@ cay_status cay_session_restore(cay_session *s, const cay_image *image, cay_error
     s->greeted = s->fresh = false;
     s->grants_version = UINT64_MAX;
     s->served = 0;
+    eng_image_unref(MOVE(s->frozen));
     sb_replay_clear(&s->replay);
     /* It has become the image: what cannot be remembered now has to be before the next request. */
     s->unsaved = abi_resident_begin(s->resident, NULL) != CAY_OK;

@@ -23,6 +23,24 @@ void sb_session_on_stop(void *ctx, enum k_job_stop why); /* k_job_stop_fn */
 /* With kernel.mu. The interpreter is left where it stands. */
 void sb_session_force(cay_session *s);
 
+/* ---- session.c ---- */
+
+/* In box.sessions, without a process, RUNNING. `id` 0: the next number. NULL: out of memory. */
+cay_session *sb_session_alloc(cay_sandbox *box, const struct sb_language *language, uint32_t id);
+cay_status sb_session_make_process(cay_session *s, const char *const *env, const char *cwd, k_process **out,
+                                   cay_error *err) CHECKED;
+cay_status sb_session_count_fuel(cay_session *s, cay_error *err) CHECKED;
+
+/* `image` (NULL: the boot image) for the module that counts fuel, or the plain one, for `p`: a reference. */
+cay_status sb_session_fit(cay_session *s, eng_image *image, k_process *p, eng_image **out,
+                          cay_error *err) CHECKED;
+cay_status sb_session_take_files(cay_session *s, const cay_image *image, cay_error *err) CHECKED;
+
+/* ---- session_park.c ---- */
+
+cay_status sb_session_wake(cay_session *s,
+                           cay_error *err) CHECKED; /* it was parked, and still is on failure */
+
 /* ---- session_turn.c ---- */
 
 /* Spins until the predicate holds, but not for longer than `ns`, and not on a single processor. */

@@ -30,6 +30,7 @@ static void request_complete(sb_request *q) {
 static void request_handle(sb_request *q) {
   cay_session *s = q->session;
   enum sb_saving saving = SB_SAVE_LATER;
+  eng_image_unref(MOVE(s->frozen));
   bool usable = !s->unsaved || sb_session_save(s);
   if (!usable) {
     q->status = err_set(&q->err, CAY_INTERNAL, "the session cannot be saved any more");
@@ -63,7 +64,7 @@ static void session_doze(cay_session *s) {
 
 static bool session_begin_settling(cay_session *s) {
   pthread_mutex_lock(&s->mu);
-  bool idle = s->state == SB_IDLE && !s->closing && !s->no_undo;
+  bool idle = s->state == SB_IDLE && !s->closing && !s->no_undo && s->parked == NULL;
   if (idle) s->state = SB_SETTLING;
   pthread_mutex_unlock(&s->mu);
   return idle;

@@ -72,7 +72,7 @@ static cay_status session_begin_turn(cay_session *s, cay_error *err) {
   return CAY_OK;
 }
 
-cay_status sb_session_take(cay_session *s, bool no_wait, cay_error *err) {
+static cay_status session_take(cay_session *s, bool no_wait, cay_error *err) {
   pthread_mutex_lock(&s->mu);
   cay_status status = session_await(s, no_wait, err);
   if (status == CAY_OK) status = session_begin_turn(s, err);
@@ -80,12 +80,58 @@ cay_status sb_session_take(cay_session *s, bool no_wait, cay_error *err) {
   return status;
 }
 
-cay_status sb_session_try(cay_session *s, cay_error *err) {
+static cay_status session_try(cay_session *s, cay_error *err) {
   pthread_mutex_lock(&s->mu);
   session_spin_settled(s);
   bool free = s->turn == s->last_ticket && !session_is_held(s) && !s->closing;
   cay_status status =
       free ? session_begin_turn(s, err) : err_set(err, CAY_BUSY, "the session is running something else");
+  pthread_mutex_unlock(&s->mu);
+  return status;
+}
+
+/* The session was taken: it has its memory, or is given back. */
+static cay_status session_awake(cay_session *s, cay_error *err) {
+  cay_status status = s->parked != NULL ? sb_session_wake(s, err) : CAY_OK;
+  if (status != CAY_OK) sb_session_give(s);
+  return status;
+}
+
+cay_status sb_session_take(cay_session *s, bool no_wait, cay_error *err) {
+  S_TRY(session_take(s, no_wait, err));
+  return session_awake(s, err);
+}
+
+cay_status sb_session_try(cay_session *s, cay_error *err) {
+  S_TRY(session_try(s, err));
+  return session_awake(s, err);
+}
+
+/* With mu. It settles in microseconds, and then no other thread has it. */
+static bool session_may_rest_soon(const cay_session *s, int64_t deadline_ns) {
+  bool settles = s->state == SB_SETTLING && s->turn == s->last_ticket;
+  if (s->state == SB_RUNNING && pthread_equal(s->runner, pthread_self())) return false;
+  return settles || clock_mono_ns() < deadline_ns;
+}
+
+static cay_status session_await_rest(cay_session *s, int64_t deadline_ns, cay_error *err) {
+  while (!s->closing && (session_is_held(s) || s->turn != s->last_ticket)) {
+    if (!session_may_rest_soon(s, deadline_ns))
+      return err_set(err, CAY_BUSY, "session %u is evaluating", s->id);
+    struct timespec until = clock_timespec(deadline_ns);
+    if (s->state == SB_SETTLING || deadline_ns == K_FOREVER)
+      pthread_cond_wait(&s->changed, &s->mu);
+    else
+      (void)pthread_cond_timedwait(&s->changed, &s->mu, &until);
+  }
+  return CAY_OK;
+}
+
+cay_status sb_session_hold(cay_session *s, int64_t deadline_ns, bool *taken, cay_error *err) {
+  pthread_mutex_lock(&s->mu);
+  cay_status status = session_await_rest(s, deadline_ns, err);
+  *taken = status == CAY_OK && !s->closing && s->state == SB_IDLE;
+  if (*taken) s->state = SB_RUNNING;
   pthread_mutex_unlock(&s->mu);
   return status;
 }
@@ -113,7 +159,8 @@ void sb_session_close(cay_session *s) {
     }
     k_unlock(s->box->kernel);
   }
-  while (session_is_held(s) || s->turn != s->last_ticket) pthread_cond_wait(&s->changed, &s->mu);
+  while (session_is_held(s) || s->turn != s->last_ticket || s->holders != 0)
+    pthread_cond_wait(&s->changed, &s->mu);
   pthread_mutex_unlock(&s->mu);
   while (atomic_load(&s->slot) != NULL) sched_yield(); /* it sees `closing` */
 }

@@ -9,51 +9,9 @@ static cay_status later(cay_error *err) {
   return err_set(err, CAY_UNSUPPORTED, "snapshots: not in this version");
 }
 
-cay_status cay_snapshot_take(cay_sandbox *box, const cay_snapshot_options *options, cay_snapshot **out,
-                             cay_error *err) {
-  (void)box, (void)options, (void)out;
-  return later(err);
-}
-
-cay_snapshot *cay_snapshot_ref(cay_snapshot *snapshot) { return snapshot; }
-
-void cay_snapshot_free(cay_snapshot *snapshot) { (void)snapshot; }
-
-cay_status cay_snapshot_restore(cay_snapshot *snapshot, const cay_sandbox_options *options, cay_sandbox **out,
-                                cay_error *err) {
-  (void)snapshot, (void)options, (void)out;
-  return later(err);
-}
-
-cay_status cay_sandbox_fork(cay_sandbox *box, const cay_snapshot_options *how,
-                            const cay_sandbox_options *options, cay_sandbox **out, cay_error *err) {
-  (void)box, (void)how, (void)options, (void)out;
-  return later(err);
-}
-
-uint32_t cay_session_id(const cay_session *session) {
-  (void)session;
-  return 0;
-}
-
-cay_status cay_session_resume(cay_sandbox *box, uint32_t id, cay_session **out, cay_error *err) {
-  (void)box, (void)id, (void)out;
-  return later(err);
-}
-
 void cay_snapshot_info_get(const cay_snapshot *snapshot, cay_snapshot_info *out) {
   (void)snapshot, (void)out;
   memset(out, 0, sizeof *out);
-}
-
-size_t cay_snapshot_sessions(const cay_snapshot *snapshot, size_t index, cay_snapshot_session *out) {
-  (void)snapshot, (void)index, (void)out;
-  return 0;
-}
-
-const char *const *cay_snapshot_env(const cay_snapshot *snapshot) {
-  (void)snapshot;
-  return NULL;
 }
 
 cay_status cay_snapshot_walk(const cay_snapshot *snapshot, const cay_walk_options *options,

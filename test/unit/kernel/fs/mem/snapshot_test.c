@@ -1,4 +1,4 @@
-/* snapshot_test.c - memfs_snapshot: a tree that the live one goes on from, with what it is charged. */
+/* snapshot_test.c - memfs_snapshot: a tree that the live one goes on from, with its charge. */
 #include "fs/tree.h"
 
 #include "base/random.h"

@@ -1,0 +1,118 @@
+/* session_park.c - sessions without memory of their own: parked ones, and those of snapshots. */
+#include "sandbox/session/session_inner.h"
+
+#include "base/alloc.h"
+#include "sandbox/session/language.h"
+
+/* ---- parking ---- */
+
+cay_status sb_session_freeze(cay_session *s, eng_image **out, cay_error *err) {
+  eng_image *image = s->parked != NULL ? s->parked : s->frozen;
+  if (image == NULL) {
+    S_TRY(abi_resident_freeze(s->resident, &s->frozen, err));
+    image = s->frozen;
+  }
+  *out = eng_image_ref(image);
+  return CAY_OK;
+}
+
+/* An image is what undo goes back to: requests since the last checkpoint need not be made again. */
+cay_status sb_session_park(cay_session *s, cay_error *err) {
+  if (s->parked != NULL) return CAY_OK;
+  OWNED(eng_image_unref) eng_image *image = NULL;
+  S_TRY(sb_session_freeze(s, &image, err));
+  S_TRY(abi_resident_begin(s->resident, err));
+  abi_resident_park(s->resident);
+  s->parked = MOVE(image);
+  eng_image_unref(MOVE(s->frozen));
+  s->unsaved = false;
+  sb_replay_free(&s->replay);
+  return CAY_OK;
+}
+
+cay_status sb_session_wake(cay_session *s, cay_error *err) {
+  OWNED(eng_image_unref) eng_image *image = NULL;
+  S_TRY(sb_session_fit(s, s->parked, abi_resident_process(s->resident), &image, err));
+  S_TRY(abi_resident_wake(s->resident, image, err));
+  s->frozen = MOVE(s->parked);
+  return CAY_OK;
+}
+
+/* ---- copies: taking one ---- */
+
+static cay_status copy_take_process(const cay_session *s, sb_session_copy *copy, cay_error *err) {
+  const k_process *p = abi_resident_process(s->resident);
+  char cwd[K_PATH_MAX];
+  k_lock(p->kernel);
+  k_ret len = p->view.cwd != NULL ? vfs_path_of(&p->view, p->view.cwd, cwd, sizeof cwd) : -K_ENOENT;
+  k_unlock(p->kernel);
+  copy->cwd = len >= 0 ? mem_strndup(cwd, (size_t)len) : mem_strdup("/");
+  if (copy->cwd == NULL) return err_no_memory(err);
+  S_TRY(sb_env_put_all(&copy->env, (const char *const *)p->program->envp, err));
+  return sb_believed_take(s->resident, &copy->process, err);
+}
+
+cay_status sb_session_copy_take(cay_session *s, sb_session_copy *out, cay_error *err) {
+  sb_session_copy copy = { .id = s->id,
+                           .language = s->language,
+                           .process = SB_BELIEVED_INIT,
+                           .no_undo = s->no_undo,
+                           .counts_fuel = s->fuel != NULL,
+                           .fresh = s->fresh && !s->greeted };
+  cay_status status = sb_session_freeze(s, &copy.memory, err);
+  if (status == CAY_OK) status = copy_take_process(s, &copy, err);
+  if (status == CAY_OK)
+    *out = copy;
+  else
+    sb_session_copy_clear(&copy);
+  return status;
+}
+
+void sb_session_copy_clear(sb_session_copy *copy) {
+  eng_image_unref(copy->memory);
+  buf_free(&copy->process.files);
+  sb_env_free(&copy->env);
+  mem_free(copy->cwd);
+}
+
+/* ---- copies: a session from one ---- */
+
+static cay_status copy_make_process(cay_session *s, const sb_session_copy *copy, k_process **out,
+                                    cay_error *err) {
+  const char *const *env = sb_env_vector(&copy->env);
+  const char *const dirs[] = { copy->cwd, "/home/agent", "/" };
+  cay_status status = CAY_NOT_FOUND;
+  for (size_t i = 0;
+       i < COUNT_OF(dirs) && (status == CAY_NOT_FOUND || status == CAY_DENIED || status == CAY_INVALID); i++)
+    status = sb_session_make_process(s, env, dirs[i], out, err);
+  return status;
+}
+
+static cay_status copy_start(cay_session *s, const sb_session_copy *copy, cay_error *err) {
+  k_process *p = NULL;
+  const cay_image image = { .memory = copy->memory, .process = copy->process };
+  if (copy->counts_fuel || s->box->limits.fuel != 0) S_TRY(sb_session_count_fuel(s, err));
+  S_TRY(copy_make_process(s, copy, &p, err));
+  cay_status status = abi_resident_new_parked(s->box->runner, p, &s->resident, err);
+  if (status != CAY_OK) {
+    k_lock(p->kernel);
+    k_process_discard(p);
+    k_unlock(s->box->kernel);
+    return status;
+  }
+  s->parked = eng_image_ref(copy->memory);
+  S_TRY(sb_session_take_files(s, &image, err));
+  return abi_resident_begin(s->resident, err);
+}
+
+cay_status sb_session_copy_restore(cay_sandbox *box, const sb_session_copy *copy, cay_error *err) {
+  cay_session *s = sb_session_alloc(box, copy->language, copy->id);
+  if (s == NULL) return err_no_memory(err);
+  s->no_undo = copy->no_undo;
+  s->fresh = copy->fresh;
+  s->grants_version = UINT64_MAX;
+  cay_status status = copy_start(s, copy, err);
+  sb_session_give(s);
+  if (status != CAY_OK) cay_session_free(s);
+  return status;
+}
