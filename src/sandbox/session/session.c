@@ -55,8 +55,8 @@ cay_status sb_session_fit(cay_session *s, eng_image *image, k_process *p, eng_im
   cay_engine *engine = s->box->engine;
   const sb_language *language = s->language;
   if (image == NULL) S_TRY(sb_language_boot(engine, language, &image, err));
-  k_image *program = sb_guest_image(engine, language->program);
-  if (program == NULL) return err_set(err, CAY_NOT_FOUND, "%s is not among the guests", language->program);
+  k_image *program = NULL;
+  S_TRY(sb_guest_image(engine, language->program, &program, err));
   if (s->fuel == NULL) return eng_image_for(image, abi_linux_image_module(program), out, err);
   OWNED(eng_module_unref) eng_module *counting = NULL;
   cay_status status =
