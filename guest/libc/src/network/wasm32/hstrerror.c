@@ -4,8 +4,9 @@
 #include "locale_impl.h"
 #include "no_server.h"
 
-static const char *const texts[] = { "Resolver Error 0 (no error)", "Unknown host", "Host name lookup failure",
-                                     "Unknown server error", "No address associated with name" };
+static const char *const texts[] = { "Resolver Error 0 (no error)", "Unknown host",
+                                     "Host name lookup failure", "Unknown server error",
+                                     "No address associated with name" };
 
 const char *hstrerror(int code) {
   const char *text = (unsigned)code < sizeof texts / sizeof *texts ? texts[code] : "Unknown resolver error";

@@ -42,7 +42,8 @@ static const char *const texts[] = {
 
 char *strsignal(int signal) {
   static char numbered[40];
-  if (signal > 0 && (unsigned)signal < sizeof texts / sizeof *texts) return (char *)LCTRANS_CUR(texts[signal]);
+  if (signal > 0 && (unsigned)signal < sizeof texts / sizeof *texts)
+    return (char *)LCTRANS_CUR(texts[signal]);
   int realtime = signal >= SIGRTMIN && signal <= SIGRTMAX;
   const char *form = realtime ? LCTRANS_CUR("Real-time signal %d") : LCTRANS_CUR("Unknown signal %d");
   snprintf(numbered, sizeof numbered, form, realtime ? signal - SIGRTMIN : signal);
