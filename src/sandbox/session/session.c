@@ -91,10 +91,9 @@ static cay_status session_start(cay_session *s, const cay_session_options *o, ca
 cay_session *sb_session_alloc(cay_sandbox *box, const sb_language *language, uint32_t id) {
   cay_session *s = mem_zalloc(sizeof *s);
   if (s == NULL) return NULL;
-  *s = (cay_session){ .box = box, .language = language, .replay = SB_REPLAY_INIT, .state = SB_RUNNING };
+  *s = (cay_session){ .box = box, .language = language, .replay = SB_REPLAY_INIT };
   sb_session_stop_init(s);
-  pthread_mutex_init(&s->mu, NULL);
-  clock_cond_init(&s->changed);
+  sb_session_slot_init(s);
   list_init(&s->in_box);
   pthread_mutex_lock(&box->runs_mu);
   s->id = id != 0 ? id : box->last_session + 1;
@@ -131,8 +130,7 @@ static void session_destroy(cay_session *s) {
   eng_image_unref(s->parked);
   eng_image_unref(s->frozen);
   sb_replay_free(&s->replay);
-  pthread_mutex_destroy(&s->mu);
-  pthread_cond_destroy(&s->changed);
+  sb_slot_destroy(&s->slot);
   mem_free(s);
 }
 
