@@ -152,6 +152,7 @@ typedef struct sb_session_copy {
 /* Of a session that is held. */
 cay_status sb_session_copy_take(cay_session *session, sb_session_copy *out, cay_error *err) CHECKED;
 void sb_session_copy_clear(sb_session_copy *copy);
+cay_status sb_session_copy_share(const sb_session_copy *from, sb_session_copy *to, cay_error *err) CHECKED;
 /* A session of `box` that is such, parked, whose handle is not given out. The path of its directory may be gone: then it
  * is in the home folder, or in /. CAY_LIMIT, CAY_NO_MEMORY, CAY_NOT_FOUND: its program is not among the guests. */
 cay_status sb_session_copy_restore(cay_sandbox *box, const sb_session_copy *copy, cay_error *err) CHECKED;
