@@ -29,6 +29,7 @@ typedef struct k_file k_file;
 typedef struct k_image k_image;
 typedef struct vfs_mounts vfs_mounts;
 typedef struct k_callback_host k_callback_host;
+typedef struct k_net k_net;
 
 enum { K_UID = 1000, K_GID = 1000, K_PAGE = 4096, K_PID_MAX = 32768 };
 
@@ -108,6 +109,7 @@ struct k_kernel {
   uint32_t interest_count;
   k_waitq positions;                    /* woken when a file's position is free again (file.c) */
   const k_callback_host *callback_host; /* ask.h; NULL: guests have no callbacks. Borrowed, set once */
+  const k_net *net;                     /* net_ops.h; NULL: the network is off. Borrowed, set once */
   uint32_t callbacks;                   /* questions that somebody holds */
   list ttys;                            /* of k_tty, by number (tty.h) */
   pthread_mutex_t seen_mu;              /* of `seen`, taken inside or outside of kernel.mu */

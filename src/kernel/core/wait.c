@@ -4,12 +4,6 @@
 #include "base/clock.h"
 #include "kernel/proc/inner.h"
 
-/* One sleeper on one queue. */
-typedef struct waiter {
-  list node;
-  k_sleeper *sleeper;
-} waiter;
-
 enum { FEW = 8 };
 
 k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_process *process) {
@@ -41,8 +35,22 @@ void k_wake_sleeper(k_sleeper *s) {
 
 void k_wake(k_waitq *q) {
   q->wakes++;
-  LIST_EACH (w, &q->waiters, waiter, node) k_wake_sleeper(w->sleeper);
+  LIST_EACH (w, &q->waiters, k_waiter, node) {
+    k_watch *watch = CONTAINER_OF(w, k_watch, waiter);
+    if (w->sleeper != NULL)
+      k_wake_sleeper(w->sleeper);
+    else
+      watch->fn(watch);
+  }
 }
+
+void k_watch_add(k_watch *watch, k_waitq *q, void (*fn)(k_watch *watch)) {
+  watch->waiter.sleeper = NULL;
+  watch->fn = fn;
+  list_push(&q->waiters, &watch->waiter.node);
+}
+
+void k_watch_remove(k_watch *watch) { list_remove(&watch->waiter.node); }
 
 static void wait_for_nudge(k_sleeper *s, int64_t deadline_ns) {
   struct timespec until = clock_timespec(deadline_ns);
@@ -93,7 +101,7 @@ K_LOCKED static k_ret sleep_registered(k_sleeper *s, int64_t deadline_ns) {
 }
 
 k_ret k_sleep(k_sleeper *s, k_waitq *const *queues, size_t count, int64_t deadline_ns) {
-  waiter few[FEW], *waiters = few;
+  k_waiter few[FEW], *waiters = few;
   if (count > K_SLEEP_MAX_QUEUES) return -K_EINVAL;
   if (count > FEW && (waiters = mem_zalloc_array(count, sizeof *waiters)) == NULL) return -K_ENOMEM;
 

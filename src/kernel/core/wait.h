@@ -43,6 +43,18 @@ typedef struct k_sleeper {
   bool asleep; /* needs no kick to look at its signals */
 } k_sleeper;
 
+typedef struct k_waiter { /* one sleeper, or one watch, on one queue */
+  list node;
+  k_sleeper *sleeper; /* NULL: a watch */
+} k_waiter;
+
+/* A function that is called on each wake of a queue, with kernel.mu held, in place of a sleeper. It neither wakes nor
+ * sleeps. The owner removes it before the queue goes. */
+typedef struct k_watch {
+  k_waiter waiter;
+  void (*fn)(struct k_watch *watch);
+} k_watch;
+
 enum {
   K_SLEEP_MAX_QUEUES = 1024
 }; /* more descriptors than that in one poll: -K_EINVAL before it gets here */
@@ -65,6 +77,9 @@ k_ret k_sleep(k_sleeper *s, k_waitq *const *queues, size_t count, int64_t deadli
 
 /* Everything that waits on `q` looks again. */
 void k_wake(k_waitq *q);
+
+void k_watch_add(k_watch *watch, k_waitq *q, void (*fn)(k_watch *watch));
+void k_watch_remove(k_watch *watch);
 
 /* This sleeper looks again, whatever it waits for: its k_sleep answers 0. */
 void k_wake_sleeper(k_sleeper *s);

@@ -47,6 +47,11 @@ static k_ret send_udp(k_socket *s, const void *buf, size_t len, const k_sockaddr
   if (where.port == 0) return -K_EINVAL;
   if (len > MOST) return -K_EMSGSIZE;
   K_TRY(sock_inet_autobind(s, &where, false));
+  if (sock_is_resolver(s->kernel, &where)) {
+    sock_outside_datagram(s, &where, buf, len);
+    return (k_ret)len;
+  }
+  if (!sock_inet_is_here(&where)) return -K_EACCES; /* nothing but TCP leaves the sandbox */
   k_sockaddr from = sock_inet_source(s, &where);
   k_socket *receiver = sock_inet_receiver(s->kernel, &where, &from);
   if (receiver == NULL) {

@@ -120,16 +120,26 @@ k_ret sock_inet_route(const k_socket *s, const k_sockaddr *addr, k_sockaddr *out
   if (inet_same(to.ip, any6))
     memcpy(to.ip, is_v4(s->local.ip) && s->local.port != 0 ? loopback4 : loopback6, IP_LEN);
   if (is_v4(to.ip) && s->family == K_AF_INET6 && s->options.v6_only) return -K_ENETUNREACH;
-  if (!is_here(to.ip)) return -K_ENETUNREACH;
+  if (!is_here(to.ip) && s->kernel->net == NULL) return -K_ENETUNREACH;
   bool bound = s->local.port != 0 && !is_any(s->local.ip);
   if (bound && is_v4(s->local.ip) != is_v4(to.ip)) return -K_EINVAL;
   *out = to;
   return 0;
 }
 
+/* Outside of the loopback every sandbox says that it has the same address: that of the host is not its business. */
+static const uint8_t *inet_source_of(const uint8_t *to) {
+  static const uint8_t outside4[IP_LEN] = { [10] = 0xff, 0xff, 10, 0, 2, 15 };
+  static const uint8_t outside6[IP_LEN] = { 0xfd, 0, [15] = 0x15 };
+  if (is_here(to)) return is_v4(to) ? loopback4 : loopback6;
+  return is_v4(to) ? outside4 : outside6;
+}
+
+bool sock_inet_is_here(const k_sockaddr *addr) { return is_here(addr->ip); }
+
 k_sockaddr sock_inet_source(const k_socket *s, const k_sockaddr *to) {
   k_sockaddr from = s->local;
-  if (is_any(from.ip)) memcpy(from.ip, is_v4(to->ip) ? loopback4 : loopback6, IP_LEN);
+  if (is_any(from.ip)) memcpy(from.ip, inet_source_of(to->ip), IP_LEN);
   return from;
 }
 

@@ -7,6 +7,7 @@
  *   parcel.c   descriptors that go through them
  *   local.c    names of AF_UNIX
  *   inet.c     addresses and ports of the loopback
+ *   outside.c  connections that leave it
  *   move.c     send(2) and recv(2), with sleeping
  *   option.c   options
  *   interface.c  what netdevice(7) tells of lo
@@ -18,6 +19,7 @@
 
 #include "kernel/file/ring.h"
 #include "kernel/file/transfer.h"
+#include "kernel/net_ops.h"
 #include "kernel/proc/process.h"
 #include "kernel/sock/socket.h"
 
@@ -25,7 +27,7 @@ typedef struct k_socket k_socket;
 
 enum sock_state {
   SOCK_NEW,
-  SOCK_CONNECTING, /* in the `waiting` list of a listener whose queue is full */
+  SOCK_CONNECTING, /* in the `waiting` list of a listener whose queue is full, or on the way outside */
   SOCK_DECIDED, /* connected, or refused with `error`; the process that got EINPROGRESS has not asked yet */
   SOCK_LISTENING,
   SOCK_CONNECTED,
@@ -80,6 +82,8 @@ struct k_socket {
   k_socket *listener; /* whose; NULL: none */
   bool charged;       /* made by a connect, not accepted yet: charged to the memory */
   bool told;          /* a connect was answered EINPROGRESS */
+
+  k_net_end *outside; /* of a connection that leaves the loopback: its other end; NULL: none, or gone */
 
   list followers;       /* of sock_follower */
   sock_follower follow; /* the peer of a datagram socket of AF_UNIX */
@@ -144,8 +148,18 @@ void sock_collect(k_kernel *k); /* what only parcels hold: to the dead ones */
 k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parcel) CHECKED;
 
 void sock_join(k_socket *a, k_socket *b);
+/* Makes the other end of `s`, in the queue of `l`. */
+k_ret sock_enter_queue(k_socket *s, k_socket *l) CHECKED;
 void sock_stream_close(k_socket *s);
 void sock_stream_forsake(k_socket *s); /* connections waiting here will not be accepted */
+
+/* ---- outside.c ---- */
+
+bool sock_is_resolver(const k_kernel *k, const k_sockaddr *to); /* the layer above answers for this address */
+k_ret sock_outside_connect(k_socket *s,
+                           const k_sockaddr *to) CHECKED; /* with k_kernel.net: SOCK_CONNECTING */
+void sock_outside_leave(k_socket *s);                     /* tells the other end; no effect without one */
+void sock_outside_datagram(k_socket *s, const k_sockaddr *to, const void *buf, size_t len);
 
 /* ---- dgram.c ---- */
 
@@ -167,11 +181,13 @@ k_ret sock_local_autobind(k_process *p, k_socket *s) CHECKED; /* with SO_PASSCRE
 k_ret sock_inet_bind(k_socket *s, const k_sockaddr *addr) CHECKED;
 /* Gives a local port to one that has none, and `local` an address from which `to` is reached when `fix`. */
 k_ret sock_inet_autobind(k_socket *s, const k_sockaddr *to, bool fix) CHECKED;
-/* Where a packet to `addr` goes: the address with "any" made the loopback. -K_ENETUNREACH, -K_EINVAL. */
+/* Where a packet to `addr` goes: the address with "any" made the loopback. -K_EINVAL; -K_ENETUNREACH: outside of the
+ * loopback, and the network is off. */
 k_ret sock_inet_route(const k_socket *s, const k_sockaddr *addr, k_sockaddr *out) CHECKED;
 k_sockaddr sock_inet_source(const k_socket *s, const k_sockaddr *to); /* what the other side sees */
 k_socket *sock_inet_listener(k_kernel *k, const k_sockaddr *to);      /* NULL: none */
 k_socket *sock_inet_receiver(k_kernel *k, const k_sockaddr *to, const k_sockaddr *from);
+bool sock_inet_is_here(const k_sockaddr *addr);              /* of the loopback */
 k_sockaddr sock_seen_by(const k_socket *s, k_sockaddr addr); /* in the family of the asking socket */
 void sock_inet_unbind(k_socket *s);         /* an address that was not asked for is given up */
 void sock_inet_forget_address(k_socket *s); /* but not the port */

@@ -2,9 +2,9 @@
  * udp(7)).
  *
  * Families    AF_UNIX with names in the file tree, abstract ones and none; AF_INET and AF_INET6 over a
- * loopback of the kernel's own: 127.0.0.0/8 and ::1, each kernel with all ports for itself. There is nothing
- *             else: no packet is ever made, no socket of the host opened, and another address is
- *             -K_ENETUNREACH.
+ * loopback of the kernel's own: 127.0.0.0/8 and ::1, each kernel with all ports for itself. No packet is ever made and
+ *             no socket of the host opened here. Another address is -K_ENETUNREACH, or the business of the layer
+ *             above (net_ops.h), which takes TCP alone.
  *
  * Invariant   queues hold at most what SO_RCVBUF and SO_SNDBUF say, and the bytes in them are charged to the
  *             memory of the sandbox, as are connections not yet accepted.

@@ -57,6 +57,7 @@ static void lose_peer(k_socket *s, bool reset) {
 
 static void stream_part(k_socket *s, bool reset) {
   k_socket *peer = s->peer;
+  sock_outside_leave(s);
   if (peer == NULL) return;
   s->peer = NULL;
   lose_peer(peer, reset);
@@ -125,7 +126,7 @@ k_ret k_socket_listen(k_process *p, k_file *f, int32_t backlog) {
 /* ---- connecting ---- */
 
 /* The other end of `s`, in the queue of `l`. */
-static k_ret enter_queue(k_socket *s, k_socket *l) {
+k_ret sock_enter_queue(k_socket *s, k_socket *l) {
   k_socket *other = NULL;
   if (k_memory_charge(s->kernel, sizeof *other) < 0) return -K_ENOBUFS;
   k_ret r = sock_new(s->kernel, l->family, l->type, l->protocol, &other);
@@ -155,7 +156,7 @@ static void stream_admit(k_socket *l) {
   while (!stream_is_full(l) && !list_empty(&l->waiting)) {
     k_socket *s = CONTAINER_OF(l->waiting.next, k_socket, in_listener);
     leave_listener(s);
-    k_ret r = enter_queue(s, l);
+    k_ret r = sock_enter_queue(s, l);
     s->state = SOCK_DECIDED;
     if (r < 0) s->error = (int32_t)-r;
     k_wake(&s->changed);
@@ -198,20 +199,34 @@ K_LOCKED static k_ret wait_for_answer(k_process *p, k_file *f) {
   return s->state == SOCK_DECIDED ? conclude(s) : 0;
 }
 
+static k_ret begin_here(k_socket *s, const k_sockaddr *to) {
+  k_socket *l = sock_inet_listener(s->kernel, to);
+  if (l != NULL && stream_is_full(l)) {
+    wait_in(s, l);
+    return 0;
+  }
+  if (l != NULL) K_TRY(sock_enter_queue(s, l));
+  if (l == NULL) s->error = K_ECONNREFUSED;
+  s->state = SOCK_DECIDED;
+  return 0;
+}
+
+static k_ret begin_outside(k_socket *s, const k_sockaddr *to) {
+  k_ret r = sock_outside_connect(s, to);
+  if (r < 0) sock_inet_unbind(s);
+  return r;
+}
+
 K_LOCKED static k_ret connect_inet(k_process *p, k_file *f, const k_sockaddr *addr) {
   k_socket *s = sock_of(f);
   k_sockaddr to;
   K_TRY(sock_inet_route(s, addr, &to));
   K_TRY(sock_inet_autobind(s, &to, true));
-  k_socket *l = sock_inet_listener(s->kernel, &to);
   s->remote = to;
   s->cred = sock_cred_of(p);
   s->no_more = s->no_writing = s->broken = false;
-  bool waits = l != NULL && stream_is_full(l);
-  if (waits) wait_in(s, l);
-  if (l != NULL && !waits) K_TRY(enter_queue(s, l));
-  if (l == NULL) s->error = K_ECONNREFUSED;
-  if (!waits) s->state = SOCK_DECIDED;
+  bool outside = !sock_inet_is_here(&to) || sock_is_resolver(s->kernel, &to);
+  K_TRY(outside ? begin_outside(s, &to) : begin_here(s, &to));
   bool waiting_is_allowed = p != NULL && (f->flags & K_O_NONBLOCK) == 0;
   if (!waiting_is_allowed && p != NULL) {
     s->told = true;
@@ -247,7 +262,7 @@ K_LOCKED static k_ret stream_connect_local(k_process *p, k_file *f, const k_sock
     K_TRY(wait_for_listener(p, s, l, deadline));
   }
   s->cred = sock_cred_of(p);
-  return enter_queue(s, l);
+  return sock_enter_queue(s, l);
 }
 
 /* connect(2) with AF_UNSPEC: as it was made. */
