@@ -50,7 +50,7 @@ bool net_host_clean(const char *host, size_t len, char out[static NET_HOST_MAX +
 
 /* ---- matching ---- */
 
-/* What is known of a target may not be enough to say whether a condition holds. */
+/* A target that is not completely known may leave a condition undecided. */
 typedef enum fit { FIT_NO, FIT_UNKNOWN, FIT_YES } fit;
 
 static fit worse(fit a, fit b) { return a < b ? a : b; }
@@ -127,7 +127,8 @@ static bool rule_names(const net_rule *r, const net_target *t, const net_addr *a
 
 /* The first rule that decides. With `least` FIT_YES a condition that cannot be seen is taken against the target: an
  * allowing rule does not match, a denying one does. With FIT_UNKNOWN it is taken for it. */
-static net_verdict check_one(const net_policy *policy, const net_target *t, const net_addr *addr, fit least) {
+static net_verdict check_one(const net_policy *policy, const net_target *t, const net_addr *addr, fit least,
+                             bool by_name) {
   enum net_class class = addr != NULL ? net_addr_class(addr) : NET_PUBLIC;
   net_verdict v = { .rule = SIZE_MAX, .class = class };
   net_candidates candidates;
@@ -137,6 +138,7 @@ static net_verdict check_one(const net_policy *policy, const net_target *t, cons
     const net_rule *r = &policy->rules[i];
     fit f = fit_rule(r, t, addr);
     if (f == FIT_NO || (f == FIT_UNKNOWN && r->allow == (least == FIT_YES))) continue;
+    if (r->allow && by_name && r->host_count == 0 && r->block_count > 0) continue;
     if (r->allow && class != NET_PUBLIC && !rule_names(r, t, addr, class)) continue;
     v.allowed = r->allow;
     v.rule = i;
@@ -147,10 +149,10 @@ static net_verdict check_one(const net_policy *policy, const net_target *t, cons
 
 static net_verdict check_both(const net_policy *policy, const net_target *t, const net_addr *addr,
                               fit least) {
-  net_verdict v = check_one(policy, t, addr, least);
+  net_verdict v = check_one(policy, t, addr, least, false);
   net_addr inner;
   if (!v.allowed || addr == NULL || !net_addr_inner(addr, &inner)) return v;
-  net_verdict within = check_one(policy, t, &inner, least);
+  net_verdict within = check_one(policy, t, &inner, least, false);
   return within.allowed ? v : within;
 }
 
@@ -162,4 +164,8 @@ net_verdict net_policy_may(const net_policy *policy, const net_target *target, c
   net_addr literal;
   if (addr == NULL && net_addr_parse(target->host, &literal)) addr = &literal;
   return check_both(policy, target, addr, FIT_UNKNOWN);
+}
+
+net_verdict net_policy_may_resolve(const net_policy *policy, const char *host) {
+  return check_one(policy, &(net_target){ .host = host, .socket = true }, NULL, FIT_UNKNOWN, true);
 }

@@ -69,10 +69,14 @@ typedef struct net_verdict {
 /* `policy` NULL: everything is refused. */
 net_verdict net_policy_check(const net_policy *policy, const net_target *target, const net_addr *addr);
 
-/* Whether it could be allowed once what is not known is seen; `addr` NULL: before the name is resolved. A name for
+/* Whether it could be allowed once the unknown parts are seen; `addr` NULL: before the name is resolved. A name for
  * which no address could be allowed is not even asked for: a question to a name server tells as much as a
  * connection. */
 net_verdict net_policy_may(const net_policy *policy, const net_target *target, const net_addr *addr);
+
+/* Whether a sandbox may ask for this name: some connection to it could be allowed, by a rule that is about names. A rule with
+ * a block alone makes no name resolvable, or any text could leave the sandbox as a question. */
+net_verdict net_policy_may_resolve(const net_policy *policy, const char *host);
 
 /* The path of a request target up to '?', with %XX of unreserved characters decoded and dot segments resolved. False:
  * it has an encoded slash, backslash, NUL or control, or leads above the root; such a path matches no rule. */

@@ -39,7 +39,7 @@ static cay_status text_read_place(net_rule *r, char *place, const char *whole, c
   char clean[NET_HOST_MAX + 3] = "*.";
   net_block block;
   net_addr addr;
-  if (strcmp(place, "*") == 0) return CAY_OK;
+  if (strcmp(place, "*") == 0) return text_add_host(r, place, err);
   if (len >= 2 && place[0] == '[' && place[len - 1] == ']') {
     place[len - 1] = '\0';
     place++, len -= 2;

@@ -41,7 +41,7 @@ static void check_url(const uint8_t *data, size_t len) {
   buf_free(&text);
 }
 
-/* A text is a rule or an error; what it allows is no special address that it does not name. */
+/* A text is a rule or an error; it allows no special address that it does not name. */
 static void check_text(const uint8_t *data, size_t len) {
   char text[300], path[300], again[300];
   if (len >= sizeof text) return;

@@ -1,0 +1,254 @@
+/* conn.c - the bytes of a connection, both ways.
+ *
+ * Nothing is buffered here: bytes are copied from the guest's queue into the thread's chunk, sent, and only then taken from
+ * the queue; bytes from outside are read only as far as the guest's queue has room. */
+#include "net/conn.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { ROUNDS = 4 /* chunks each way before other connections have their turn */, LINGER_MS = 30000 };
+
+static void conn_changed(void *conn) {
+  net_conn *c = conn;
+  net_poller_look(c->poller, &c->item);
+}
+
+net_conn *net_conn_new(net_poller *p, net_box *box, k_net_end *end) {
+  net_conn *c = mem_zalloc(sizeof *c);
+  if (c == NULL) return NULL;
+  list_init(&c->item.all);
+  list_init(&c->item.ready);
+  list_init(&c->item.inbox);
+  list_init(&c->in_box);
+  c->item.run = net_conn_run;
+  c->item.due_ns = INT64_MAX;
+  c->poller = p;
+  c->box = box;
+  c->end = end;
+  c->fd = -1;
+  k_net_set_conn(end, conn_changed, c);
+  box->open++;
+  box->made++;
+  return c;
+}
+
+static void conn_free(net_poller *p, net_conn *c, bool reset) {
+  k_net_free(c->end); /* first: no wake comes any more */
+  net_item_remove(p, &c->item);
+  list_remove(&c->in_box);
+  net_dns_forget(c);
+  if (c->outer != NULL) c->outer->close(c->outer, reset);
+  c->box->open--;
+  mem_free(c);
+}
+
+void net_conn_free(net_poller *p, net_conn *c) { conn_free(p, c, true); }
+
+void net_conn_fail(net_poller *p, net_conn *c, int32_t error) {
+  k_net_reset(c->end, error);
+  conn_free(p, c, true);
+}
+
+/* ---- time and rate ---- */
+
+static void conn_touch(net_poller *p, net_conn *c) {
+  net_item_due(p, &c->item, p->now_ns + (int64_t)c->box->limits.idle_ms * NS_PER_MS);
+}
+
+/* Bytes that may be moved now, at most `want`; 0: at c->resume_ns again. */
+static size_t conn_allowance(net_poller *p, net_conn *c, size_t want) {
+  net_box *box = c->box;
+  uint64_t rate = box->limits.rate;
+  if (rate == UINT64_MAX) return want;
+  int64_t burst = rate > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)rate;
+  double earned = (double)(p->now_ns - box->tokens_at_ns) * (double)rate / (double)NS_PER_SEC;
+  if (box->tokens_at_ns == 0 || earned > (double)burst) earned = (double)burst;
+  if (earned >= 1) {
+    box->tokens = box->tokens + (int64_t)earned < burst ? box->tokens + (int64_t)earned : burst;
+    box->tokens_at_ns = p->now_ns;
+  }
+  if (box->tokens > 0) return (uint64_t)box->tokens < want ? (size_t)box->tokens : want;
+  c->resume_ns = p->now_ns + 20 * NS_PER_MS;
+  if (c->resume_ns < c->item.due_ns) net_item_due(p, &c->item, c->resume_ns);
+  return 0;
+}
+
+/* False: the sandbox may move no more bytes that way, and the connection is gone. */
+static bool conn_count(net_poller *p, net_conn *c, size_t n, bool out) {
+  net_box *box = c->box;
+  if (box->limits.rate != UINT64_MAX) box->tokens -= (int64_t)n;
+  uint64_t all = out ? (box->sent += n) : (box->received += n);
+  if (all <= (out ? box->limits.sent : box->limits.received)) return true;
+  net_tell_later(box, NET_EVENT_LIMIT, "", &c->addr, c->port, SIZE_MAX,
+                 out ? "the limit of bytes sent is reached" : "the limit of bytes received is reached");
+  net_conn_fail(p, c, K_ECONNRESET);
+  return false;
+}
+
+/* ---- from the guest ---- */
+
+enum moved { MOVED_NOTHING, MOVED_SOME, MOVED_AWAY /* the connection is gone */ };
+
+static enum moved conn_lost(net_poller *p, net_conn *c, int error) {
+  net_conn_fail(p, c, error == ETIMEDOUT ? K_ETIMEDOUT : K_ECONNRESET);
+  return MOVED_AWAY;
+}
+
+static enum moved conn_send(net_poller *p, net_conn *c, const k_net_state *state) {
+  size_t want = state->readable < NET_CHUNK ? state->readable : NET_CHUNK;
+  if (want == 0 || !c->item.writable) return MOVED_NOTHING;
+  size_t n = k_net_peek(c->end, p->chunk, want);
+  if (c->gate != NET_GATE_OPEN && c->passed == 0) {
+    int64_t may = net_gate_pass(p, c, p->chunk, n, state->done && n == state->readable);
+    if (may < 0) return MOVED_AWAY;
+    c->passed = (size_t)may;
+  }
+  if (c->gate != NET_GATE_OPEN && c->passed < n) n = c->passed;
+  if (c->gate == NET_GATE_OPEN) c->passed = 0;
+  if (n > 0) n = conn_allowance(p, c, n);
+  if (n == 0) return MOVED_NOTHING;
+  ssize_t sent = c->outer->send(c->outer, p->chunk, n);
+  if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
+    c->item.writable = errno == EINTR;
+    return MOVED_NOTHING;
+  }
+  if (sent < 0) return conn_lost(p, c, errno);
+  k_net_take(c->end, (size_t)sent);
+  if (c->passed > 0) c->passed -= (size_t)sent;
+  return conn_count(p, c, (size_t)sent, true) ? MOVED_SOME : MOVED_AWAY;
+}
+
+/* ---- to the guest ---- */
+
+static enum moved conn_receive(net_poller *p, net_conn *c, const k_net_state *state) {
+  if (!c->item.readable || c->ended || state->room == 0) return MOVED_NOTHING;
+  size_t want = conn_allowance(p, c, state->room < NET_CHUNK ? state->room : NET_CHUNK);
+  if (want == 0) return MOVED_NOTHING;
+  ssize_t n = c->outer->recv(c->outer, p->chunk, want);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+    c->item.readable = errno == EINTR;
+    return MOVED_NOTHING;
+  }
+  if (n < 0) return conn_lost(p, c, errno);
+  if (n == 0) {
+    c->ended = true;
+    k_net_finish(c->end);
+    return MOVED_SOME;
+  }
+  (void)k_net_put(c->end, p->chunk, (size_t)n);
+  c->answered += (uint64_t)n;
+  return conn_count(p, c, (size_t)n, false) ? MOVED_SOME : MOVED_AWAY;
+}
+
+/* ---- both ---- */
+
+/* Ends of a connection whose bytes have all moved. True: the connection is gone. */
+static bool conn_settle(net_poller *p, net_conn *c, const k_net_state *state) {
+  if (state->gone && (state->readable == 0 || state->reset)) {
+    conn_free(p, c, state->reset);
+    return true;
+  }
+  if (state->done && state->readable == 0 && !c->finished) {
+    c->finished = true;
+    c->outer->finish(c->outer);
+  }
+  if (c->finished && c->ended) {
+    conn_free(p, c, false);
+    return true;
+  }
+  if (state->gone && c->item.due_ns > p->now_ns + (int64_t)LINGER_MS * NS_PER_MS)
+    net_item_due(p, &c->item, p->now_ns + (int64_t)LINGER_MS * NS_PER_MS);
+  return false;
+}
+
+static void conn_move(net_poller *p, net_conn *c) {
+  k_net_state state;
+  for (int round = 0; round < ROUNDS; round++) {
+    k_net_look(c->end, c->item.readable && !c->ended ? NET_CHUNK : 0, &state);
+    enum moved up = conn_send(p, c, &state);
+    if (up == MOVED_AWAY) return;
+    enum moved down = conn_receive(p, c, &state);
+    if (down == MOVED_AWAY) return;
+    if (up == MOVED_NOTHING && down == MOVED_NOTHING) {
+      (void)conn_settle(p, c, &state);
+      return;
+    }
+    conn_touch(p, c);
+  }
+  net_item_again(p, &c->item);
+}
+
+void net_conn_start(net_poller *p, net_conn *c, int fd) {
+  c->fd = fd;
+  c->outer = net_outer_socket(fd);
+  if (c->outer == NULL) {
+    net_conn_fail(p, c, K_ENOMEM);
+    return;
+  }
+  c->state = NET_CONN_OPEN;
+  conn_touch(p, c);
+  net_item_again(p, &c->item);
+}
+
+static void conn_ask(net_poller *p, net_conn *c) {
+  char text[NET_ADDR_TEXT];
+  net_choice choice;
+  (void)p;
+  net_decide_connect(c->box, &c->addr, c->port, &choice);
+  net_addr_format(&c->addr, text);
+  c->id = ++c->box->last_id;
+  c->box->ask(c->box->ctx,
+              &(net_decision){ .event = NET_EVENT_CONNECT,
+                               .host = choice.host,
+                               .addr = text,
+                               .port = c->port,
+                               .rule = SIZE_MAX,
+                               .reason = "no rule decides it" },
+              c->id);
+}
+
+/* Its time is over: a connection that is being made, or one without a byte. */
+static bool conn_is_late(net_poller *p, net_conn *c) {
+  if (p->now_ns < c->item.due_ns) return false;
+  if (c->resume_ns != 0 && c->item.due_ns == c->resume_ns) {
+    c->resume_ns = 0;
+    conn_touch(p, c);
+    return false;
+  }
+  net_conn_fail(p, c, K_ETIMEDOUT);
+  return true;
+}
+
+/* The guest closed its socket before there was a connection. */
+static bool conn_is_forsaken(net_poller *p, net_conn *c) {
+  k_net_state state;
+  k_net_look(c->end, 0, &state);
+  if (state.gone) conn_free(p, c, true);
+  return state.gone;
+}
+
+void net_conn_run(net_poller *p, net_item *item) {
+  net_conn *c = CONTAINER_OF(item, net_conn, item);
+  if (!list_linked(&item->all)) {
+    net_item_add(p, item, net_conn_run);
+    list_push(&c->box->conns, &c->in_box);
+  }
+  if (conn_is_late(p, c)) return;
+  if (c->state != NET_CONN_OPEN && conn_is_forsaken(p, c)) return;
+  switch (c->state) {
+  case NET_CONN_NEW: net_conn_dial(p, c); break;
+  case NET_CONN_ASKING:
+    if (c->id == 0) conn_ask(p, c);
+    break;
+  case NET_CONN_DIALING: net_conn_dial_more(p, c); break;
+  case NET_CONN_OPEN:
+    if (c->dns)
+      net_conn_dns_run(p, c);
+    else
+      conn_move(p, c);
+  }
+}

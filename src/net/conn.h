@@ -1,0 +1,131 @@
+/* conn.h - one connection, and the inside of a box; for the files of this folder. */
+#pragma once
+
+#include "net/dns.h"
+#include "net/poller.h"
+
+enum { NET_PINS_MAX = 256, NET_QUERIES_MAX = 64, NET_EVENTS_MAX = 256 };
+
+struct net_box {
+  net_host *host;
+  net_policy *policy;
+  net_limits limits;
+  net_pin *pins;
+  size_t pin_count;
+  net_decision_fn *on_decision;
+  net_ask_fn *ask;
+  void *ctx;
+  void (*free_ctx)(void *ctx);
+  k_kernel *kernel;
+  k_net net;
+  _Atomic uint32_t refs;    /* the owner's, and one for each lookup and job on its way */
+  _Atomic uint32_t open;    /* connections */
+  _Atomic uint32_t events;  /* on their way to the poller */
+  _Atomic uint32_t queries; /* names being resolved */
+  _Atomic uint64_t made, sent, received;
+  pthread_mutex_t
+      mu; /* for the names, and those granted by the embedder; taken inside kernel.mu, held for microseconds */
+  net_names names;
+  net_names granted; /* names that the embedder allowed, without addresses */
+  /* of the poller's thread: */
+  list conns;     /* net_conn.in_box */
+  list listeners; /* publish.c */
+  list lookups;   /* resolver.c */
+  list asking;    /* questions for a name that the embedder is asked about */
+  bool closed;
+  int64_t tokens, tokens_at_ns; /* of limits.rate */
+  uint64_t last_id;
+};
+
+enum net_conn_state { NET_CONN_NEW, NET_CONN_ASKING, NET_CONN_DIALING, NET_CONN_OPEN };
+enum net_gate {
+  NET_GATE_OPEN,  /* bytes pass */
+  NET_GATE_HELLO, /* the first ones are held until their kind is known */
+  NET_GATE_HTTP,  /* each request is checked */
+};
+
+/* The outer byte stream of a connection, as a non-blocking socket: by default a socket of the host. What ends TLS
+ * on the host, records or replays stands here: a stream of its own around another. */
+typedef struct net_outer {
+  ssize_t (*send)(struct net_outer *o, const void *data, size_t len); /* send(2): -1 and errno; EAGAIN */
+  ssize_t (*recv)(struct net_outer *o, void *data, size_t len);       /* recv(2) */
+  void (*finish)(struct net_outer *o);                                /* shutdown(2) for writing */
+  void (*close)(struct net_outer *o, bool reset);                     /* and frees it */
+} net_outer;
+
+typedef struct net_conn {
+  net_item item;
+  list in_box;
+  net_poller *poller;
+  net_box *box;
+  k_net_end *end;
+  enum net_conn_state state;
+  uint64_t id; /* of a question to the embedder */
+  net_addr addr;
+  uint16_t port;
+  bool sure; /* allowed by its address, whatever the first bytes say */
+  bool dns;  /* to the resolver, by TCP */
+  bool published;
+  net_outer *outer;
+  int fd; /* of the outer socket; -1: none */
+  enum net_gate gate;
+  net_flow flow;
+  size_t passed;                 /* bytes at the beginning of the guest's that may go and have not gone */
+  bool finished, ended;          /* no more bytes to the outside, from the outside */
+  struct dns_question *question; /* to the resolver, on its way */
+  uint64_t answered;             /* bytes that came from outside */
+  int64_t idle_since_ns, resume_ns;
+} net_conn;
+
+/* conn.c */
+void net_conn_start(net_poller *p, net_conn *c, int fd); /* connected: `fd` is taken over */
+void net_conn_free(net_poller *p, net_conn *c);
+net_conn *net_conn_new(net_poller *p, net_box *box, k_net_end *end);
+void net_conn_run(net_poller *p, net_item *item);
+void net_conn_fail(net_poller *p, net_conn *c,
+                   int32_t error); /* the guest's next operation answers this; freed */
+
+/* dial.c */
+void net_conn_dial(net_poller *p, net_conn *c);      /* begins, or refuses and frees */
+void net_conn_dial_more(net_poller *p, net_conn *c); /* something happened */
+net_outer *net_outer_socket(int fd);                 /* takes the descriptor over; NULL: no memory */
+
+/* gate.c: bytes of the first `len` that may pass now; -1: the connection was refused and freed. */
+int64_t net_gate_pass(net_poller *p, net_conn *c, const uint8_t *data, size_t len, bool last);
+
+/* resolver.c */
+void net_dns_on_datagram(void *ctx, const k_net_addr *from, const void *data, size_t len);
+void net_conn_dns_run(net_poller *p, net_conn *c);                         /* a connection to the resolver */
+void net_dns_forget(net_conn *c);                                          /* its question gets no answer */
+void net_dns_answer(net_poller *p, net_box *box, uint64_t id, bool allow); /* of the embedder */
+void net_dns_close(net_box *box); /* nor any question of the box; of the poller's thread */
+
+/* publish.c */
+void net_published_close(net_poller *p, net_box *box); /* of the poller's thread */
+
+/* decide.c */
+extern const net_addr net_denied_addr; /* what names lead to that may not be resolved */
+typedef struct net_choice {
+  bool possible; /* some bytes could be allowed */
+  bool sure;     /* any bytes are */
+  size_t rule;
+  enum net_class class;
+  char host[NET_HOST_MAX + 1]; /* by which it was decided */
+} net_choice;
+void net_decide_connect(net_box *box, const net_addr *addr, uint16_t port,
+                        net_choice *out); /* takes box.mu */
+/* Whether this name may be resolved. */
+net_verdict net_decide_name(net_box *box, const char *host);
+/* What the first bytes, or a request, say. */
+bool net_decide_hello(net_conn *c, const net_hello *hello, net_choice *out);
+
+/* Tells the embedder, on the poller's thread; from others by net_tell_later. */
+void net_tell(net_box *box, const net_decision *decision);
+void net_tell_later(net_box *box, enum net_event event, const char *host, const net_addr *addr, uint16_t port,
+                    size_t rule, const char *reason);
+
+void net_box_ref(net_box *box);
+void net_box_unref(net_box *box);
+/* Addresses as the guest has them: the host's loopback has stand-ins there. */
+net_addr net_addr_from_guest(const uint8_t ip[static 16]);
+net_addr net_addr_for_guest(const net_addr *host);

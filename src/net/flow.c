@@ -1,0 +1,82 @@
+#include "net/flow.h"
+
+#include <string.h>
+
+enum { LINE_MAX_LEN = 4096 };
+
+void net_flow_begin(net_flow *flow, const net_hello *head) {
+  flow->left = head->body_len;
+  switch (head->body) {
+  case NET_BODY_LENGTH: flow->state = head->body_len != 0 ? NET_FLOW_BODY : NET_FLOW_HEAD; break;
+  case NET_BODY_CHUNKED: flow->state = NET_FLOW_SIZE; break;
+  case NET_BODY_TUNNEL: flow->state = NET_FLOW_TUNNEL; break;
+  }
+}
+
+/* The length of a line with its CR LF; 0: more bytes; -1: too long, or another end. */
+static int64_t flow_line(const uint8_t *data, size_t len) {
+  const uint8_t *lf = memchr(data, '\n', len);
+  if (lf == NULL) return len > LINE_MAX_LEN ? -1 : 0;
+  size_t n = (size_t)(lf - data) + 1;
+  return n < 2 || lf[-1] != '\r' || n > LINE_MAX_LEN ? -1 : (int64_t)n;
+}
+
+static int flow_hex(uint8_t c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* "1a2b" CR LF. Extensions are refused: clients do not send them, and servers differ about them. */
+static int64_t flow_size(net_flow *flow, const uint8_t *data, size_t len) {
+  int64_t n = flow_line(data, len);
+  if (n <= 0) return n;
+  if (n < 3 || n > 17) return -1;
+  flow->left = 0;
+  for (int64_t i = 0; i < n - 2; i++) {
+    if (flow_hex(data[i]) < 0) return -1;
+    flow->left = flow->left << 4 | (uint64_t)flow_hex(data[i]);
+  }
+  flow->state = flow->left != 0 ? NET_FLOW_DATA : NET_FLOW_TRAILER;
+  return n;
+}
+
+static int64_t flow_data(net_flow *flow, size_t len, enum net_flow_state after) {
+  uint64_t n = len < flow->left ? len : flow->left;
+  flow->left -= n;
+  if (flow->left == 0) flow->state = after;
+  return (int64_t)n;
+}
+
+static int64_t flow_end_of_data(net_flow *flow, const uint8_t *data, size_t len) {
+  if (len < 2) return data[0] == '\r' ? 0 : -1;
+  if (data[0] != '\r' || data[1] != '\n') return -1;
+  flow->state = NET_FLOW_SIZE;
+  return 2;
+}
+
+static int64_t flow_trailer(net_flow *flow, const uint8_t *data, size_t len) {
+  int64_t n = flow_line(data, len);
+  if (n == 2) flow->state = NET_FLOW_HEAD;
+  return n;
+}
+
+int64_t net_flow_pass(net_flow *flow, const uint8_t *data, size_t len, net_hello *hello,
+                      const net_hello **head) {
+  *head = NULL;
+  if (len == 0) return 0;
+  switch (flow->state) {
+  case NET_FLOW_HEAD:
+    net_hello_read(data, len, hello);
+    if (hello->kind == NET_HELLO_MORE) return len >= NET_HELLO_MAX ? -1 : 0;
+    if (hello->kind != NET_HELLO_HTTP) return -1;
+    *head = hello;
+    return 0;
+  case NET_FLOW_BODY: return flow_data(flow, len, NET_FLOW_HEAD);
+  case NET_FLOW_SIZE: return flow_size(flow, data, len);
+  case NET_FLOW_DATA: return flow_data(flow, len, NET_FLOW_DATA_END);
+  case NET_FLOW_DATA_END: return flow_end_of_data(flow, data, len);
+  case NET_FLOW_TRAILER: return flow_trailer(flow, data, len);
+  default: return (int64_t)len;
+  }
+}
