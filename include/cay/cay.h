@@ -25,6 +25,7 @@
 #ifndef CAY_H
 #define CAY_H
 
+#include <cay/net.h>
 #include <cay/status.h>
 
 #include <stdbool.h>
@@ -58,6 +59,7 @@ typedef struct cay_engine_options {
   const char *cache_dir; /* compiled code of other modules, trusted as code; NULL: memory only   */
   cay_log_fn *log;       /* NULL: silent */
   void *log_ctx;
+  const cay_net_limits *net_limits; /* of every sandbox with a network; NULL: as net.h says */
 } cay_engine_options;
 
 /* CAY_NOT_FOUND: no guests there. CAY_CORRUPT: their manifest cannot be read. */
@@ -119,6 +121,7 @@ typedef struct cay_sandbox_options {
   cay_trace_fn *trace;      /* NULL: no trace */
   void *trace_ctx;
   const struct cay_packages *packages; /* of Python, that are there from the start; NULL: none */
+  const cay_net_options *net;          /* NULL: the network is off */
 } cay_sandbox_options;
 
 typedef struct cay_usage {

@@ -124,6 +124,21 @@ static cay_status add_env(request *r, const char *text, cay_error *why) {
   return add_word(&r->env, &r->env_count, assignment, why);
 }
 
+/* ---- network ---- */
+
+static cay_status set_net(request *r, const char *preset, cay_error *why) {
+  free(r->net);
+  r->net = strdup(preset);
+  return r->net != NULL ? CAY_OK : no_memory(why);
+}
+
+/* docker(1) writes NAME:ADDRESS. */
+static cay_status add_host(request *r, const char *text, cay_error *why) {
+  char *copy = strdup(text), *colon = copy != NULL ? strchr(copy, ':') : NULL;
+  if (colon != NULL && strchr(copy, '=') == NULL) *colon = '=';
+  return add_word(&r->add_host, &r->add_host_count, copy, why);
+}
+
 /* ---- amounts ---- */
 
 static cay_status request_set_size(const char *option, const char *text, uint64_t *out, cay_error *why) {
@@ -165,6 +180,11 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_OUT: return add_pair(&r->out, value, strchr(value, ':'), false, why);
   case OPTION_MOUNT: return add_mount(r, value, why);
   case OPTION_WHEEL: return add_word(&r->packages, &r->package_count, strdup(value), why);
+  case OPTION_NET: return set_net(r, value, why);
+  case OPTION_ALLOW_NET: return add_word(&r->allow_net, &r->allow_net_count, strdup(value), why);
+  case OPTION_DENY_NET: return add_word(&r->deny_net, &r->deny_net_count, strdup(value), why);
+  case OPTION_ADD_HOST: return add_host(r, value, why);
+  case OPTION_PUBLISH: return add_word(&r->publish, &r->publish_count, strdup(value), why);
   case OPTION_ENV: return add_env(r, value, why);
   case OPTION_CWD: return set_cwd(r, value, why);
   case OPTION_TIMEOUT: r->timed = true; return set_timeout(value, &r->limits, why);
@@ -218,10 +238,11 @@ static const struct {
   { "-i", "standard input always passes through; --tty gives the command a terminal" },
   { "--interactive", "standard input always passes through; --tty gives the command a terminal" },
   { "--rm", "leave it out: the sandbox is always gone afterwards" },
-  { "--network", "leave it out: a sandbox has no network but a loopback of its own" },
-  { "--net", "leave it out: a sandbox has no network but a loopback of its own" },
-  { "-p", "a sandbox has no network but a loopback of its own: nothing can be published" },
-  { "--publish", "a sandbox has no network but a loopback of its own: nothing can be published" },
+  { "--network", "a sandbox has no network but what --net PRESET and --allow-net HOST[:PORT] allow" },
+  { "--share-net", "a sandbox has no network but what --net PRESET and --allow-net HOST[:PORT] allow" },
+  { "-p",
+    "--publish PORT[:HOSTPORT] forwards a port of this machine to the sandbox; its own port comes first" },
+  { "--dns", "leave it out: names are resolved by this machine; --add-host NAME=ADDRESS pins one" },
   { "-w", "--cwd DIR says where the command starts" },
   { "--workdir", "--cwd DIR says where the command starts" },
   { "--chdir", "--cwd DIR says where the command starts" },
@@ -271,7 +292,7 @@ static cay_status parse_options(request *r, int argc, char **argv, cay_error *wh
 cay_status request_parse(request *r, int argc, char **argv, cay_error *why) {
   /* The library's defaults, as numbers: messages about a limit name it. */
   *r = (request){ .limits = CAY_INIT(cay_limits, .memory = 512 << 20, .disk = 256 << 20, .output = 1 << 20,
-                                     .wall_ms = 30000, .processes = 64, .code = 64 << 20) };
+                                     .wall_ms = 30000, .processes = 64) };
   cay_status s = set_cwd(r, ".", why);
   if (s == CAY_OK) s = parse_options(r, argc, argv, why);
   if (s != CAY_OK || r->help) return s;
@@ -308,6 +329,11 @@ int request_option_words(int argc, char *const *argv) {
   return count < argc ? count : argc;
 }
 
+static void free_words(char **list, size_t count) {
+  for (size_t i = 0; i < count; i++) free(list[i]);
+  free(list);
+}
+
 static void free_pairs(request_pairs *list) {
   for (size_t i = 0; i < list->count; i++) {
     free(list->items[i].from);
@@ -320,10 +346,13 @@ void request_free(request *r) {
   free_pairs(&r->in);
   free_pairs(&r->out);
   free_pairs(&r->mounts);
-  for (size_t i = 0; i < r->env_count; i++) free(r->env[i]);
-  free(r->env);
-  for (size_t i = 0; i < r->package_count; i++) free(r->packages[i]);
-  free(r->packages);
+  free_words(r->env, r->env_count);
+  free_words(r->packages, r->package_count);
+  free_words(r->allow_net, r->allow_net_count);
+  free_words(r->deny_net, r->deny_net_count);
+  free_words(r->add_host, r->add_host_count);
+  free_words(r->publish, r->publish_count);
+  free(r->net);
   free(r->cwd);
   *r = (request){ 0 };
 }

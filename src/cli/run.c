@@ -45,7 +45,67 @@ static void run_on_trace(void *ctx, const char *text) {
 
 /* ---- the sandbox ---- */
 
-static cay_sandbox *make_sandbox(cay_engine *engine, const request *r) {
+/* What was said about the network; of its thread. */
+typedef struct run_network {
+  bool quiet;
+  unsigned said;
+  char last[256];
+} run_network;
+
+/* A person who reads that a connection was denied reads how to allow it, once for each host. */
+static void run_on_decision(void *ctx, const cay_net_decision *d) {
+  static const char *const words[] = { "resolve", "connect", "tls", "http" };
+  run_network *n = ctx;
+  bool known = false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) known = known || strcmp(words[i], d->event) == 0;
+  if (d->allowed || n->quiet || n->said >= 10 || strcmp(n->last, d->host) == 0) return;
+  n->said++;
+  (void)snprintf(n->last, sizeof n->last, "%s", d->host);
+  say("network: %s%s%s is denied: %s", d->host, d->method != NULL ? " " : "",
+      d->method != NULL ? d->method : "", d->reason);
+  bool special = strstr(d->reason, "special") != NULL;
+  if (known && d->rule < 0 && special) say_hint("--allow-net %s:%u allows it", d->address, d->port);
+  if (known && d->rule < 0 && !special) say_hint("--allow-net %s allows it", d->host);
+}
+
+static cay_net_options run_net_options(const request *r, run_network *network) {
+  return (cay_net_options){ .size = sizeof(cay_net_options),
+                            .preset = r->net,
+                            .allow = (const char *const *)r->allow_net,
+                            .deny = (const char *const *)r->deny_net,
+                            .hosts = (const char *const *)r->add_host,
+                            .decision = r->json ? NULL : run_on_decision,
+                            .ctx = network };
+}
+
+static bool publish_one(cay_sandbox *box, const char *text, bool quiet) {
+  const char *colon = strchr(text, ':');
+  char *end;
+  unsigned long port = strtoul(text, &end, 10);
+  cay_error err = { 0 };
+  uint16_t bound = 0;
+  if (text[0] < '0' || text[0] > '9' || (*end != '\0' && *end != ':') || port == 0 || port > UINT16_MAX) {
+    say("--publish %s: write PORT, PORT:HOSTPORT or PORT:/path/of/a/socket", text);
+    return false;
+  }
+  char own[8];
+  (void)snprintf(own, sizeof own, "%lu", port);
+  if (cay_sandbox_publish(box, (uint16_t)port, colon != NULL ? colon + 1 : own, &bound, &err) != CAY_OK) {
+    say("--publish %s: %s", text, err.message);
+    return false;
+  }
+  if (colon != NULL && strcmp(colon, ":0") == 0 && !quiet)
+    say("port %lu of the sandbox is 127.0.0.1:%u", port, bound);
+  return true;
+}
+
+static bool publish_all(cay_sandbox *box, const request *r) {
+  for (size_t i = 0; i < r->publish_count; i++)
+    if (!publish_one(box, r->publish[i], r->quiet)) return false;
+  return true;
+}
+
+static cay_sandbox *make_sandbox(cay_engine *engine, const request *r, run_network *network) {
   cay_packages *packages = NULL;
   cay_error err = { 0 };
   if (r->packages != NULL &&
@@ -53,7 +113,9 @@ static cay_sandbox *make_sandbox(cay_engine *engine, const request *r) {
     say("--wheel: %s", err.message);
     return NULL;
   }
+  cay_net_options net = run_net_options(r, network);
   cay_sandbox_options options = { .size = sizeof options,
+                                  .net = &net,
                                   .limits = &r->limits,
                                   .env = (const char *const *)r->env,
                                   .trace = r->strace ? run_on_trace : NULL,
@@ -87,7 +149,7 @@ static bool mount_all(cay_sandbox *box, const request *r) {
 
 static bool cli_run_prepare(cay_sandbox *box, const request *r) {
   cay_error err = { 0 };
-  if (!mount_all(box, r)) return false;
+  if (!mount_all(box, r) || !publish_all(box, r)) return false;
   for (size_t i = 0; i < r->in.count; i++)
     if (!copy_in(box, &r->in.items[i], r->cwd)) return false;
   cay_stat st;
@@ -113,7 +175,7 @@ static int run_code_of(cay_status why) {
 
 /* "./tool" exists here, but the sandbox has files of its own. */
 static void hint_host_file(cay_sandbox *box, const request *r, int code) {
-  if ((code != EXIT_NOT_FOUND && code != EXIT_CANNOT_RUN) || module_is_file(r->words[0])) return;
+  if (code != EXIT_NOT_FOUND && code != EXIT_CANNOT_RUN) return;
   char *word = strndup(r->words[0], strcspn(r->words[0], " \t;|&<>"));
   char *guest = word != NULL ? path_join(r->cwd, word) : NULL;
   cay_stat st;
@@ -273,7 +335,8 @@ static int run_request(const request *r) {
   }
   (void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead */
   cay_engine *engine = engine_open();
-  cay_sandbox *box = engine != NULL ? make_sandbox(engine, r) : NULL;
+  run_network network = { .quiet = r->quiet }; /* lives as long as the sandbox */
+  cay_sandbox *box = engine != NULL ? make_sandbox(engine, r, &network) : NULL;
   sink out = { .box = box };
   if (box != NULL && cli_run_prepare(box, r)) code = run_process(box, r, stopper, tty, &out);
   cay_sandbox_free(box);

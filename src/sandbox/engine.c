@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "engine/pool.h"
 #include "sandbox/guests.h"
+#include "sandbox/network.h"
 #include "sandbox/sandbox.h"
 
 #include <dlfcn.h>
@@ -63,6 +64,7 @@ static cay_status set_up(cay_engine *e, const cay_engine_options *o, cay_error *
           .name = "cay-guest", .stack_len = eng_thread_stack(e->wasm), .keep = 4, .linger_ms = 2000 },
       &e->threads, err));
   S_TRY(eng_pool_new(SPARES, &e->spares, err));
+  S_TRY(sb_network_host(e, o->net_limits, err));
   cay_status status = sb_guests_load(e, err);
   return status == CAY_OK ? status : err_prefix(err, status, "guests");
 }
@@ -93,6 +95,7 @@ cay_status cay_cache_check(const char *dir, cay_error *err) {
 
 void cay_engine_free(cay_engine *e) {
   if (e == NULL) return;
+  net_host_free(e->net);
   thread_pool_free(e->threads);
   eng_pool_free(e->spares);
   sb_guests_free(e);
@@ -106,7 +109,7 @@ void cay_engine_free(cay_engine *e) {
 size_t cay_engine_compiling(cay_engine *engine) { return eng_compiling(engine->wasm); }
 
 size_t cay_engine_guests(cay_engine *engine, size_t index, cay_guest *out) {
-  if (out != NULL && index < engine->guests->count) sb_guest_describe(&engine->guests->list[index], out);
+  if (out != NULL && index < engine->guests->count) *out = engine->guests->list[index].public;
   return engine->guests->count;
 }
 

@@ -6,6 +6,7 @@
 #include "kernel/fs/dev/devpts.h"
 #include "kernel/fs/proc/procfs.h"
 #include "kernel/vfs/mount.h"
+#include "sandbox/network.h"
 #include "sandbox/run.h"
 #include "sandbox/session/callback.h"
 #include "sandbox/session/session.h"
@@ -20,7 +21,7 @@ static const char *const DEFAULT_ENV[] = {
   "TERM=dumb",        NULL,
 };
 
-void sb_limits_fill(cay_limits *l) {
+static void fill_limits(cay_limits *l) {
   if (l->memory == 0) l->memory = UINT64_C(512) << 20;
   if (l->disk == 0) l->disk = UINT64_C(256) << 20;
   if (l->output == 0) l->output = UINT64_C(1) << 20;
@@ -36,8 +37,6 @@ static _Atomic uint64_t *job_fuel(void *ctx, k_job *job) {
   (void)ctx;
   return job->owner;
 }
-
-cay_status sb_env_default(sb_env *env, cay_error *err) { return sb_env_put_all(env, DEFAULT_ENV, err); }
 
 /* The tree and the environment that a sandbox begins with. */
 typedef struct beginning {
@@ -106,7 +105,8 @@ static cay_status sandbox_set_up(cay_sandbox *box, const cay_sandbox_options *o,
   S_TRY(make_kernel(box, o, from->tree, err));
   S_TRY(sb_callbacks_new(box, &box->callbacks, err));
   box->kernel->callback_host = sb_callbacks_host(box->callbacks);
-  return mount_system(box, err);
+  S_TRY(mount_system(box, err));
+  return sb_network_set_up(box, o->net, err);
 }
 
 static cay_status sandbox_make(cay_engine *engine, const cay_sandbox_options *o, const beginning *from,
@@ -119,7 +119,7 @@ static cay_status sandbox_make(cay_engine *engine, const cay_sandbox_options *o,
   list_init(&box->runs);
   list_init(&box->sessions);
   bool known = sb_options_copy(&box->limits, sizeof box->limits, o->limits);
-  sb_limits_fill(&box->limits);
+  fill_limits(&box->limits);
   cay_status status = known ? sandbox_set_up(box, o, from, err)
                             : err_set(err, CAY_INVALID, "limits: from a newer version of cay.h");
   if (status != CAY_OK) {
@@ -142,7 +142,9 @@ cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *option
 cay_status sb_sandbox_over(cay_engine *engine, const cay_sandbox_options *options, mem_tree *tree,
                            const sb_env *env, cay_sandbox **out, cay_error *err) {
   const beginning from = { tree, sb_env_vector(env) };
-  return sandbox_make(engine, options, &from, out, err);
+  S_TRY(sandbox_make(engine, options, &from, out, err));
+  sb_network_forget(*out);
+  return CAY_OK;
 }
 
 void cay_sandbox_free(cay_sandbox *box) {
@@ -151,6 +153,7 @@ void cay_sandbox_free(cay_sandbox *box) {
     cay_sandbox_interrupt(box);
     sb_sessions_free(box);
     k_kernel_stop(box->kernel);
+    sb_network_close(box);
     sb_runs_sweep(box, true);
     sb_callbacks_close(box->callbacks);
     k_kernel_free(box->kernel);

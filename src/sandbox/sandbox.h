@@ -19,6 +19,9 @@
 
 #include <cay/cay.h>
 
+struct net_host;
+struct net_box;
+
 struct cay_engine {
   eng_engine *wasm;
   alarm_set *alarms;
@@ -32,6 +35,7 @@ struct cay_engine {
   bool several_processors; /* it makes sense to look for a moment before sleeping */
   cay_log_fn *log;
   void *log_ctx;
+  struct net_host *net;
 };
 
 typedef struct sb_fuel {
@@ -53,6 +57,7 @@ struct cay_sandbox {
   sb_fuel *fuel; /* of the sessions that count it, also of those that are gone; freed with the sandbox */
   struct sb_callbacks *callbacks;
   uint8_t lineage[32]; /* runs_mu: the snapshot it was made from, or taken as last; zeros: none */
+  struct net_box *net; /* NULL: the network is off and nothing is published; runs_mu until it is set */
 };
 
 struct cay_packages {
@@ -61,9 +66,6 @@ struct cay_packages {
 
 void sb_log(const cay_engine *engine, cay_log_level level, const char *area, const char *format, ...)
     PRINTF(4, 5);
-
-void sb_limits_fill(cay_limits *limits);                        /* zeros become the defaults */
-cay_status sb_env_default(sb_env *env, cay_error *err) CHECKED; /* of a new sandbox */
 
 /* As cay_sandbox_new, over a snapshot's tree, with what that is charged, and its environment instead of the usual one.
  */

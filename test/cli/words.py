@@ -131,7 +131,7 @@ def test_the_doctor_finds_nothing_wrong_here(t):
 def test_words_of_other_programs_are_translated(t):
     for words, hint in ((["-v", "/a:/b", "ls"], "--mount HOST:GUEST"), (["--volume=/a:/b", "ls"], "--mount HOST:GUEST"),
                         (["-it", "bash"], "--tty"), (["--rm", "ls"], "always gone afterwards"),
-                        (["--network", "none", "ls"], "no network but a loopback"), (["-w", "/tmp", "ls"], "--cwd DIR"),
+                        (["--network", "none", "ls"], "--allow-net HOST[:PORT]"), (["-w", "/tmp", "ls"], "--cwd DIR"),
                         (["--enviroment", "A=b", "env"], "--env"), (["--timeouts", "5", "ls"], "--timeout"),
                         (["--directory", "x", "ls"], "there is no option --directory")):
         r = t.run(*words)

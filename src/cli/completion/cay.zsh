@@ -15,6 +15,11 @@ _cay_run() {
     '*--out=[copy a file or directory out of it]:GUEST\[\:HOST\]:' \
     '*--mount=[let the sandbox see a directory]:HOST\:GUEST\[\:rw\]:_cay_pair' \
     '*--wheel=[a package of pure Python]:package:_files' \
+    '--net=[what it may connect to]:preset:(none package-registries all-public)' \
+    '*--allow-net=[let it connect there]:HOST\[\:PORT\]:_hosts' \
+    '*--deny-net=[but not there]:HOST\[\:PORT\]:_hosts' \
+    '*--add-host=[a name that leads to an address]:NAME=ADDRESS:' \
+    '*--publish=[forward a port of this machine]:PORT\[\:HOSTPORT\]:' \
     '*'{-e,--env=}'[set or inherit a variable]:NAME\[=VALUE\]:_parameters -g "*export*" -qS=' \
     '(-C --cwd)'{-C,--cwd=}'[where it starts]:directory of the sandbox:' \
     '(-T --tty)'{-T,--tty}'[give it a terminal of its own]' \
