@@ -15,6 +15,7 @@ int command_js(int argc, char **argv);
 int command_image(int argc, char **argv);
 int command_serve(int argc, char **argv);
 int command_tool(int argc, char **argv);
+int command_ws(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
 

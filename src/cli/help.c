@@ -14,7 +14,7 @@ static const char cay_help[] =
     "usage: cay run [OPTION]... COMMAND...\n"
     "       cay python [OPTION]... [-c CODE | -m MODULE | FILE | -] [ARGUMENT]...\n"
     "       cay js [OPTION]... [-e CODE | -p CODE | FILE | -] [ARGUMENT]...\n"
-    "       cay guests | doctor | serve | image | tool | help [COMMAND] | --version\n"
+    "       cay guests | doctor | serve | image | tool | ws | help [COMMAND] | --version\n"
     "\n"
     "  run       run a command in a new sandbox (`cay help run`)\n"
     "  python    run Python in a new sandbox (`cay help python`)\n"
@@ -24,6 +24,7 @@ static const char cay_help[] =
     "  serve     answer programs: JSON-RPC over standard input and output\n"
     "  image     make an image of an interpreter that has its modules already imported\n"
     "  tool      check and call WebAssembly tools, which take JSON and give JSON\n"
+    "  ws        provision workspaces, work in them, keep them as snapshots\n"
     "  help      explain a command\n"
     "\n"
     "First steps\n"
@@ -134,6 +135,46 @@ static const char tool_help[] =
     "  cay tool run todo --json '{\"action\":\"list\"}' --user me\n"
     "  cay tool audit --verify\n";
 
+static const char ws_help[] =
+    "usage: cay ws provision [OPTION]... MANIFEST\n"
+    "       cay ws exec [OPTION]... HANDLE COMMAND...\n"
+    "       cay ws read | write [--mode MODE] HANDLE FILE\n"
+    "       cay ws ls HANDLE [DIRECTORY]\n"
+    "       cay ws patch [--strict] [--fuzz N] [--strip N] HANDLE [PATCH]\n"
+    "       cay ws snapshot | start | stop HANDLE\n"
+    "       cay ws resume | delete SNAPSHOT\n"
+    "       cay ws list | snapshots | prune | fsck [OPTION]...\n"
+    "\n"
+    "A workspace is a folder in a sandbox of its own, kept in a store between two commands.\n"
+    "\n"
+    "provision  makes one from a manifest in JSON (- reads standard input) and prints its handle\n"
+    "exec       runs a line for bash in it; input, output and the exit code are the command's\n"
+    "read       writes a file of it to standard output; write replaces one by standard input; ls lists a directory\n"
+    "patch      applies a unified diff (standard input by default): all of it or nothing\n"
+    "snapshot   keeps its files and prints an id; resume makes a new workspace of one and prints its handle\n"
+    "start      says whether a handle can be used; stop ends one for good\n"
+    "list       lists workspaces; snapshots lists snapshots; delete removes one\n"
+    "prune      removes snapshots by --keep and --max-age; fsck compares the store with its digests\n"
+    "\n"
+    "      --store DIR       the store; the default is ~/.local/state/cay/workspaces\n"
+    "      --json            print JSON\n"
+    "  -C, --cwd DIR         exec: where, relative to the workspace\n"
+    "  -t, --timeout TIME    exec: such as 5s; the default is the manifest's, else 2m\n"
+    "  -e, --env NAME=VALUE  exec: a variable; may be given again\n"
+    "      --git-files DIR   provision: file:// URLs may lead below this folder\n"
+    "      --keep N          prune: the newest N stay\n"
+    "      --max-age TIME    prune: only older ones go, such as 48h\n"
+    "      --repair          fsck: remove what is damaged, and files that belong to nothing\n"
+    "  -h, --help            show this\n"
+    "\n"
+    "Exit code: the command's own for exec; 1 when something failed, 2 for wrong words, 125 when cay failed.\n"
+    "\n"
+    "Examples\n"
+    "  handle=$(echo '{\"entries\":[{\"type\":\"file\",\"path\":\"a\",\"content\":\"hello\"}]}' | cay ws provision -)\n"
+    "  cay ws exec $handle 'cat a; echo more >> a'\n"
+    "  id=$(cay ws snapshot $handle)\n"
+    "  cay ws stop $handle && cay ws resume $id\n";
+
 static const char guests_help[] =
     "usage: cay guests [--json]\n"
     "\n"
@@ -203,6 +244,8 @@ bool help_show(const char *command) {
     (void)fputs(image_help, stdout);
   } else if (strcmp(command, "tool") == 0) {
     (void)fputs(tool_help, stdout);
+  } else if (strcmp(command, "ws") == 0) {
+    (void)fputs(ws_help, stdout);
   } else if (strcmp(command, "guests") == 0) {
     (void)fputs(guests_help, stdout);
   } else if (strcmp(command, "doctor") == 0) {

@@ -292,7 +292,7 @@ static cay_status parse_options(request *r, int argc, char **argv, cay_error *wh
 cay_status request_parse(request *r, int argc, char **argv, cay_error *why) {
   /* The library's defaults, as numbers: messages about a limit name it. */
   *r = (request){ .limits = CAY_INIT(cay_limits, .memory = 512 << 20, .disk = 256 << 20, .output = 1 << 20,
-                                     .wall_ms = 30000, .processes = 64) };
+                                     .wall_ms = 30000, .processes = 64, .code = 64 << 20) };
   cay_status s = set_cwd(r, ".", why);
   if (s == CAY_OK) s = parse_options(r, argc, argv, why);
   if (s != CAY_OK || r->help) return s;

@@ -175,7 +175,7 @@ static int run_code_of(cay_status why) {
 
 /* "./tool" exists here, but the sandbox has files of its own. */
 static void hint_host_file(cay_sandbox *box, const request *r, int code) {
-  if (code != EXIT_NOT_FOUND && code != EXIT_CANNOT_RUN) return;
+  if ((code != EXIT_NOT_FOUND && code != EXIT_CANNOT_RUN) || module_is_file(r->words[0])) return;
   char *word = strndup(r->words[0], strcspn(r->words[0], " \t;|&<>"));
   char *guest = word != NULL ? path_join(r->cwd, word) : NULL;
   cay_stat st;

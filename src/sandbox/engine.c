@@ -109,7 +109,7 @@ void cay_engine_free(cay_engine *e) {
 size_t cay_engine_compiling(cay_engine *engine) { return eng_compiling(engine->wasm); }
 
 size_t cay_engine_guests(cay_engine *engine, size_t index, cay_guest *out) {
-  if (out != NULL && index < engine->guests->count) *out = engine->guests->list[index].public;
+  if (out != NULL && index < engine->guests->count) sb_guest_describe(&engine->guests->list[index], out);
   return engine->guests->count;
 }
 

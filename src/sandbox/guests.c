@@ -54,30 +54,15 @@ static cay_status open_module(cay_engine *e, sb_guest *g, enum eng_stop stop, en
   return eng_module_load(e->wasm, g->wasm.data, g->wasm.len, NULL, stop, &abi_linux_imports, out, err);
 }
 
-static cay_status load_program(cay_engine *e, const sb_entry *entry, sb_guest *g, cay_error *err) {
-  g->module_path = guests_join(e->guest_dir, entry->source, "");
-  if (g->module_path == NULL) return err_no_memory(err);
-  g->counting_path = path_of_code(g, ".fuel.cwasm");
-  if (g->counting_path == NULL) return err_no_memory(err);
-  g->public = (cay_guest){ .path = entry->path, .module = g->module_path };
-  S_TRY(sb_map_file(g->module_path, &g->wasm, err));
-  g->public.len = g->wasm.len;
-  OWNED(eng_module_unref) eng_module *module = NULL;
-  S_TRY(open_module(e, g, entry->epoch ? ENG_STOP_EPOCH : ENG_STOP_PROTECT, &module, err));
-  S_TRY(abi_linux_image_new(module, (cay_slice){ g->wasm.data, g->wasm.len }, &g->image, err));
-  abi_linux_image_set_counting(g->image, g->counting_path);
-  return CAY_OK;
-}
-
-/* An image that is missing or does not fit is made anew when it is first needed. */
-static cay_status open_image(cay_engine *e, const sb_entry *entry, const sb_guest *g, cay_error *err) {
-  OWNED(eng_image_unref) eng_image *image = NULL;
+/* An image that is missing or does not fit is made anew when it is first needed: *out stays NULL. */
+static cay_status open_image(cay_engine *e, const sb_guest *g, eng_module *module, eng_image **out,
+                             cay_error *err) {
   cay_error why;
-  char *path = guests_join(e->guest_dir, entry->image, "");
+  char *path = guests_join(e->guest_dir, g->entry->image, "");
   if (path == NULL) return err_no_memory(err);
-  cay_status status = eng_image_open(abi_linux_image_module(g->image), path, false, &image, &why);
+  cay_status status = eng_image_open(module, path, false, out, &why);
   mem_free(path);
-  if (status == CAY_OK) return abi_linux_image_set_boot(g->image, image, err);
+  if (status == CAY_OK) return CAY_OK;
   if (status != CAY_NO_MEMORY && status != CAY_IO) {
     sb_log(e, CAY_LOG_INFO, "guests", "%s: %s", g->public.path, why.message);
     return CAY_OK;
@@ -86,10 +71,32 @@ static cay_status open_image(cay_engine *e, const sb_entry *entry, const sb_gues
   return status;
 }
 
+static cay_status open_program(void *ctx, eng_module **out, eng_image **boot, cay_error *err) {
+  sb_guest *g = ctx;
+  OWNED(eng_module_unref) eng_module *module = NULL;
+  S_TRY(open_module(g->engine, g, g->entry->epoch ? ENG_STOP_EPOCH : ENG_STOP_PROTECT, &module, err));
+  if (g->entry->image != NULL) S_TRY(open_image(g->engine, g, module, boot, err));
+  *out = eng_module_ref(module);
+  return CAY_OK;
+}
+
+static cay_status load_program(cay_engine *e, const sb_entry *entry, sb_guest *g, cay_error *err) {
+  g->engine = e;
+  g->entry = entry;
+  g->module_path = guests_join(e->guest_dir, entry->source, "");
+  g->counting_path = g->module_path != NULL ? path_of_code(g, ".fuel.cwasm") : NULL;
+  if (g->counting_path == NULL) return err_no_memory(err);
+  g->public = (cay_guest){ .path = entry->path, .module = g->module_path };
+  S_TRY(sb_map_file(g->module_path, &g->wasm, err));
+  g->public.len = g->wasm.len;
+  S_TRY(abi_linux_image_later(open_program, g, (cay_slice){ g->wasm.data, g->wasm.len }, &g->image, err));
+  abi_linux_image_set_counting(g->image, g->counting_path);
+  return CAY_OK;
+}
+
 static cay_status add_program(cay_engine *e, mem_builder *b, const sb_entry *entry, cay_error *err) {
   sb_guest *g = &e->guests->list[e->guests->count++];
   S_TRY(load_program(e, entry, g, err));
-  if (entry->image != NULL) S_TRY(open_image(e, entry, g, err));
   k_ret r = mem_builder_file(b, entry->path, 0755, 0, 0, g->wasm.data, g->wasm.len, NULL, NULL, g->image);
   return sb_status(err, r, entry->path);
 }
@@ -201,10 +208,19 @@ cay_status sb_guests_load(cay_engine *e, cay_error *err) {
   return build_tree(e, err);
 }
 
-k_image *sb_guest_image(const cay_engine *e, const char *path) {
-  for (size_t i = 0; i < e->guests->count; i++)
-    if (strcmp(e->guests->list[i].public.path, path) == 0) return e->guests->list[i].image;
-  return NULL;
+cay_status sb_guest_image(const cay_engine *e, const char *path, k_image **out, cay_error *err) {
+  for (size_t i = 0; i < e->guests->count; i++) {
+    if (strcmp(e->guests->list[i].public.path, path) != 0) continue;
+    *out = e->guests->list[i].image;
+    return abi_linux_image_ready(*out, err);
+  }
+  return err_set(err, CAY_NOT_FOUND, "%s is not among the guests in %.150s", path, e->guest_dir);
+}
+
+void sb_guest_describe(sb_guest *guest, cay_guest *out) {
+  cay_error why;
+  (void)!abi_linux_image_ready(guest->image, &why);
+  *out = guest->public;
 }
 
 void sb_guests_free(cay_engine *e) {

@@ -5,6 +5,8 @@
 #include "sandbox/sandbox.h"
 
 typedef struct sb_guest {
+  cay_engine *engine;
+  const sb_entry *entry;
   cay_guest public;
   char *module_path, *counting_path;
   sb_mapped wasm;
@@ -18,10 +20,14 @@ typedef struct sb_guests {
   size_t archive_count;
 } sb_guests;
 
-/* Reads the manifest in engine->guest_dir and makes engine->manifest, ->guests and ->base. Precompiled code
- * that does not fit this host is compiled anew, which takes seconds and is logged. */
+/* Reads the manifest in engine->guest_dir and makes engine->manifest, ->guests and ->base. A program's code is
+ * opened when it is first executed; where it does not fit this host it is compiled anew, which takes seconds
+ * and is logged. */
 cay_status sb_guests_load(cay_engine *engine, cay_error *err) CHECKED;
 void sb_guests_free(cay_engine *engine);
 
-/* The program at this path of every sandbox; NULL: none. Borrowed. */
-k_image *sb_guest_image(const cay_engine *engine, const char *path);
+/* The program at this path of every sandbox, ready; borrowed. CAY_NOT_FOUND: there is none. */
+cay_status sb_guest_image(const cay_engine *engine, const char *path, k_image **out, cay_error *err) CHECKED;
+
+/* What is known of a program, which is opened for that. */
+void sb_guest_describe(sb_guest *guest, cay_guest *out);

@@ -21,7 +21,7 @@ static const char *const DEFAULT_ENV[] = {
   "TERM=dumb",        NULL,
 };
 
-static void fill_limits(cay_limits *l) {
+void sb_limits_fill(cay_limits *l) {
   if (l->memory == 0) l->memory = UINT64_C(512) << 20;
   if (l->disk == 0) l->disk = UINT64_C(256) << 20;
   if (l->output == 0) l->output = UINT64_C(1) << 20;
@@ -37,6 +37,8 @@ static _Atomic uint64_t *job_fuel(void *ctx, k_job *job) {
   (void)ctx;
   return job->owner;
 }
+
+cay_status sb_env_default(sb_env *env, cay_error *err) { return sb_env_put_all(env, DEFAULT_ENV, err); }
 
 /* The tree and the environment that a sandbox begins with. */
 typedef struct beginning {
@@ -119,7 +121,7 @@ static cay_status sandbox_make(cay_engine *engine, const cay_sandbox_options *o,
   list_init(&box->runs);
   list_init(&box->sessions);
   bool known = sb_options_copy(&box->limits, sizeof box->limits, o->limits);
-  fill_limits(&box->limits);
+  sb_limits_fill(&box->limits);
   cay_status status = known ? sandbox_set_up(box, o, from, err)
                             : err_set(err, CAY_INVALID, "limits: from a newer version of cay.h");
   if (status != CAY_OK) {

@@ -67,6 +67,9 @@ struct cay_packages {
 void sb_log(const cay_engine *engine, cay_log_level level, const char *area, const char *format, ...)
     PRINTF(4, 5);
 
+void sb_limits_fill(cay_limits *limits);                        /* zeros become the defaults */
+cay_status sb_env_default(sb_env *env, cay_error *err) CHECKED; /* of a new sandbox */
+
 /* As cay_sandbox_new, over a snapshot's tree, with what that is charged, and its environment instead of the usual one.
  */
 cay_status sb_sandbox_over(cay_engine *engine, const cay_sandbox_options *options, mem_tree *tree,

@@ -34,7 +34,7 @@ def test_a_fork_bomb_ends(t):
 def test_modules_of_guests_are_compiled_up_to_a_limit(t):
     module = "(printf '\\0asm\\1\\0\\0\\0'; head -c 2000 /dev/zero) > x; chmod +x x; ./x"
     r = t.run("--code", "1K", "--strace", module)
-    assert r.code == 126 and "Quota exceeded" in r.errors and "that the sandbox may have compiled" in r.errors, r
+    assert r.code == 126 and "quota exceeded" in r.errors and "that the sandbox may have compiled" in r.errors, r
     r = t.run(module)
     assert r.code == 126 and "Exec format error" in r.errors, r
 

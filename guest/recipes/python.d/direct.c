@@ -43,7 +43,7 @@ void __wrap_PyMem_Free(void *block) { release(&_PyRuntime.allocators.standard.me
 
 /* ---- objects ---- */
 
-/* The small integers live for ever; long_dealloc repairs their count when somebody has broken it. */
+/* The small integers live for ever; long_dealloc repairs their count when a program has broken it. */
 static inline bool may_be_immortal(PyObject *integer) {
   if (!_PyLong_IsCompact((PyLongObject *)integer)) return false;
   Py_ssize_t value = _PyLong_CompactValue((PyLongObject *)integer);

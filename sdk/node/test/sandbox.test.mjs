@@ -86,7 +86,7 @@ test("the limit of compiled modules holds", async (t) => {
   await sandbox.files.write("/tmp/x", Buffer.concat([Buffer.from("\0asm\x01\0\0\0"), Buffer.alloc(2000)]));
   const { exitCode, stderr } = await sandbox.commands.run("chmod +x /tmp/x; /tmp/x");
   assert.equal(exitCode, 126);
-  assert.match(stderr, /Quota exceeded/);
+  assert.match(stderr, /quota exceeded/);
 });
 
 test("usage", async (t) => {

@@ -135,7 +135,7 @@ def test_the_limit_of_compiled_modules_holds():
     with Sandbox(code_limit_bytes=1000) as sandbox:
         sandbox.files.write("/tmp/x", module)
         result = sandbox.commands.run("chmod +x /tmp/x; /tmp/x")
-        assert result.exit_code == 126 and "Quota exceeded" in result.stderr
+        assert result.exit_code == 126 and "quota exceeded" in result.stderr
 
 
 def test_environment_of_all_commands():

@@ -55,6 +55,11 @@ static inline bool calls_is_plain(const abi_machine *m, k_ret r) {
          !atomic_load_explicit(&m->p->attention, memory_order_relaxed);
 }
 
+enum eng_flow abi_call_follow(abi_machine *m, k_ret r) {
+  int32_t unused = 0;
+  return calls_is_plain(m, r) ? ENG_CONTINUE : calls_finish(m, r, &unused);
+}
+
 bool abi_is_odd(const abi_machine *m) {
   return m->runner->options.trace != NULL || m->fuel != NULL || m->grows_itself || m->child_dead ||
          abi_in_fork(m);

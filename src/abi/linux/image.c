@@ -20,17 +20,53 @@ enum {
 
 /* ---- images ---- */
 
-cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out, cay_error *err) {
-  if (!eng_module_exports(module, "_start", ":"))
-    return err_set(err, CAY_INVALID, "the module exports no function _start");
+static cay_status image_without_module(cay_slice wasm, k_image **out, cay_error *err) {
   k_image *image = mem_zalloc(sizeof *image);
   if (image == NULL) return err_no_memory(err);
   atomic_init(&image->refs, 1);
-  image->module = eng_module_ref(module);
   image->wasm = wasm;
   pthread_mutex_init(&image->mu, NULL);
   *out = image;
   return CAY_OK;
+}
+
+static cay_status refuse_no_start(const eng_module *module, cay_error *err) {
+  if (eng_module_exports(module, "_start", ":")) return CAY_OK;
+  return err_set(err, CAY_INVALID, "the module exports no function _start");
+}
+
+cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out, cay_error *err) {
+  S_TRY(refuse_no_start(module, err));
+  S_TRY(image_without_module(wasm, out, err));
+  (*out)->module = eng_module_ref(module);
+  return CAY_OK;
+}
+
+cay_status abi_linux_image_later(abi_image_open *open, void *ctx, cay_slice wasm, k_image **out,
+                                 cay_error *err) {
+  S_TRY(image_without_module(wasm, out, err));
+  (*out)->open = open;
+  (*out)->ctx = ctx;
+  return CAY_OK;
+}
+
+/* The module is stored last: the boot image is there when another thread finds it. */
+static cay_status image_open(k_image *image, cay_error *err) {
+  OWNED(eng_module_unref) eng_module *module = NULL;
+  OWNED(eng_image_unref) eng_image *boot = NULL;
+  S_TRY(image->open(image->ctx, &module, &boot, err));
+  S_TRY(refuse_no_start(module, err));
+  if (boot != NULL) image->boot = eng_image_ref(boot);
+  image->module = eng_module_ref(module);
+  return CAY_OK;
+}
+
+cay_status abi_linux_image_ready(k_image *image, cay_error *err) {
+  if (image->module != NULL) return CAY_OK;
+  pthread_mutex_lock(&image->mu);
+  cay_status status = image->module != NULL ? CAY_OK : image_open(image, err);
+  pthread_mutex_unlock(&image->mu);
+  return status;
 }
 
 /* It would run while the instance is being made, when it could not be stopped yet. Our programs have none. */
@@ -264,11 +300,21 @@ static k_ret load_in_turn(abi_runner *runner, k_process *p, k_file *exe, struct 
   return 0;
 }
 
+static k_ret image_get_ready(abi_runner *runner, k_process *p, k_image **image) {
+  cay_error err = { .message = "" };
+  cay_status status = abi_linux_image_ready(*image, &err);
+  if (status == CAY_OK) return 0;
+  image_say_why(runner, p, err.message);
+  abi_linux_image_unref(*image);
+  *image = NULL;
+  return status == CAY_NO_MEMORY ? -K_ENOMEM : -K_EIO;
+}
+
 k_ret abi_image_load(abi_runner *runner, k_process *p, k_file *exe, const uint8_t *head, size_t head_len,
                      k_image **out) {
   struct abi_recent key;
   *out = note_of(p->kernel, exe);
-  if (*out != NULL) return 0;
+  if (*out != NULL) return image_get_ready(runner, p, out);
   if (!is_module(head, head_len) || exe->inode == NULL) return -K_ENOEXEC;
   K_TRY(look_lately(runner, p, exe, &key, out));
   return *out != NULL ? 0 : load_in_turn(runner, p, exe, &key, out);

@@ -1,5 +1,6 @@
 /* life.c - the thread of a process: run, and whatever made the guest leave, until there is nothing to run. */
 #include "abi/linux/life.h"
+#include "abi/wasi/wasi.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,10 @@ abi_machine *abi_machine_new(abi_runner *runner, k_process *p) {
   return m;
 }
 
-void abi_machine_free(abi_machine *m) { mem_free(m); }
+void abi_machine_free(abi_machine *m) {
+  if (m != NULL) wasi_state_free(m->wasi);
+  mem_free(m);
+}
 
 /* ---- why it ends ---- */
 
@@ -71,24 +75,17 @@ void abi_trapped(abi_machine *m) {
 
 /* ---- imports ---- */
 
-static enum eng_flow import_init(eng_instance *instance, void *ctx, eng_val *values) {
+enum eng_flow abi_import_init(eng_instance *instance, void *ctx, eng_val *values) {
   (void)instance;
   values[0].i32 = (int32_t)abi_initial_stack(ctx, values[0].u32);
   return ENG_CONTINUE;
 }
 
-static enum eng_flow import_syscall(eng_instance *instance, void *ctx, eng_val *v) {
+enum eng_flow abi_import_syscall(eng_instance *instance, void *ctx, eng_val *v) {
   const uint32_t a[6] = { v[1].u32, v[2].u32, v[3].u32, v[4].u32, v[5].u32, v[6].u32 };
   (void)instance;
   return abi_call(ctx, v[0].i32, a, &v[0].i32);
 }
-
-static const eng_import imports[] = {
-  { "linux", "init", "i:i", import_init },
-  { "linux", "syscall", "iiiiiii:i", import_syscall },
-  { "linux", "fork", "i:i", abi_import_fork },
-};
-const eng_imports abi_linux_imports = { imports, COUNT_OF(imports) };
 
 /* ---- one program after the other ---- */
 
@@ -131,6 +128,8 @@ static void run(abi_machine *m) {
 /* execve(2) in the process of the machine: the new program starts with nothing of the old. */
 static void replace(abi_machine *m) {
   abi_instance_drop(m);
+  wasi_state_free(m->wasi);
+  m->wasi = NULL;
   k_lock(m->kernel);
   k_program *program = m->exec;
   m->exec = NULL;

@@ -19,7 +19,8 @@ void abi_instance_drop(abi_machine *m); /* and its charge */
 void abi_instance_park(abi_machine *m); /* but its charge stays */
 eng_kick_fn abi_on_kick;
 
-/* fork.c */
+/* life.c, fork.c */
+eng_host_fn abi_import_init, abi_import_syscall;
 eng_host_fn abi_import_fork;
 void abi_fork_finish(abi_machine *m);  /* the guest has unwound: the child is made and both are rewound */
 void abi_fork_abandon(abi_machine *m); /* the guest was ended while it unwound or wound up */

@@ -48,6 +48,8 @@ struct abi_machine {
   k_ret fork_result;
   k_process *fork_child; /* made, not yet started */
 
+  struct wasi_state *wasi; /* of a program that calls WASI (abi/wasi/wasi.h) */
+
   /* vfork: outer[0] is the process that the machine was started for */
   k_process *outer[ABI_VFORK_MAX];
   uint32_t depth;
@@ -78,6 +80,9 @@ typedef k_ret abi_call_fn(abi_machine *m, const uint32_t a[static 6]);
 /* One system call, with everything that belongs to it: trace, count, signals. ENG_UNWIND: the guest is to be
  * left. */
 enum eng_flow abi_call(abi_machine *m, int32_t number, const uint32_t a[static 6], int32_t *result);
+
+/* What follows a call whose result is `r`: signals, and leaving a process that is to end. */
+enum eng_flow abi_call_follow(abi_machine *m, k_ret r);
 
 /* Looks after signals: the flag of the guest is raised, or ENG_UNWIND. */
 enum eng_flow abi_attend(abi_machine *m);

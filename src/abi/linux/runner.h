@@ -60,10 +60,19 @@ uint64_t abi_linux_code_used(abi_runner *runner); /* of abi_runner_options.code;
 
 /* ---- images: programs ready to run, shared and counted ---- */
 
+struct eng_image;
+
 /* From a compiled module, which was linked against abi_linux_imports (a reference is taken). `wasm` are the
  * bytes it was made from, borrowed as long as the image lives: they are needed to count fuel, and only then.
  * CAY_INVALID: it exports no `_start`; CAY_NO_MEMORY. */
 cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out, cay_error *err) CHECKED;
+
+/* The same, opened when it is first needed (abi_linux_image_ready): `open` makes the module, and a boot image
+ * or NULL. It is called by one thread at a time, and again after it has failed. */
+typedef cay_status abi_image_open(void *ctx, eng_module **out, struct eng_image **boot, cay_error *err);
+cay_status abi_linux_image_later(abi_image_open *open, void *ctx, cay_slice wasm, k_image **out,
+                                 cay_error *err) CHECKED;
+cay_status abi_linux_image_ready(k_image *image, cay_error *err) CHECKED; /* any thread */
 
 /* From the bytes of a module that is no file of the sandbox, for k_program_from_image. Compiled, or found in
  * the cache. counted: for a job whose fuel is counted (else it cannot be). Nothing is borrowed. Errors as
@@ -73,7 +82,7 @@ cay_status abi_linux_image_from_bytes(eng_engine *engine, const void *bytes, siz
 
 k_image *abi_linux_image_ref(k_image *image);
 void abi_linux_image_unref(k_image *image);               /* NULL is fine */
-eng_module *abi_linux_image_module(const k_image *image); /* borrowed */
+eng_module *abi_linux_image_module(const k_image *image); /* borrowed; of an image that is ready */
 
 /* A file of cay-aot --stop=fuel with its code that counts fuel, which need not exist. The text is borrowed as long as
  * the image lives. Before it is used. */
@@ -88,6 +97,5 @@ cay_status abi_linux_image_counting(k_image *image, abi_runner *runner, k_proces
 
 /* Processes of this program begin as this image, in its function `cay_main` of type :i (resident.h). Once,
  * before it is used. CAY_INVALID: an image of another module. */
-struct eng_image;
 cay_status abi_linux_image_set_boot(k_image *image, struct eng_image *boot, cay_error *err) CHECKED;
 struct eng_image *abi_linux_image_boot(const k_image *image); /* borrowed; NULL: none */

@@ -11,11 +11,13 @@
 
 struct k_image {
   atomic_uint refs;
-  eng_module *module;
+  eng_module *_Atomic module;     /* NULL: not opened yet */
+  abi_image_open *open;           /* NULL: it was made from a module */
+  void *ctx;                      /* of `open` */
   cay_slice wasm;                 /* borrowed, may be empty */
   const char *counting_path;      /* borrowed: where its code that counts fuel may be. NULL: nowhere */
   struct eng_image *_Atomic boot; /* what its processes begin as; NULL: the module */
-  pthread_mutex_t mu;             /* protects `counted` */
+  pthread_mutex_t mu;             /* protects `counted`; held by `open` */
   eng_module *counted;
 };
 

@@ -55,7 +55,7 @@ static int64_t cpu_time(abi_machine *m) {
   return ns;
 }
 
-static k_ret read_clock(abi_machine *m, uint32_t clock, int64_t *ns) {
+k_ret abi_read_clock(abi_machine *m, uint32_t clock, int64_t *ns) {
   switch (clock) {
   case REALTIME:
   case REALTIME_COARSE:
@@ -74,13 +74,13 @@ static k_ret read_clock(abi_machine *m, uint32_t clock, int64_t *ns) {
 
 k_ret sys_clock_gettime(abi_machine *m, const uint32_t a[static 6]) {
   int64_t ns = 0;
-  K_TRY(read_clock(m, a[0], &ns));
+  K_TRY(abi_read_clock(m, a[0], &ns));
   return abi_put_duration(m, a[1], ns);
 }
 
 k_ret sys_clock_getres(abi_machine *m, const uint32_t a[static 6]) {
   int64_t ns = 0;
-  K_TRY(read_clock(m, a[0], &ns));
+  K_TRY(abi_read_clock(m, a[0], &ns));
   return a[1] != 0 ? abi_put_duration(m, a[1], 1) : 0;
 }
 
@@ -98,7 +98,7 @@ k_ret sys_clock_nanosleep(abi_machine *m, const uint32_t a[static 6]) {
   enum { ABSTIME = 1 };
   int64_t now = 0, ns = 0;
   if (a[0] == THREAD_CPUTIME || a[0] == PROCESS_CPUTIME) return -K_EINVAL;
-  K_TRY(read_clock(m, a[0], &now));
+  K_TRY(abi_read_clock(m, a[0], &now));
   K_TRY(abi_duration(m, a[2], &ns));
   if ((a[1] & ABSTIME) != 0) ns = ns > now ? ns - now : 0;
   int64_t deadline = abi_after(clock_mono_ns(), ns);

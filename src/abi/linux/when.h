@@ -3,6 +3,9 @@
 
 #include "abi/linux/machine.h"
 
+/* The time of a clock of clock_gettime(2), by its number on Linux. -K_EINVAL. */
+k_ret abi_read_clock(abi_machine *m, uint32_t clock, int64_t *ns) CHECKED;
+
 /* A struct timespec as nanoseconds, clipped to what int64_t holds. -K_EINVAL when it is none or negative. */
 k_ret abi_duration(abi_machine *m, uint32_t addr, int64_t *ns) CHECKED;
 

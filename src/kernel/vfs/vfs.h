@@ -18,6 +18,9 @@ typedef struct vfs_view {
   uint32_t uid, gid, umask;
   bool privileged;    /* the embedder: permission bits are not looked at; new files belong to uid, gid */
   k_process *process; /* for /proc/self and /dev/fd; NULL for the embedder */
+  int32_t
+      beneath; /* not 0: the error of a path that leads out of the directory `at` it starts from, by "..", a
+                         slash at its start or a link (RESOLVE_BENEATH of openat2(2)). `at` NULL has no bounds */
 } vfs_view;
 
 k_ret vfs_view_init(vfs_view *view, k_kernel *k) CHECKED; /* at the root, K_UID, umask 022 */

@@ -13,8 +13,9 @@ enum { STEP = 64 /* one name, in units of k_work */ };
 
 typedef struct walk {
   const vfs_view *view;
-  k_inode *dir; /* a reference */
-  char *text;   /* the rest of the path; mem_alloc once a link was followed, else the caller's path */
+  k_inode *dir;         /* a reference */
+  const k_inode *bound; /* the walk stays beneath it; NULL: no bounds. Borrowed */
+  char *text;           /* the rest of the path; mem_alloc once a link was followed, else the caller's path */
   const char *ahead;
   unsigned links;
 } walk;
@@ -33,7 +34,9 @@ static void move_to(walk *w, k_inode *dir) {
 
 static k_ret start(walk *w, const vfs_view *v, k_inode *at, const char *path) {
   *w = (walk){ .view = v, .ahead = path };
+  if (v->beneath != 0) w->bound = at;
   if (path[0] == '\0') return -K_ENOENT;
+  if (w->bound != NULL && path[0] == '/') return v->beneath;
   if (strnlen(path, K_PATH_MAX) == K_PATH_MAX) return -K_ENAMETOOLONG;
   k_inode *from = path[0] == '/' ? root_of(v) : at != NULL ? at : v->cwd != NULL ? v->cwd : root_of(v);
   if (!k_is_dir(from)) return -K_ENOTDIR;
@@ -56,6 +59,7 @@ static k_ret next(walk *w, k_name *out, bool *last, bool *slash) {
 
 static k_ret up(walk *w) {
   const vfs_view *v = w->view;
+  if (w->dir == w->bound) return v->beneath;
   if (w->dir == root_of(v)) return 0;
   k_inode *dir = k_inode_ref(w->dir);
   for (;;) { /* out of every mount whose root we stand on */
@@ -105,6 +109,7 @@ static k_ret splice(walk *w, k_inode *link) {
   mem_free(w->text);
   w->text = text;
   w->ahead = text;
+  if (text[0] == '/' && w->bound != NULL) return w->view->beneath;
   if (text[0] == '/') move_to(w, k_inode_ref(root_of(w->view)));
   return 0;
 }
@@ -116,7 +121,7 @@ static k_ret follow(walk *w, k_inode *link, k_inode **direct) {
   if (++w->links > K_SYMLOOP_MAX) {
     r = -K_ELOOP;
   } else if (link->ops->follow != NULL) {
-    r = link->ops->follow(link, w->view->process, direct);
+    r = w->bound != NULL ? w->view->beneath : link->ops->follow(link, w->view->process, direct);
     if (r >= 0) r = 1;
   } else {
     r = splice(w, link);

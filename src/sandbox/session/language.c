@@ -166,11 +166,9 @@ static cay_status build_now(cay_engine *engine, const sb_language *language, eng
 
 cay_status sb_language_boot(cay_engine *engine, const sb_language *language, eng_image **out,
                             cay_error *err) {
-  k_image *program = sb_guest_image(engine, language->program);
+  k_image *program = NULL;
   cay_status status = CAY_OK;
-  if (program == NULL)
-    return err_set(err, CAY_NOT_FOUND, "%s is not among the guests in %.150s", language->program,
-                   engine->guest_dir);
+  S_TRY(sb_guest_image(engine, language->program, &program, err));
   pthread_mutex_lock(&engine->boot_mu);
   if (abi_linux_image_boot(program) == NULL) {
     OWNED(eng_image_unref) eng_image *image = NULL;

@@ -55,8 +55,8 @@ cay_status sb_session_fit(cay_session *s, eng_image *image, k_process *p, eng_im
   cay_engine *engine = s->box->engine;
   const sb_language *language = s->language;
   if (image == NULL) S_TRY(sb_language_boot(engine, language, &image, err));
-  k_image *program = sb_guest_image(engine, language->program);
-  if (program == NULL) return err_set(err, CAY_NOT_FOUND, "%s is not among the guests", language->program);
+  k_image *program = NULL;
+  S_TRY(sb_guest_image(engine, language->program, &program, err));
   if (s->fuel == NULL) return eng_image_for(image, abi_linux_image_module(program), out, err);
   OWNED(eng_module_unref) eng_module *counting = NULL;
   cay_status status =
@@ -91,10 +91,9 @@ static cay_status session_start(cay_session *s, const cay_session_options *o, ca
 cay_session *sb_session_alloc(cay_sandbox *box, const sb_language *language, uint32_t id) {
   cay_session *s = mem_zalloc(sizeof *s);
   if (s == NULL) return NULL;
-  *s = (cay_session){ .box = box, .language = language, .replay = SB_REPLAY_INIT, .state = SB_RUNNING };
+  *s = (cay_session){ .box = box, .language = language, .replay = SB_REPLAY_INIT };
   sb_session_stop_init(s);
-  pthread_mutex_init(&s->mu, NULL);
-  clock_cond_init(&s->changed);
+  sb_session_slot_init(s);
   list_init(&s->in_box);
   pthread_mutex_lock(&box->runs_mu);
   s->id = id != 0 ? id : box->last_session + 1;
@@ -131,8 +130,7 @@ static void session_destroy(cay_session *s) {
   eng_image_unref(s->parked);
   eng_image_unref(s->frozen);
   sb_replay_free(&s->replay);
-  pthread_mutex_destroy(&s->mu);
-  pthread_cond_destroy(&s->changed);
+  sb_slot_destroy(&s->slot);
   mem_free(s);
 }
 

@@ -1,9 +1,8 @@
 /* session.h - the inside of cay_session: a resident process and the state of its use.
  *
- * States      IDLE -> RUNNING (an evaluation, or any other request) -> SETTLING (the result is out, the
- *             checkpoint is being made) -> IDLE. A BROKEN session can only be freed.
- * Locks       mu protects `state` and is held for a moment; `job`, `why` and the stop belong to kernel.mu.
- *             Order: mu, kernel.mu. Everything else belongs to the thread that made the session RUNNING. */
+ * States      those of its slot (slot.h): while it settles, the result is out and the checkpoint is being made.
+ * Locks       `job`, `why` and the stop belong to kernel.mu. Everything else belongs to the thread that made the session
+ *             RUNNING. */
 #pragma once
 
 #include "abi/linux/resident.h"
@@ -13,11 +12,17 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/session/callback.h"
 #include "sandbox/session/replay.h"
+#include "sandbox/session/slot.h"
 
 #include <stdatomic.h>
 
-enum { SB_WAITERS_MAX = 64 };
-enum sb_session_state { SB_IDLE, SB_RUNNING, SB_SETTLING, SB_BROKEN };
+/* When the state after a request becomes what the session can be put back to. */
+enum sb_saving {
+  SB_SAVE_NOW,
+  SB_SAVE_LATER, /* before the next request. Many sessions are asked once, and a long evaluation may have written much:
+                     the restore of an image and the end of the session must not wait for a checkpoint that is never used */
+  SB_SAVE_REPLAY, /* there is nothing to copy: the request can be made again */
+};
 
 struct cay_session {
   cay_sandbox *box;
@@ -37,17 +42,9 @@ struct cay_session {
   sb_replay replay;       /* requests from the last checkpoint to the state it can be rolled back to */
   uint64_t grants_version;
 
-  pthread_mutex_t mu;
-  pthread_cond_t changed;
-  uint64_t turn,
-      last_ticket;           /* mu. Waiting callers hold the tickets from `turn` up to before `last_ticket` */
-  uint32_t holders;          /* mu: threads that wait for its rest without a ticket */
-  _Atomic(pthread_t) runner; /* the thread of the request that runs; written before it does */
-  _Atomic enum sb_session_state state; /* written with mu */
-  _Atomic bool closing;
-  _Atomic bool dozing; /* the thread in `slot` sleeps on `changed` */
-  _Atomic(struct sb_request *)
-      slot; /* NULL: no thread is here; SB_LINGERING: one waits a moment for the next request */
+  sb_slot slot;
+  bool answered_new;     /* the last request changed the state, */
+  enum sb_saving saving; /* which is saved like this */
 
   /* kernel.mu */
   k_job *job;          /* of the request that runs */
@@ -92,6 +89,7 @@ cay_status sb_believed_read(sb_believed *process, eng_image_source *source, void
 
 /* One request to the interpreter, on a thread of the engine. */
 typedef struct sb_request {
+  sb_slot_request base;
   cay_session *session;
   enum talk_op op;
   buf fields;
@@ -119,23 +117,18 @@ typedef struct sb_request {
   int64_t start_ns, end_ns;
   cay_status status;
   cay_error err;
-
-  _Atomic bool done; /* set with session.mu */
   /* NULL: a caller waits in sb_session_ask. Else called on the session's thread once it is done; it owns the request
    * from then on, and must not ask the session for anything. */
   void (*on_done)(struct sb_request *request);
 } sb_request;
 
-/* Makes the session RUNNING, after all that asked before. CAY_BUSY: SB_WAITERS_MAX wait already; or with
- * `no_wait` when it is RUNNING, not while it settles; or on the session's own thread, in a callback, where
- * waiting would never end. CAY_CANCELLED: it was closed meanwhile. CAY_INTERNAL: it is broken. */
+/* As sb_slot_take; a session that was parked has its memory again. */
 cay_status sb_session_take(cay_session *session, bool no_wait, cay_error *err) CHECKED;
-/* The same for a caller that must not wait: CAY_BUSY also when the session has not settled in a moment. */
+/* As sb_slot_try. */
 cay_status sb_session_try(cay_session *session, cay_error *err) CHECKED;
-void sb_session_give(cay_session *session); /* and makes it IDLE again */
+void sb_session_give(cay_session *session);
 
-/* For looking at it alone, which leaves a parked session parked: takes no turn. *taken false: it is broken or ending.
- * CAY_BUSY: other requests have it, now and until `deadline_ns`; on its own thread at once. */
+/* As sb_slot_hold: a session that is parked stays so. */
 cay_status sb_session_hold(cay_session *session, int64_t deadline_ns, bool *taken, cay_error *err) CHECKED;
 
 /* Its memory as an image, a reference; of a session that was taken or is held. Errors as eng_image_freeze. */
@@ -159,6 +152,7 @@ typedef struct sb_session_copy {
 /* Of a session that is held. */
 cay_status sb_session_copy_take(cay_session *session, sb_session_copy *out, cay_error *err) CHECKED;
 void sb_session_copy_clear(sb_session_copy *copy);
+cay_status sb_session_copy_share(const sb_session_copy *from, sb_session_copy *to, cay_error *err) CHECKED;
 /* A session of `box` that is such, parked, whose handle is not given out. The path of its directory may be gone: then it
  * is in the home folder, or in /. CAY_LIMIT, CAY_NO_MEMORY, CAY_NOT_FOUND: its program is not among the guests. */
 cay_status sb_session_copy_restore(cay_sandbox *box, const sb_session_copy *copy, cay_error *err) CHECKED;

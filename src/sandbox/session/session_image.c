@@ -62,8 +62,9 @@ cay_status cay_image_load(cay_engine *engine, const char *language, const char *
                           cay_error *err) {
   enum { MEMORY_MAX = 1 << 30 };
   const sb_language *l = sb_language_find(language);
-  k_image *program = l != NULL ? sb_guest_image(engine, l->program) : NULL;
-  if (program == NULL) return err_set(err, CAY_NOT_FOUND, "no such language is here");
+  k_image *program = NULL;
+  if (l == NULL) return err_set(err, CAY_NOT_FOUND, "no such language is here");
+  S_TRY(sb_guest_image(engine, l->program, &program, err));
   FILE *file = fopen(path, "rbe");
   if (file == NULL) {
     int why = errno;

@@ -1,19 +1,11 @@
 /* session_inner.h - what the files of a session share: its stop, its turns, its requests, its rollback.
  *
- * Flow        a caller takes the session (session_turn.c) and puts its request into the slot; the session's
- *             thread (session_thread.c) runs it (session_request.c), answers, and then sees to the state that
- *             the session can be put back to (session_rollback.c). */
+ * Flow        a caller takes the session and puts its request into the slot (slot.h); the slot's thread (session_thread.c)
+ *             runs it (session_request.c), answers, and then sees to the state that the session can be put back to
+ *             (session_rollback.c). */
 #pragma once
 
 #include "sandbox/session/session.h"
-
-enum {
-  SB_LINGER_NS =
-      50000, /* a thread that has answered, and one that waits for an answer, look so long before they
-                           sleep: waking up costs about as much as a small evaluation */
-};
-
-#define SB_LINGERING ((sb_request *)1)
 
 /* ---- session_stop.c ---- */
 
@@ -41,11 +33,9 @@ cay_status sb_session_take_files(cay_session *s, const cay_image *image, cay_err
 cay_status sb_session_wake(cay_session *s,
                            cay_error *err) CHECKED; /* it was parked, and still is on failure */
 
-/* ---- session_turn.c ---- */
+/* ---- session_thread.c ---- */
 
-/* Spins until the predicate holds, but not for longer than `ns`, and not on a single processor. */
-void sb_session_spin(const cay_session *s, bool (*predicate)(void *ctx), void *ctx, int64_t ns);
-void sb_session_set_state(cay_session *s, enum sb_session_state state);
+void sb_session_slot_init(cay_session *s); /* it is RUNNING */
 
 /* Ends a running request without grace. Afterwards no thread uses the session. */
 void sb_session_close(cay_session *s);
@@ -55,15 +45,6 @@ void sb_session_close(cay_session *s);
 void sb_request_run(sb_request *q);
 
 /* ---- session_rollback.c ---- */
-
-/* When the state after a request becomes what the session can be put back to. */
-enum sb_saving {
-  SB_SAVE_NOW,
-  SB_SAVE_LATER, /* before the next request. Many sessions are asked once. And after a long evaluation, which may
-                 have written much: who restores an image or frees the session next shall not wait for a copy
-                 that is not needed */
-  SB_SAVE_REPLAY /* there is nothing to copy: the request can be made again */
-};
 
 /* Chooses for a request that returned after `run_ns` of computing. */
 enum sb_saving sb_session_choose_saving(const sb_request *q, int64_t run_ns);

@@ -75,6 +75,24 @@ void sb_session_copy_clear(sb_session_copy *copy) {
   mem_free(copy->cwd);
 }
 
+cay_status sb_session_copy_share(const sb_session_copy *from, sb_session_copy *to, cay_error *err) {
+  sb_session_copy copy = *from;
+  copy.memory = eng_image_ref(from->memory);
+  copy.cwd = mem_strdup(from->cwd);
+  copy.env = (sb_env){ 0 };
+  copy.process.files = BUF_INIT(K_FD_SNAPSHOT_LEN_MAX);
+  cay_status status = copy.cwd != NULL ? sb_env_copy(&copy.env, &from->env, err) : err_no_memory(err);
+  const buf *files = &from->process.files;
+  if (status == CAY_OK && files->len != 0 &&
+      buf_append(&copy.process.files, files->data, files->len) != CAY_OK)
+    status = err_no_memory(err);
+  if (status == CAY_OK)
+    *to = copy;
+  else
+    sb_session_copy_clear(&copy);
+  return status;
+}
+
 /* ---- copies: a session from one ---- */
 
 static cay_status copy_make_process(cay_session *s, const sb_session_copy *copy, k_process **out,

@@ -27,7 +27,8 @@ K_LOCKED static k_ret request_begin_job(sb_request *q) {
     return r;
   }
   s->job = job;
-  bool cancelled = s->closing || (q->cancelled != NULL && __atomic_load_n(q->cancelled, __ATOMIC_ACQUIRE));
+  bool cancelled =
+      s->slot.closing || (q->cancelled != NULL && __atomic_load_n(q->cancelled, __ATOMIC_ACQUIRE));
   s->why = cancelled ? K_JOB_CANCELLED : K_JOB_RUNNING;
   s->forced = false;
   return 0;

@@ -53,6 +53,14 @@ void cay_snapshot_free(cay_snapshot *s) {
   mem_free(s);
 }
 
+cay_status sb_snapshot_share_sessions(cay_snapshot *to, const cay_snapshot *from, cay_error *err) {
+  to->sessions = mem_zalloc_array(from->session_count + 1, sizeof *to->sessions);
+  if (to->sessions == NULL) return err_no_memory(err);
+  for (; to->session_count < from->session_count; to->session_count++)
+    S_TRY(sb_session_copy_share(&from->sessions[to->session_count], &to->sessions[to->session_count], err));
+  return CAY_OK;
+}
+
 const char *const *cay_snapshot_env(const cay_snapshot *s) { return sb_env_vector(&s->env); }
 
 size_t cay_snapshot_sessions(const cay_snapshot *s, size_t index, cay_snapshot_session *out) {

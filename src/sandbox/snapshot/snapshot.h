@@ -28,5 +28,8 @@ struct cay_snapshot {
 cay_status sb_snapshot_new(cay_engine *engine, cay_snapshot **out, cay_error *err) CHECKED;
 static inline void sb_snapshot_free_p(cay_snapshot **s) { cay_snapshot_free(*s); }
 
+/* The sessions of `from`, shared. `to` has none. */
+cay_status sb_snapshot_share_sessions(cay_snapshot *to, const cay_snapshot *from, cay_error *err) CHECKED;
+
 /* CAY_INVALID: longer than SNAPSHOT_LABEL_MAX, or no UTF-8. NULL: "". */
 cay_status sb_snapshot_set_label(cay_snapshot *s, const char *label, cay_error *err) CHECKED;

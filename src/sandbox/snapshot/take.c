@@ -38,9 +38,9 @@ static cay_status sessions_list(taking *t, cay_error *err) {
   bool there = t->held != NULL && t->taken != NULL;
   LIST_EACH (s, &box->sessions, cay_session, in_box) {
     if (!there) break;
-    pthread_mutex_lock(&s->mu);
-    s->holders++;
-    pthread_mutex_unlock(&s->mu);
+    pthread_mutex_lock(&s->slot.mu);
+    s->slot.holders++;
+    pthread_mutex_unlock(&s->slot.mu);
     t->held[count++] = s;
   }
   t->count = count;
@@ -49,11 +49,11 @@ static cay_status sessions_list(taking *t, cay_error *err) {
 }
 
 static void session_drop(cay_session *s, bool taken) {
-  pthread_mutex_lock(&s->mu);
-  s->holders--;
-  if (taken) s->state = SB_IDLE;
-  pthread_cond_broadcast(&s->changed);
-  pthread_mutex_unlock(&s->mu);
+  pthread_mutex_lock(&s->slot.mu);
+  s->slot.holders--;
+  if (taken) s->slot.state = SB_IDLE;
+  pthread_cond_broadcast(&s->slot.changed);
+  pthread_mutex_unlock(&s->slot.mu);
 }
 
 static void sessions_give(taking *t) {

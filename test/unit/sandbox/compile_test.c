@@ -209,7 +209,7 @@ TEST(compilation_is_charged_and_cached_code_is_free) {
   world *w = world_with_two_programs();
   expect_prints(w, "cd /tmp; ./a; echo $?; cp a again; ./again; echo $?; rm again", "0\n0\n");
   expect_prints(w, "cd /tmp; ./b 2>&1 | grep -v ^cay; ./a; echo $?",
-                "bash: line 1: ./b: Quota exceeded\n0\n");
+                "bash: line 1: ./b: Disk quota exceeded\n0\n");
   EXPECT(strstr(w->trace, "of the ") != NULL &&
          strstr(w->trace, " that the sandbox may have compiled ") != NULL);
   const char *const other[] = { "/tmp/b", NULL };

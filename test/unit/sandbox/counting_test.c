@@ -129,6 +129,13 @@ TEST(deadline_of_a_run_does_not_wait_until_a_guest_is_compiled_for_fuel) {
   world_free(w);
 }
 
+static k_image *program_of(world *w) {
+  k_image *program = NULL;
+  cay_error err = { .message = "" };
+  EXPECT_EQ(sb_guest_image(w->engine, "/usr/bin/p", &program, &err), CAY_OK);
+  return program;
+}
+
 /* As for a session, whose process does not run yet. */
 TEST(wait_for_a_guest_that_is_compiled_for_fuel_ends_at_its_own_deadline) {
   world *w = world_new(SLOW_FUNCTIONS, SLOW_DEPTH, 3);
@@ -140,14 +147,12 @@ TEST(wait_for_a_guest_that_is_compiled_for_fuel_ends_at_its_own_deadline) {
   k_lock(w->box->kernel);
   EXPECT_EQ(k_process_new(w->box->kernel, NULL, &p), 0);
   k_unlock(w->box->kernel);
-  EXPECT_EQ(abi_linux_image_counting(sb_guest_image(w->engine, "/usr/bin/p"), w->box->runner, p,
-                                     clock_mono_ns() + 50 * NS_PER_MS, &counting, &err),
+  EXPECT_EQ(abi_linux_image_counting(program_of(w), w->box->runner, p, clock_mono_ns() + 50 * NS_PER_MS,
+                                     &counting, &err),
             CAY_TIMEOUT);
   EXPECT(counting == NULL);
   EXPECT(strstr(err.message, "still being compiled") != NULL);
-  EXPECT_EQ(abi_linux_image_counting(sb_guest_image(w->engine, "/usr/bin/p"), w->box->runner, p, K_FOREVER,
-                                     &counting, &err),
-            CAY_OK);
+  EXPECT_EQ(abi_linux_image_counting(program_of(w), w->box->runner, p, K_FOREVER, &counting, &err), CAY_OK);
   EXPECT_EQ(eng_module_stop(counting), ENG_STOP_FUEL);
   EXPECT_EQ(compiled(w), 1);
   eng_module_unref(counting);

@@ -313,6 +313,29 @@ k_ret mem_contents_own_all(mem_contents *c) {
   return r;
 }
 
+static bool view_is_zero_from(view v, uint32_t from) {
+  if (v.len <= from) return true;
+  const uint8_t *data = v.data + from;
+  return data[0] == 0 && memcmp(data, data + 1, v.len - from - 1) == 0;
+}
+
+static bool contents_same_block(const mem_contents *a, const mem_contents *b, uint64_t index) {
+  view x = view_of(a, index), y = view_of(b, index);
+  uint32_t both = x.len < y.len ? x.len : y.len;
+  if (x.data != y.data && both != 0 && memcmp(x.data, y.data, both) != 0) return false;
+  return view_is_zero_from(x, both) && view_is_zero_from(y, both);
+}
+
+bool mem_contents_equal(const mem_contents *a, const mem_contents *b) {
+  if (a->size != b->size) return false;
+  for (uint64_t i = 0;; i++) {
+    uint64_t x = next_held(a, i), y = next_held(b, i);
+    i = x < y ? x : y;
+    if (i * MEM_BLOCK >= a->size) return true;
+    if (!contents_same_block(a, b, i)) return false;
+  }
+}
+
 uint64_t mem_contents_size(const mem_contents *c) {
   uint64_t size = c->own.knots * sizeof(mem_knot);
   const mem_block *b;

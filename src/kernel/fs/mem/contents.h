@@ -50,6 +50,9 @@ mem_contents mem_contents_over(const mem_contents *base);
  * written. `charged` is theirs already. -K_ENOMEM. */
 k_ret mem_contents_own_all(mem_contents *c) CHECKED;
 
+/* Of frozen files. Blocks that both share are not looked at, nor are holes. */
+bool mem_contents_equal(const mem_contents *a, const mem_contents *b);
+
 /* Bytes of its own blocks, and of the map that finds them. */
 uint64_t mem_contents_size(const mem_contents *c);
 

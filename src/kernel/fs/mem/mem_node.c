@@ -47,6 +47,7 @@ void mem_node_unref(mem_node *n) {
     }
     doom(n->below, &doomed);
     mem_contents_free(&n->contents, NULL);
+    mem_free(atomic_load(&n->digest));
     if (n->drop != NULL) n->drop(n->drop_ctx);
     mem_free(n->target);
     mem_free(n->children);

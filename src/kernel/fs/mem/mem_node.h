@@ -24,6 +24,7 @@ struct mem_node {
   uint32_t counted; /* and of kernel.used.inodes: it, and its further names. Else both are 0 */
   uint64_t charged_below, counted_below; /* directories: the sums of all that is below */
   mem_contents contents;                 /* files */
+  _Atomic(uint8_t *) digest;             /* of the contents, 32 bytes, once it was asked for; or NULL */
   mem_node *below;                       /* whose bytes are the floor of the contents: a reference, or NULL */
   void (*drop)(void *ctx);               /* files over bytes of the embedder */
   void *drop_ctx;

@@ -724,9 +724,9 @@ static void await_kept(struct later *l) {
 
 static void await_waiters(cay_session *s, uint64_t count) {
   for (;;) {
-    pthread_mutex_lock(&s->mu);
-    uint64_t waiting = s->last_ticket - s->turn;
-    pthread_mutex_unlock(&s->mu);
+    pthread_mutex_lock(&s->slot.mu);
+    uint64_t waiting = s->slot.last_ticket - s->slot.turn;
+    pthread_mutex_unlock(&s->slot.mu);
     if (waiting == count) return;
     usleep(1000);
   }

@@ -1,40 +1,11 @@
 /* snapshot_test.c - whole sandboxes taken, restored and forked, in memory. */
-#include "session/sessions.h"
+#include "snapshots.h"
 
 #include "base/clock.h"
 #include "base/thread.h"
 
-#include <cay/snapshot.h>
 #include <stdatomic.h>
 #include <unistd.h>
-
-static void put_text(cay_sandbox *box, const char *path, const char *text) {
-  EXPECT_EQ(cay_file_write(box, path, box_text(text), 0644, NULL), CAY_OK);
-}
-
-static bool has_text(cay_sandbox *box, const char *path, const char *text) {
-  cay_buf got = { 0 };
-  if (cay_file_read(box, path, &got, NULL) != CAY_OK) return false;
-  bool same = got.len == strlen(text) && memcmp(got.data, text, got.len) == 0;
-  cay_buf_free(&got);
-  return same;
-}
-
-static cay_snapshot *taken(cay_sandbox *box) {
-  cay_snapshot *s = NULL;
-  cay_error err = { .message = "" };
-  if (cay_snapshot_take(box, NULL, &s, &err) != CAY_OK)
-    test_fail_text(__FILE__, __LINE__, "take", "", err.message);
-  return s;
-}
-
-static cay_sandbox *restored(cay_snapshot *s) {
-  cay_sandbox *box = NULL;
-  cay_error err = { .message = "" };
-  if (cay_snapshot_restore(s, NULL, &box, &err) != CAY_OK)
-    test_fail_text(__FILE__, __LINE__, "restore", "", err.message);
-  return box;
-}
 
 static cay_sandbox *forked(cay_sandbox *box) {
   cay_sandbox *copy = NULL;

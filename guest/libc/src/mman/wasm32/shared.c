@@ -164,7 +164,7 @@ static void follow(const struct map *from, unsigned page) {
   }
 }
 
-/* What is written beyond the end of the file is nobody's. */
+/* Bytes beyond the end of the file are dropped. */
 static long write_page(struct map *m, unsigned i, uint64_t size) {
   uint64_t hash = hash_of((void *)memory(m->page + i)), off = m->offset + (uint64_t)i * PAGE;
   if (hash == m->hash[i] || off >= size) return 0;

@@ -9,7 +9,7 @@
 
 #define COMMAND(op) ((op) & ~(FUTEX_PRIVATE | FUTEX_CLOCK_REALTIME))
 
-/* With one thread nobody can wake the sleeper but a handler: a wait is a sleep until a signal or the timeout
+/* With one thread only a handler can wake the sleeper: a wait is a sleep until a signal or the timeout
  * (relative, as musl asks). */
 long __cay_futex(volatile int *word, long op, long value, const void *timeout) {
   switch (COMMAND(op)) {

@@ -1,0 +1,195 @@
+/* http.c - the smart protocol over HTTP (gitprotocol-http(5)) for libgit2: a GET for the references, a POST for the pack.
+ *
+ * libgit2 writes a request into a stream and reads its answer from it. The request is made when the first byte of the answer
+ * is wanted, and the answer is kept in a file without a name, so that a large pack does not take memory. */
+#include "net/http.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "git/git.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One clone for each process: what the transport works with, and why it failed. */
+static struct {
+  const orders *orders;
+  cay_error failure;
+  uint64_t received;
+} http;
+
+typedef struct http_stream {
+  git_smart_subtransport_stream base;
+  char *url;
+  const char *accept, *content; /* media types; content NULL: a GET */
+  buf request;
+  int answer; /* -1: not asked for */
+  cay_status status;
+} http_stream;
+
+typedef struct http_transport {
+  git_smart_subtransport base;
+  git_transport *owner;
+} http_transport;
+
+cay_status http_failure(cay_error *err) {
+  if (http.failure.status != CAY_OK) *err = http.failure;
+  return http.failure.status;
+}
+
+/* ---- answers ---- */
+
+static bool http_piece(void *ctx, const net_http_response *so_far, const void *data, size_t len) {
+  http_stream *s = ctx;
+  const uint8_t *at = data;
+  (void)so_far;
+  http.received += len;
+  if (http.received > http.orders->bytes_max) {
+    s->status =
+        err_set(&http.failure, CAY_LIMIT, "the repository is larger than the %llu bytes that are allowed",
+                (unsigned long long)http.orders->bytes_max);
+    return false;
+  }
+  while (len > 0) {
+    ssize_t wrote = write(s->answer, at, len);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      s->status = err_errno(&http.failure, errno, "cannot keep the answer");
+      return false;
+    }
+    at += wrote;
+    len -= (size_t)wrote;
+  }
+  return true;
+}
+
+static cay_status http_check_answer(const http_stream *s, const net_http_response *response) {
+  const char *type = net_http_header(response, "content-type");
+  if (response->status == 401 || response->status == 403)
+    return err_set(&http.failure, CAY_DENIED, "the server wants credentials (HTTP %d)", response->status);
+  if (response->status == 404)
+    return err_set(&http.failure, CAY_NOT_FOUND, "there is no such repository (HTTP 404)");
+  if (response->status != 200)
+    return err_set(&http.failure, CAY_IO, "the server answered HTTP %d", response->status);
+  if (type == NULL || strcmp(type, s->accept) != 0)
+    return err_set(&http.failure, CAY_UNSUPPORTED, "the server does not speak git's smart protocol");
+  return CAY_OK;
+}
+
+static cay_status http_ask(http_stream *s) {
+  net_url url;
+  net_http_response response = { 0 };
+  S_TRY(net_url_parse(s->url, strlen(s->url), &url, &http.failure));
+  const net_header headers[] = { { "accept", s->accept },
+                                 { "content-type", s->content },
+                                 { "user-agent", "git/2.0 (cay)" } };
+  const net_header get[] = { headers[0], headers[2] }, post[] = { headers[0], headers[1], headers[2] };
+  net_http_request request = { .method = s->content != NULL ? "POST" : "GET",
+                               .url = &url,
+                               .headers = s->content != NULL ? post : get,
+                               .header_count = s->content != NULL ? COUNT_OF(post) : COUNT_OF(get),
+                               .deadline_ns = http.orders->deadline_ns,
+                               .body_max = SIZE_MAX / 2,
+                               .redirects_max = s->content != NULL ? 0 : 5,
+                               .policy = http.orders->policy,
+                               .on_piece = http_piece,
+                               .ctx = s };
+  if (s->content != NULL) request.body = (cay_slice){ s->request.data, s->request.len };
+  cay_status status = net_http(&request, &response, &http.failure);
+  if (s->status != CAY_OK) status = s->status;
+  if (status == CAY_OK) status = http_check_answer(s, &response);
+  net_http_response_free(&response);
+  if (status != CAY_OK) return status;
+  return lseek(s->answer, 0, SEEK_SET) == 0 ? CAY_OK
+                                            : err_errno(&http.failure, errno, "cannot read the answer");
+}
+
+/* ---- streams ---- */
+
+static int stream_read(git_smart_subtransport_stream *stream, char *to, size_t cap, size_t *out) {
+  http_stream *s = (http_stream *)(void *)stream;
+  *out = 0;
+  if (s->answer < 0) {
+    char path[] = "/tmp/cay-git-XXXXXX";
+    s->answer = mkostemp(path, O_CLOEXEC);
+    if (s->answer < 0) return err_errno(&http.failure, errno, "cannot make a temporary file"), -1;
+    (void)unlink(path);
+    if (http_ask(s) != CAY_OK) return -1;
+  }
+  ssize_t got = read(s->answer, to, cap);
+  if (got < 0) return -1;
+  *out = (size_t)got;
+  return 0;
+}
+
+static int stream_write(git_smart_subtransport_stream *stream, const char *data, size_t len) {
+  http_stream *s = (http_stream *)(void *)stream;
+  return buf_append(&s->request, data, len) == CAY_OK ? 0 : -1;
+}
+
+static void stream_free(git_smart_subtransport_stream *stream) {
+  http_stream *s = (http_stream *)(void *)stream;
+  if (s->answer >= 0) (void)close(s->answer);
+  buf_free(&s->request);
+  mem_free(s->url);
+  mem_free(s);
+}
+
+static int transport_action(git_smart_subtransport_stream **out, git_smart_subtransport *transport,
+                            const char *url, git_smart_service_t action) {
+  bool refs = action == GIT_SERVICE_UPLOADPACK_LS;
+  if (!refs && action != GIT_SERVICE_UPLOADPACK) return -1;
+  http_stream *s = mem_zalloc(sizeof *s);
+  buf text = BUF_INIT(16384);
+  if (s == NULL) return -1;
+  size_t len = strlen(url);
+  while (len > 0 && url[len - 1] == '/') len--;
+  bool fine =
+      buf_append(&text, url, len) == CAY_OK &&
+      buf_append_text(&text, refs ? "/info/refs?service=git-upload-pack" : "/git-upload-pack") == CAY_OK;
+  *s = (http_stream){
+    .base = { .subtransport = transport, .read = stream_read, .write = stream_write, .free = stream_free },
+    .url = fine ? mem_strdup(buf_text(&text)) : NULL,
+    .accept = refs ? "application/x-git-upload-pack-advertisement" : "application/x-git-upload-pack-result",
+    .content = refs ? NULL : "application/x-git-upload-pack-request",
+    .request = BUF_INIT(64 << 20),
+    .answer = -1
+  };
+  buf_free(&text);
+  if (s->url == NULL) {
+    stream_free(&s->base);
+    return -1;
+  }
+  *out = &s->base;
+  return 0;
+}
+
+static int transport_close(git_smart_subtransport *transport) { return (void)transport, 0; }
+static void transport_free(git_smart_subtransport *transport) { mem_free(transport); }
+
+static int transport_new(git_smart_subtransport **out, git_transport *owner, void *param) {
+  (void)param;
+  http_transport *t = mem_zalloc(sizeof *t);
+  if (t == NULL) return -1;
+  *t = (http_transport){ .base = { transport_action, transport_close, transport_free }, .owner = owner };
+  *out = &t->base;
+  return 0;
+}
+
+static int smart_new(git_transport **out, git_remote *owner, void *param) {
+  static git_smart_subtransport_definition definition = { transport_new, 1,
+                                                          NULL }; /* 1: each request by itself */
+  (void)param;
+  return git_transport_smart(out, owner, &definition);
+}
+
+cay_status http_register(const orders *o, cay_error *err) {
+  http.orders = o;
+  if (git_transport_register("http", smart_new, NULL) == 0 &&
+      git_transport_register("https", smart_new, NULL) == 0)
+    return CAY_OK;
+  return err_set(err, CAY_INTERNAL, "libgit2 takes no transport");
+}
