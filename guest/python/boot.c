@@ -65,7 +65,22 @@ static int load_helpers(void) {
   return 0;
 }
 
-/* The source runs in a dictionary of its own, so __main__ stays empty. */
+/* As a first cell: its variables stay, and tracebacks show its lines. */
+static int run_code_of_image(const char *source) {
+  PyObject *name = PyUnicode_FromString("<image>"), *text = PyUnicode_FromString(source),
+           *names = user_names();
+  PyObject *code = name && text && names && execute_keep_source(name, text) == 0
+                       ? Py_CompileString(source, "<image>", Py_file_input)
+                       : NULL;
+  PyObject *done = code ? PyEval_EvalCode(code, names, names) : NULL;
+  Py_XDECREF(name);
+  Py_XDECREF(text);
+  Py_XDECREF(code);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+/* In a dictionary of its own, so __main__ stays as it is. */
 static int run_source(const char *source) {
   PyObject *names = PyDict_New();
   PyObject *builtins = PyEval_GetBuiltins();
@@ -87,7 +102,7 @@ static int call(const char *function) {
 }
 
 static int settle(void) {
-  if (settle_warm_up() < 0 || call("end_boot") < 0 || collect() < 0 || settle_objects() < 0) return -1;
+  if (call("end_boot") < 0 || collect() < 0 || settle_objects() < 0) return -1;
   if (run_source("import gc\ngc.freeze()\n") < 0) return -1;
   PyGC_Collect(); /* nothing is kept for reuse, either */
   settle_pools();
@@ -97,8 +112,8 @@ static int settle(void) {
 int EXPORT(cay_boot)(void) {
   char **argv = start_process();
   if (boot_interpreter() < 0) return -1;
-  if (load_helpers() < 0 || call("begin_boot") < 0 || (argv[0] && argv[1] && run_source(argv[1]) < 0) ||
-      !user_names() || settle() < 0) {
+  if (load_helpers() < 0 || call("begin_boot") < 0 || settle_warm_up() < 0 ||
+      (argv[0] && argv[1] && run_code_of_image(argv[1]) < 0) || settle() < 0) {
     PyErr_Print();
     return -1;
   }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "driver.h"
 #include "environment.h"
@@ -11,6 +12,8 @@
 #include "internal/pycore_pyhash.h"
 
 enum { SEED_MAX = 32 };
+
+#define PACKAGES "/usr/local/lib/python3.13/dist-packages" /* PACKAGES of cay/_process.py */
 
 static struct {
   PyObject *generator, *seed; /* random's own generator, and how it is seeded without Python code */
@@ -71,6 +74,14 @@ int greet_reseed(const char *seed, size_t len) {
   return done && PyObject_SetAttr(known.generator, known.gauss_next, Py_None) == 0 ? reseed_names() : -1;
 }
 
+/* Packages that were not there when the image was made may have files NAME.pth. */
+static int read_path_files(void) {
+  PyObject *done =
+      access(PACKAGES, F_OK) == 0 ? helper_call("process", "read_path_files", "()") : Py_NewRef(Py_None);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
 static int set_time_zone(void) {
   PyObject *done = getenv("TZ") ? helper_call("process", "set_time_zone", "()") : Py_NewRef(Py_None);
   Py_XDECREF(done);
@@ -82,5 +93,5 @@ int greet(fields *request) {
   greeting_read(request, &g);
   if (greet_reseed_hashes(g.seed.data, g.seed.len) < 0) return -1;
   if (g.count && (environment_replace(g.variables, g.count) < 0 || set_time_zone() < 0)) return -1;
-  return greet_reseed(g.seed.data, g.seed.len);
+  return greet_reseed(g.seed.data, g.seed.len) < 0 ? -1 : read_path_files();
 }

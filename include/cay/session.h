@@ -229,6 +229,11 @@ typedef struct cay_image_options {
 CAY_CHECK CAY_API cay_status cay_image_build(cay_engine *engine, const cay_image_options *options,
                                              cay_image **out, cay_error *err);
 
+/* From now on the programs and sessions of the image's language begin as the image in all sandboxes of the engine, in
+ * place of the standard one: python3 of the shell has its modules imported, too. Code that counts fuel begins anew.
+ * CAY_UNSUPPORTED: files are open in the image. CAY_BUSY: the engine has such an image already. */
+CAY_CHECK CAY_API cay_status cay_image_use(cay_engine *engine, const cay_image *image, cay_error *err);
+
 /* For installers of guests: as a file that engines map and believe, like compiled code. It belongs beside
  * the program, under the name that the list of guests has for it. CAY_UNSUPPORTED: files are open in it. */
 CAY_CHECK CAY_API cay_status cay_image_install(const cay_image *image, const char *path, cay_error *err);

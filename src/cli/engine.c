@@ -64,3 +64,15 @@ cay_engine *engine_open(void) {
   free(cache);
   return engine;
 }
+
+/* ---- images ---- */
+
+cay_status engine_load_image(cay_engine *engine, const char *language, const char *path, cay_image **out,
+                             cay_error *err) {
+  static const char *const languages[] = { "python", "javascript" };
+  cay_status status = CAY_UNSUPPORTED;
+  if (language != NULL) return cay_image_load(engine, language, path, out, err);
+  for (size_t i = 0; i < sizeof languages / sizeof *languages && status == CAY_UNSUPPORTED; i++)
+    status = cay_image_load(engine, languages[i], path, out, err);
+  return status;
+}

@@ -6,7 +6,7 @@
  * CAY_LOG      error, warn (the default), info or debug: what the library reports on standard error  */
 #pragma once
 
-#include <cay/cay.h>
+#include <cay/session.h>
 
 /* On failure the person has been told why, and what to do. */
 cay_engine *engine_open(void);
@@ -14,3 +14,7 @@ cay_engine *engine_open(void);
 /* The folder for compiled code, made if it was missing. Yours (free). NULL: there is none that is private to
  * the user, and *why says so, or is empty when the user asked for none. */
 char *engine_cache_dir(cay_error *why);
+
+/* An image of a file. `language` NULL: of the language whose interpreter it fits. */
+cay_status engine_load_image(cay_engine *engine, const char *language, const char *path, cay_image **out,
+                             cay_error *err);

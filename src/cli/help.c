@@ -95,10 +95,11 @@ static const char image_help[] =
     "       cay image build [--language NAME] --install FILE\n"
     "       cay image info FILE\n"
     "\n"
-    "build   starts an interpreter, runs CODE in it (imports, usually), and writes all of its memory to FILE. Sessions that\n"
-    "        begin as this image have the imports done, and open what CODE left open: by path, in their own files. --wheel\n"
-    "        lets CODE import a package of pure Python, and may be given again. --install writes it in the form in which\n"
-    "        it stands beside the guests, as the build of cay needs it; then nothing may be open.\n"
+    "build   starts an interpreter, runs CODE in it (imports, usually), and writes all of its memory to FILE. Programs and\n"
+    "        sessions that begin as this image have the imports done and the variables set: `cay python --image FILE`,\n"
+    "        Sandbox(image=\"FILE\"). Sessions have the files open, too, that CODE left open: by path, in their own files.\n"
+    "        --wheel lets CODE import a package of pure Python, and may be given again. --install writes it in the form\n"
+    "        in which it stands beside the guests, as the build of cay needs it; then nothing may be open.\n"
     "        The language is python or javascript; the default is python.\n"
     "info    says how large an image is, and whether it fits this cay.\n";
 

@@ -58,7 +58,7 @@ static cay_status build(cay_engine *engine, const wanted *w, cay_error *err) {
 
 static cay_status info(cay_engine *engine, const wanted *w, cay_error *err) {
   cay_image *image = NULL;
-  cay_status status = cay_image_load(engine, w->language, w->path, &image, err);
+  cay_status status = engine_load_image(engine, w->language, w->path, &image, err);
   if (status == CAY_OK) image_describe(w->path, image);
   cay_image_free(image);
   return status;

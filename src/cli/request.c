@@ -194,6 +194,7 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_CODE: return request_set_size("code", value, &r->limits.code, why);
   case OPTION_FUEL: return set_count("fuel", value, UINT64_MAX, &r->limits.fuel, why);
   case OPTION_CAPTURE: return request_set_size("capture", value, &r->limits.output, why);
+  case OPTION_IMAGE: r->image = value; return CAY_OK;
   case OPTION_TTY: r->tty = true; return CAY_OK;
   case OPTION_JSON: r->json = true; return CAY_OK;
   case OPTION_STRACE: r->strace = true; return CAY_OK;
@@ -298,7 +299,9 @@ cay_status request_parse(request *r, int argc, char **argv, cay_error *why) {
   if (s != CAY_OK || r->help) return s;
   if (r->tty && r->json)
     return fail(why, CAY_INVALID, "--json keeps the output, --tty shows it: give one of them");
-  if (r->tty && !r->timed) r->limits.wall_ms = UINT32_MAX; /* somebody sits there */
+  if (r->image != NULL && r->limits.fuel != 0)
+    return fail(why, CAY_INVALID, "code that counts --fuel does not begin as an --image: give one of them");
+  if (r->tty && !r->timed) r->limits.wall_ms = UINT32_MAX; /* a person sits there */
   if (r->word_count == 0)
     return fail(why, CAY_INVALID, "nothing to run; for example: cay run 'ls / | wc -l'");
   return CAY_OK;

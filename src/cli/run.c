@@ -105,9 +105,20 @@ static bool publish_all(cay_sandbox *box, const request *r) {
   return true;
 }
 
+static bool run_use_image(cay_engine *engine, const char *path) {
+  cay_image *image = NULL;
+  cay_error err = { 0 };
+  cay_status status = engine_load_image(engine, NULL, path, &image, &err);
+  if (status == CAY_OK) status = cay_image_use(engine, image, &err);
+  cay_image_free(image);
+  if (status != CAY_OK) say("--image: %s", err.message);
+  return status == CAY_OK;
+}
+
 static cay_sandbox *make_sandbox(cay_engine *engine, const request *r, run_network *network) {
   cay_packages *packages = NULL;
   cay_error err = { 0 };
+  if (r->image != NULL && !run_use_image(engine, r->image)) return NULL;
   if (r->packages != NULL &&
       cay_packages_open(engine, (const char *const *)r->packages, &packages, &err) != CAY_OK) {
     say("--wheel: %s", err.message);

@@ -114,6 +114,41 @@ def test_packages_are_there_from_the_start(t):
     assert r.code == 0 and r.text == "ran 42\n-rwxr-xr-x\n", r
 
 
+def test_path_files_of_packages_are_read(t):
+    files = {"more/inner.py": "y = 2\n", "thing.pth": "more\nimport sys; sys.read = getattr(sys, 'read', 0) + 1\n"}
+    r = t.cay("python", "--wheel", wheel(t, extra=files.items()), "-c", "import inner, sys; print(inner.y, sys.read)")
+    assert r.code == 0 and r.text == "2 1\n", r
+    r = t.cay("image", "build", "-c", "import inner, sys", "--wheel", "thing-1.0-py3-none-any.whl", "my.image")
+    assert r.code == 0, r
+    r = t.cay("python", "--image", "my.image", "--wheel", "thing-1.0-py3-none-any.whl", "-c", "print(inner.y, sys.read)")
+    assert r.code == 0 and r.text == "2 1\n", r
+
+
+def test_programs_begin_as_an_image(t):
+    r = t.cay("image", "build", "-c", "import json\nx = 20\ndef f(): return x + 1\n", "my.image")
+    assert r.code == 0, r
+    assert t.cay("python", "--image", "my.image", "-c", "x += 1; print(f(), 'json' in dir())").text == "22 True\n"
+    assert t.cay("run", "--image", "my.image", "python3 -c 'print(x)'; echo 'print(f())' | python3").text == "20\n21\n"
+    t.path("script.py", "import sys; print(f(), __name__, sys.argv)\n")
+    assert t.cay("python", "--image", "my.image", "script.py", "a").text == "21 __main__ ['script.py', 'a']\n"
+    r = t.cay("image", "build", "--language", "javascript", "-c", "let x = 1; var y = 2; globalThis.z = 3", "js.image")
+    assert r.code == 0, r
+    assert t.cay("js", "--image", "js.image", "-p", "x + y + z").text == "6\n"
+    assert "MiB" in t.cay("image", "info", "js.image").text
+
+
+def test_images_that_no_program_can_begin_as(t):
+    t.path("junk", "no image")
+    assert t.cay("image", "build", "-c", "f = open('/tmp/f', 'w')", "open.image").code == 0
+    for image, why in (("nothing", "there is no file nothing"), ("junk", "junk"), ("open.image", "files are open in the image")):
+        r = t.cay("python", "--image", image, "-c", "1")
+        assert r.code == 125 and r.errors.startswith("cay: --image: ") and why in r.errors, r
+    r = t.cay("python", "--image", "open.image", "--fuel", "10M", "-c", "1")
+    assert r.code == 125 and "--fuel" in r.errors, r
+    r = t.cay("image", "build", "-c", "1 / 0", "bad.image")
+    assert r.code != 0 and "ZeroDivisionError" in r.errors, r
+
+
 def test_packages_that_are_refused(t):
     for path, why in ((wheel(t, "fast-1-cp313-cp313-linux_x86_64.whl"), "linux_x86_64"), (wheel(t, "sly-1-py3-none-any.whl", {"a.so": ""}.items()), "machine code"),
                       (wheel(t, "out-1-py3-none-any.whl", {"../x.py": ""}.items()), "leads out"), ("nothing", "is no wheel, no folder and no module")):

@@ -27,6 +27,25 @@ def find_packages() -> None:
     sys.path_importer_cache.pop(PACKAGES, None)
 
 
+# The files NAME.pth that were read, by this interpreter or the one whose image it began as.
+_path_files: "set[str]" = set()
+
+
+def _new_path_files() -> "list[str]":
+    try:
+        names = os.listdir(PACKAGES)
+    except OSError:
+        return []
+    return sorted({name for name in names if name.endswith(".pth") and name[0] != "."} - _path_files)
+
+
+def read_path_files() -> None:
+    """Does for packages that came after the image was made what `site` does at the start: reads their files NAME.pth."""
+    for name in _new_path_files():
+        _path_files.add(name)
+        site.addpackage(PACKAGES, name, None)
+
+
 def set_time_zone() -> None:
     """After the environment has changed."""
     if "TZ" in os.environ and hasattr(time, "tzset"):
@@ -37,6 +56,7 @@ def begin_boot() -> None:
     """Before an image's own imports: they and sessions look for modules in their directory first, as a REPL does."""
     cay._part("loop").begin_session()
     find_packages()
+    _path_files.update(_new_path_files())  # `site` has read them
     sys.argv = [""]
     sys.path.insert(0, "")
 
@@ -71,6 +91,7 @@ def begin_program(user_site: bool, interruptible: bool) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    read_path_files()
     _customize(user_site)
     if sys.warnoptions:
         warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]

@@ -25,6 +25,16 @@ def test_a_wheel(tmp_path):
             "42\n/usr/local/lib/python3.13/dist-packages/thing/__init__.py\n"
 
 
+def test_path_files_of_a_wheel(tmp_path):
+    path = wheel(tmp_path, files={"thing-1.0.dist-info/METADATA": "Name: thing\nVersion: 1.0\n", "more/inner.py": "y = 2\n", "thing.pth": "more\nimport sys; sys.read = getattr(sys, 'read', 0) + 1\n"})
+    with Sandbox(packages=[path]) as sandbox:
+        code = "import inner, sys; [inner.y, sys.read]"
+        assert sandbox.python.run(code).value == [2, 1]
+        assert sandbox.python.session("another").run(code).value == [2, 1]
+        with sandbox.python.fork("copy") as copy:
+            assert copy.run(code).value == [2, 1]
+
+
 def test_folders_and_modules(tmp_path):
     package = tmp_path / "mine"
     package.mkdir()

@@ -97,6 +97,7 @@ void abi_linux_image_unref(k_image *image) {
   eng_module_unref(image->module);
   eng_module_unref(image->counted);
   eng_image_unref(image->boot);
+  eng_image_unref(image->replaced);
   pthread_mutex_destroy(&image->mu);
   mem_free(image);
 }
@@ -104,6 +105,8 @@ void abi_linux_image_unref(k_image *image) {
 cay_status abi_linux_image_set_boot(k_image *image, eng_image *boot, cay_error *err) {
   if (eng_image_module(boot) != image->module)
     return err_set(err, CAY_INVALID, "the boot image is one of another module");
+  if (image->replaced != NULL) return err_set(err, CAY_BUSY, "the boot image was replaced before");
+  image->replaced = image->boot; /* processes may be starting from it */
   image->boot = eng_image_ref(boot);
   return CAY_OK;
 }

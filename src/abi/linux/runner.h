@@ -95,7 +95,7 @@ void abi_linux_image_set_counting(k_image *image, const char *path);
 cay_status abi_linux_image_counting(k_image *image, abi_runner *runner, k_process *p, int64_t deadline_ns,
                                     eng_module **out, cay_error *err) CHECKED;
 
-/* Processes of this program begin as this image, in its function `cay_main` of type :i (resident.h). Once,
- * before it is used. CAY_INVALID: an image of another module. */
+/* Processes of this program begin as this image, in its function `cay_main` of type :i (resident.h). It
+ * may be replaced once, CAY_BUSY. CAY_INVALID: an image of another module. */
 cay_status abi_linux_image_set_boot(k_image *image, struct eng_image *boot, cay_error *err) CHECKED;
 struct eng_image *abi_linux_image_boot(const k_image *image); /* borrowed; NULL: none */

@@ -20,6 +20,7 @@ _cay_run() {
     '*--deny-net=[but not there]:HOST\[\:PORT\]:_hosts' \
     '*--add-host=[a name that leads to an address]:NAME=ADDRESS:' \
     '*--publish=[forward a port of this machine]:PORT\[\:HOSTPORT\]:' \
+    '--image=[the interpreter as cay image build has kept it]:file:_files' \
     '*'{-e,--env=}'[set or inherit a variable]:NAME\[=VALUE\]:_parameters -g "*export*" -qS=' \
     '(-C --cwd)'{-C,--cwd=}'[where it starts]:directory of the sandbox:' \
     '(-T --tty)'{-T,--tty}'[give it a terminal of its own]' \

@@ -82,9 +82,24 @@ cay_status cay_image_load(cay_engine *engine, const char *language, const char *
   return err_prefix(err, status, "%.100s", path);
 }
 
+static cay_status image_refuse_files(const cay_image *image, const char *what, cay_error *err) {
+  if (image->process.files.len == 0) return CAY_OK;
+  return err_set(err, CAY_UNSUPPORTED, "files are open in the image, and one that %s has none", what);
+}
+
+cay_status cay_image_use(cay_engine *engine, const cay_image *image, cay_error *err) {
+  S_TRY(image_refuse_files(image, "programs begin as", err));
+  cay_status status = CAY_INVALID;
+  pthread_mutex_lock(&engine->boot_mu);
+  for (size_t i = 0; i < engine->guests->count && status == CAY_INVALID; i++)
+    if (engine->guests->list[i].image != NULL)
+      status = abi_linux_image_set_boot(engine->guests->list[i].image, image->memory, err);
+  pthread_mutex_unlock(&engine->boot_mu);
+  return status;
+}
+
 cay_status cay_image_install(const cay_image *image, const char *path, cay_error *err) {
-  if (image->process.files.len != 0)
-    return err_set(err, CAY_UNSUPPORTED, "files are open in the image, and one that is installed has none");
+  S_TRY(image_refuse_files(image, "is installed", err));
   return eng_image_save(image->memory, path, err);
 }
 

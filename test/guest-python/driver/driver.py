@@ -22,7 +22,9 @@ def command(folder=None, variables=None):
     return [*words, *(["--mount", f"{folder}:{folder}:rw"] if folder else []), GUEST]
 
 
-BOOT = "import asyncio, json, re, math, collections, itertools, functools, datetime, random, io, os, dataclasses, enum, typing, hashlib"
+# Its variables would be those of every test.
+MODULES = "asyncio json re math collections itertools functools datetime random io os dataclasses enum typing hashlib"
+BOOT = f"for _ in '{MODULES}'.split(): __import__(_)\ndel _"
 
 def protocol():
     """The words of src/guest/talk.def, by their kind and name."""

@@ -168,6 +168,14 @@ def test_recursion_is_an_error_and_the_session_goes_on(d):
     assert d.value("1") == "1"
 
 
+def test_variables_of_an_image_stay():
+    with Driver("import json\nx = 20\ndef f():\n    return x // y\n") as d:
+        assert d.value("x += 1; y = 2; f(), json.loads('3')") == "(10, 3)"
+        d.fails("y = 0; f()", "ZeroDivisionError", 'File "<image>", line 4, in f', "return x // y")
+        names = d.call(NAMES).json
+        assert '"x"' in names and '"f"' in names and '"function"' in names, names
+
+
 def test_names_are_listed_with_their_types(d):
     d.ok("x = 1\ndef f(): pass\nimport os")
     assert (

@@ -27,7 +27,7 @@
 
 /* What a program's image has run; another language has another. */
 #ifndef PROGRAM_BOOT
-#define PROGRAM_BOOT "import asyncio"
+#define PROGRAM_BOOT "__import__('asyncio')"
 #endif
 
 enum { REQUESTS = 100, ANSWERS = 101, OUTPUT = 102, ERRORS = 103 };
