@@ -10,7 +10,7 @@
  * files and pages of memory are shared, copy-on-write, by the sandbox, its snapshots and the sandboxes made
  * from them; taking one costs what changed since the one before.
  *
- * Not inside: callbacks, packages' handles, mounts with what lies below them (copy-on-write mounts too), the
+ * Not inside: callbacks, packages' handles, mounts with all that lies below them, the
  * trace, running processes, terminals, sockets, locks of files, timers. /dev and /proc are made anew. So are
  * randomness and the bases of clocks: two sandboxes from one snapshot draw different random numbers.
  *
@@ -210,8 +210,8 @@ typedef struct cay_snapshot_maker_options {
 CAY_CHECK CAY_API cay_status cay_snapshot_maker_new(cay_engine *engine,
                                                     const cay_snapshot_maker_options *options,
                                                     cay_snapshot_maker **out, cay_error *err);
-/* Puts an entry there, in place of what was; for a file the contents follow by _write, from its beginning;
- * `len` beyond what is written is a hole. Parents that are missing are made (1000:1000, 0755). A directory that is
+/* Puts an entry at its path, in place of the one there; for a file the contents follow by _write, from its beginning;
+ * `len` beyond the written bytes is a hole. Parents that are missing are made (1000:1000, 0755). A directory that is
  * there keeps its entries. `removed`: it and all below it goes; that it is not there is no error. No symlink is
  * followed.
  * CAY_INVALID: the path (relative, "..", a component longer than 255 bytes, below something that is no directory), a
@@ -262,49 +262,12 @@ CAY_CHECK CAY_API cay_status cay_snapshot_patch(const cay_snapshot *before, cons
                                                 const cay_diff_options *options, cay_write_fn *write,
                                                 void *ctx, cay_error *err);
 
-/* --------------------------------------------------- copy-on-write mounts ---- */
-
-/* A mount with cay_mount_options.copy_on_write shows a directory of the host as writable; changes stay in the
- * sandbox, count as its files, and end with it or with the mount. They can be looked at and, by the embedder,
- * applied to the host. `path` is the mount's.
- *
- * CAY_NOT_FOUND: no copy-on-write mount is there. */
-
-/* The differences from the host's directory now; paths are relative to the mount ("src/a.c"). */
-CAY_CHECK CAY_API cay_status cay_mount_changes(cay_sandbox *box, const char *path, cay_change_fn *each,
-                                               void *ctx, cay_error *err);
-/* As cay_snapshot_patch. */
-CAY_CHECK CAY_API cay_status cay_mount_patch(cay_sandbox *box, const char *path, cay_write_fn *write,
-                                             void *ctx, cay_error *err);
-
-typedef struct cay_mount_apply_options {
-  size_t size;
-  const char *const *paths; /* only these and all below them, relative to the mount, NULL ended; NULL: all */
-  bool force; /* also where the host's file is not as it was when the sandbox first changed it */
-} cay_mount_apply_options;
-
-/* Writes the changes to the host's directory: each file beside its place and renamed over it; links as links; nothing
- * outside of the directory is reached, whatever links the host or the guest has made. Owners and set-id
- * bits are not applied. An applied change is none any more.
- * CAY_EXISTS: without `force`, a file of the host has changed meanwhile; nothing was written. CAY_IO: the host
- * refused; what came before it was written. */
-CAY_CHECK CAY_API cay_status cay_mount_apply(cay_sandbox *box, const char *path,
-                                             const cay_mount_apply_options *options, cay_error *err);
-
 /* --------------------------------------------------------------- parking ---- */
-
-typedef struct cay_park_options {
-  size_t size;
-  const char
-      *dir; /* of the host: memory of sessions goes to a file without a name there; NULL: to memory that
-                      only the pages which differ from the standard image take */
-} cay_park_options;
 
 /* The memory of the sandbox's sessions is given back, but for what differs from the image that they began as. The
  * next use of a session brings it back by itself. Processes that run are not touched; nor is a session that
- * evaluates. The limits still count the memory. CAY_IO: nothing changed. [any time] */
-CAY_CHECK CAY_API cay_status cay_sandbox_park(cay_sandbox *box, const cay_park_options *options,
-                                              cay_error *err);
+ * evaluates. The limits still count the memory. CAY_NO_MEMORY, CAY_IO: a session was not parked. [any time] */
+CAY_CHECK CAY_API cay_status cay_sandbox_park(cay_sandbox *box, cay_error *err);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,8 @@
 #include "sandbox/session/language.h"
 #include "sandbox/status.h"
 
+#include <cay/snapshot.h>
+
 cay_status sb_session_make_process(cay_session *s, const char *const *env, const char *cwd, k_process **out,
                                    cay_error *err) {
   k_lock(s->box->kernel);

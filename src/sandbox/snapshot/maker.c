@@ -298,7 +298,7 @@ K_LOCKED static k_ret maker_put(cay_snapshot_maker *m, const cay_entry *e) {
   return maker_put_new(m, dir, name, e);
 }
 
-/* What is wrong with a path or an entry is the caller's affair. */
+/* A wrong path or entry is the caller's affair. */
 static cay_status maker_status(k_ret r, const char *path, cay_error *err) {
   cay_status status = sb_status(err, r, path);
   bool invalid = r == -K_ENOTDIR || r == -K_ENOENT || r == -K_ENAMETOOLONG || r == -K_EEXIST;

@@ -1,4 +1,4 @@
-/* snapshot.c - the life of snapshots, and what they say of themselves (cay_snapshot_ref, _free, _info_get). */
+/* snapshot.c - the life of snapshots, their sessions and environment (cay_snapshot_ref, _free, _sessions, _env). */
 #include "sandbox/snapshot/snapshot.h"
 
 #include "base/alloc.h"

@@ -268,3 +268,95 @@ TEST(a_maker_without_memory_leaks_nothing) {
   }
   cay_snapshot_free(s);
 }
+
+/* ---- patches ---- */
+
+static bool append(void *ctx, cay_slice bytes) {
+  told *t = ctx;
+  t->len += (size_t)snprintf(t->text + t->len, sizeof t->text - t->len, "%.*s", (int)bytes.len,
+                             (const char *)bytes.data);
+  EXPECT(t->len < sizeof t->text);
+  return true;
+}
+
+static const char *patched(const cay_snapshot *a, const cay_snapshot *b) {
+  static told t;
+  cay_error err = { .message = "" };
+  t = (told){ 0 };
+  expect_ok(cay_snapshot_patch(a, b, &CAY_INIT(cay_diff_options, .path = "/home/agent"), append, &t, &err),
+            &err);
+  return t.text;
+}
+
+TEST(a_patch_has_the_form_of_git) {
+  cay_sandbox *box = box_new();
+  run_ok(
+      box,
+      "seq 20 > n; echo x > gone; printf 'no end' > e; ln -s a l; echo m > m; printf 'a\\0b' > bin; echo t > t");
+  cay_snapshot *one = taken(box);
+  run_ok(
+      box,
+      "sed -i '2s/.*/two/; 10d' n; rm gone; printf 'no end at all' > e; ln -sf b l; chmod +x m; printf 'c\\0d' > bin; "
+      "echo q > 'with \"quote'; : > empty; rm t; ln -s x t; mkdir d");
+  cay_snapshot *two = taken(box);
+  EXPECT_TEXT(
+      patched(one, two),
+      "diff --git a/bin b/bin\nBinary files a/bin and b/bin differ\n"
+      "diff --git a/e b/e\n--- a/e\n+++ b/e\n@@ -1 +1 @@\n-no end\n\\ No newline at end of file\n"
+      "+no end at all\n\\ No newline at end of file\n"
+      "diff --git a/empty b/empty\nnew file mode 100644\n"
+      "diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+      "diff --git a/l b/l\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n"
+      "+b\n\\ No newline at end of file\n"
+      "diff --git a/m b/m\nold mode 100644\nnew mode 100755\n"
+      "diff --git a/n b/n\n--- a/n\n+++ b/n\n@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n"
+      "@@ -7,7 +7,6 @@\n 7\n 8\n 9\n-10\n 11\n 12\n 13\n"
+      "diff --git a/t b/t\ndeleted file mode 100644\n--- a/t\n+++ /dev/null\n@@ -1 +0,0 @@\n-t\n"
+      "diff --git a/t b/t\nnew file mode 120000\n--- /dev/null\n+++ b/t\n@@ -0,0 +1 @@\n+x\n"
+      "\\ No newline at end of file\n"
+      "diff --git \"a/with \\\"quote\" \"b/with \\\"quote\"\nnew file mode 100644\n--- /dev/null\n"
+      "+++ \"b/with \\\"quote\"\n@@ -0,0 +1 @@\n+q\n");
+  EXPECT_TEXT(patched(two, two), "");
+  cay_snapshot_free(one);
+  cay_snapshot_free(two);
+  cay_sandbox_free(box);
+}
+
+static bool to_file(void *ctx, cay_slice bytes) { return fwrite(bytes.data, 1, bytes.len, ctx) == bytes.len; }
+
+/* GNU patch makes the one of the other, whatever was edited. */
+TEST(patches_of_random_edits_apply) {
+  const char *dir = test_dir();
+  uint64_t state = test_seed(3);
+  for (int round = 0; round < 20; round++) {
+    cay_sandbox *box = box_new();
+    char text[2][4000] = { "", "" }, path[300], command[900];
+    for (int i = 0; i < 300; i++) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      uint32_t r = (uint32_t)(state >> 33);
+      char line[20];
+      snprintf(line, sizeof line, "%u\n", r / 64 % 6);
+      if (r % 16 != 0) strcat(text[0], line);
+      if (r / 16 % (uint32_t)(2 + round) != 0) strcat(text[1], line);
+    }
+    put_text(box, "/home/agent/f", text[0]);
+    cay_snapshot *one = taken(box);
+    put_text(box, "/home/agent/f", text[1]);
+    cay_snapshot *two = taken(box);
+    for (int i = 0; i < 3; i++) {
+      snprintf(path, sizeof path, "%s/%s", dir, i == 0 ? "f" : i == 1 ? "want" : "patch");
+      FILE *file = fopen(path, "we");
+      if (i < 2) fputs(text[i], file);
+      if (i == 2)
+        EXPECT_EQ(cay_snapshot_patch(one, two, &CAY_INIT(cay_diff_options, .path = "/home/agent"), to_file,
+                                     file, NULL),
+                  CAY_OK);
+      EXPECT_EQ(fclose(file), 0);
+    }
+    snprintf(command, sizeof command, "cd %s && patch -s -p1 --fuzz=0 < patch && cmp f want", dir);
+    EXPECT_EQ(system(command), 0);
+    cay_snapshot_free(one);
+    cay_snapshot_free(two);
+    cay_sandbox_free(box);
+  }
+}

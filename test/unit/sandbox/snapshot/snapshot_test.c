@@ -239,7 +239,7 @@ TEST(a_snapshot_tells_of_its_sessions) {
   cay_sandbox_free(box);
 }
 
-/* ---- what is running ---- */
+/* ---- running processes and sessions ---- */
 
 TEST(a_running_process_is_named_waited_for_or_left_out) {
   cay_sandbox *box = box_new();

@@ -1,0 +1,305 @@
+/* load.c - a snapshot from a file (cay_snapshot_load). Everything read here may be an attack. */
+#include "engine/image_delta.h"
+#include "sandbox/guests.h"
+#include "sandbox/session/language.h"
+#include "sandbox/snapshot/sections.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 16, FIRST = 512 };
+#define LOAD_BYTES_MAX (UINT64_C(4) << 30)
+
+typedef struct loading {
+  cay_engine *engine;
+  cay_snapshot_load_options o;
+  sb_in in;
+  cay_snapshot_maker *maker;
+  cay_snapshot *s; /* what the head and the sessions say; the tree is the maker's */
+  uint8_t has_files;
+  uint32_t sessions;
+  uint8_t *piece;
+} loading;
+
+static cay_status load_corrupt(cay_error *err, const char *why) {
+  return err_set(err, CAY_CORRUPT, "the snapshot was damaged: %s", why);
+}
+
+/* ---- the head ---- */
+
+static cay_status load_env(sb_in *in, sb_env *env, cay_error *err) {
+  uint32_t count;
+  S_TRY(sb_in_u32(in, &count, err));
+  if (count > ENV_MAX) return load_corrupt(err, "it has too many variables");
+  for (uint32_t i = 0; i < count; i++) {
+    char *text = NULL;
+    S_TRY(sb_in_text(in, TEXT_MAX, &text, err));
+    cay_status status = sb_env_put(env, text, err);
+    mem_free(text);
+    if (status == CAY_INVALID) return load_corrupt(err, "a variable has no name");
+    S_TRY(status);
+  }
+  return CAY_OK;
+}
+
+static cay_status load_limits(sb_in *in, cay_limits *l, cay_error *err) {
+  uint32_t count;
+  uint64_t v[9];
+  S_TRY(sb_in_u32(in, &count, err));
+  if (count != COUNT_OF(v)) return load_corrupt(err, "it has another number of limits");
+  for (size_t i = 0; i < COUNT_OF(v); i++) S_TRY(sb_in_u64(in, &v[i], err));
+  if (v[4] > UINT32_MAX || v[5] > UINT32_MAX || v[6] > UINT32_MAX || v[7] > UINT32_MAX)
+    return load_corrupt(err, "a limit is too large");
+  *l = (cay_limits){ .memory = v[0], .disk = v[1], .output = v[2], .fuel = v[3], .code = v[8] };
+  l->wall_ms = (uint32_t)v[4];
+  l->processes = (uint32_t)v[5];
+  l->files = (uint32_t)v[6];
+  l->open_files = (uint32_t)v[7];
+  sb_limits_fill(l);
+  return CAY_OK;
+}
+
+static cay_status load_label(loading *l, cay_error *err) {
+  char *label = NULL;
+  S_TRY(sb_in_text(&l->in, SNAPSHOT_LABEL_MAX, &label, err));
+  cay_status status = sb_snapshot_set_label(l->s, label, err);
+  mem_free(label);
+  return status == CAY_INVALID ? load_corrupt(err, "its label is not UTF-8") : status;
+}
+
+static cay_status load_head(loading *l, cay_error *err) {
+  cay_snapshot *s = l->s;
+  sb_in *in = &l->in;
+  uint64_t created;
+  S_TRY(sb_in_begin(in, SECTION_HEAD, err));
+  S_TRY(sb_in_get(in, s->id, sizeof s->id, err));
+  S_TRY(sb_in_get(in, s->parent, sizeof s->parent, err));
+  S_TRY(sb_in_u64(in, &created, err));
+  s->created_ns = (int64_t)created;
+  S_TRY(load_label(l, err));
+  S_TRY(load_limits(in, &s->limits, err));
+  S_TRY(load_env(in, &s->env, err));
+  S_TRY(sb_in_u8(in, &l->has_files, err));
+  S_TRY(sb_in_u32(in, &l->sessions, err));
+  if (l->has_files > 1) return load_corrupt(err, "its head makes no sense");
+  if (l->sessions > SESSIONS_MAX) return load_corrupt(err, "it has too many sessions");
+  return sb_in_end(in, err);
+}
+
+/* ---- files ---- */
+
+static cay_status load_segments(loading *l, cay_error *err) {
+  for (;;) {
+    uint64_t len;
+    S_TRY(sb_in_u64(&l->in, &len, err));
+    if (len == 0) return CAY_OK;
+    if (len & SEGMENT_HOLE) {
+      S_TRY(cay_snapshot_maker_skip(l->maker, len & ~SEGMENT_HOLE, err));
+      continue;
+    }
+    for (uint64_t n; len > 0; len -= n) {
+      n = len < PIECE ? len : PIECE;
+      S_TRY(sb_in_get(&l->in, l->piece, (size_t)n, err));
+      S_TRY(cay_snapshot_maker_write(l->maker, (cay_slice){ l->piece, (size_t)n }, err));
+    }
+  }
+}
+
+static cay_status load_entry(loading *l, cay_entry *e, cay_error *err) {
+  char *target = NULL;
+  uint64_t mtime;
+  S_TRY(sb_in_u32(&l->in, &e->mode, err));
+  S_TRY(sb_in_u32(&l->in, &e->uid, err));
+  S_TRY(sb_in_u32(&l->in, &e->gid, err));
+  S_TRY(sb_in_u64(&l->in, &mtime, err));
+  e->type = e->mode & K_S_IFMT;
+  e->mtime_ns = (int64_t)mtime;
+  if (e->type == K_S_IFLNK) S_TRY(sb_in_text(&l->in, K_PATH_MAX, &target, err));
+  e->target = target;
+  cay_status status = cay_snapshot_maker_put(l->maker, e, err);
+  mem_free(target);
+  S_TRY(status);
+  return e->type == K_S_IFREG ? load_segments(l, err) : CAY_OK;
+}
+
+static cay_status load_link(loading *l, cay_entry *e, cay_error *err) {
+  char *same_as = NULL;
+  S_TRY(sb_in_text(&l->in, TEXT_MAX, &same_as, err));
+  e->same_as = same_as;
+  cay_status status = cay_snapshot_maker_put(l->maker, e, err);
+  mem_free(same_as);
+  return status;
+}
+
+static cay_status load_record(loading *l, uint8_t kind, cay_error *err) {
+  char *path = NULL;
+  S_TRY(sb_in_text(&l->in, TEXT_MAX, &path, err));
+  cay_entry e = { .path = path, .removed = kind == RECORD_REMOVED };
+  cay_status status = kind == RECORD_ENTRY  ? load_entry(l, &e, err)
+                      : kind == RECORD_LINK ? load_link(l, &e, err)
+                                            : cay_snapshot_maker_put(l->maker, &e, err);
+  mem_free(path);
+  return status;
+}
+
+static cay_status load_files(loading *l, cay_error *err) {
+  uint8_t kind;
+  S_TRY(sb_in_begin(&l->in, SECTION_FILES, err));
+  for (;;) {
+    S_TRY(sb_in_u8(&l->in, &kind, err));
+    if (kind == RECORD_END) break;
+    if (kind > RECORD_LINK) return load_corrupt(err, "a file is of no known kind");
+    cay_status status = load_record(l, kind, err);
+    if (status == CAY_INVALID) return load_corrupt(err, "a file is where none can be");
+    S_TRY(status);
+  }
+  return sb_in_end(&l->in, err);
+}
+
+/* ---- sessions ---- */
+
+static cay_status load_source(void *ctx, void *out, size_t len, cay_error *err) {
+  return sb_in_get(ctx, out, len, err);
+}
+
+static cay_status load_language(loading *l, sb_session_copy *copy, cay_error *err) {
+  char *name = NULL;
+  S_TRY(sb_in_text(&l->in, 100, &name, err));
+  copy->language = sb_language_find(name);
+  cay_status status = CAY_OK;
+  if (copy->language == NULL)
+    status =
+        err_set(err, CAY_UNSUPPORTED, "a session is of a language that is not here: %s", TEXT_NAME(name));
+  mem_free(name);
+  return status;
+}
+
+static cay_status load_memory(loading *l, sb_session_copy *copy, cay_error *err) {
+  eng_image *boot = NULL;
+  cay_status status = sb_language_boot(l->engine, copy->language, &boot, err);
+  if (status == CAY_NOT_FOUND)
+    return err_set(err, CAY_UNSUPPORTED, "%s is not among the guests", copy->language->program);
+  S_TRY(status);
+  S_TRY(sb_believed_read(&copy->process, load_source, &l->in, err));
+  return eng_delta_read(boot, load_source, &l->in, l->o.bytes_max, &copy->memory, err);
+}
+
+static bool load_id_is_new(const cay_snapshot *s, uint32_t id) {
+  for (size_t i = 0; i < s->session_count; i++)
+    if (s->sessions[i].id == id) return false;
+  return id != 0;
+}
+
+static cay_status load_session_fields(loading *l, sb_session_copy *copy, cay_error *err) {
+  uint32_t flags;
+  S_TRY(sb_in_u32(&l->in, &copy->id, err));
+  S_TRY(sb_in_u32(&l->in, &flags, err));
+  if (!load_id_is_new(l->s, copy->id) || (flags & ~(uint32_t)SESSION_FLAGS) != 0)
+    return load_corrupt(err, "a session makes no sense");
+  copy->no_undo = (flags & SESSION_NO_UNDO) != 0;
+  copy->counts_fuel = (flags & SESSION_COUNTS_FUEL) != 0;
+  copy->fresh = (flags & SESSION_FRESH) != 0;
+  S_TRY(load_language(l, copy, err));
+  S_TRY(sb_in_text(&l->in, TEXT_MAX, &copy->cwd, err));
+  S_TRY(load_env(&l->in, &copy->env, err));
+  return load_memory(l, copy, err);
+}
+
+static cay_status load_session(loading *l, cay_error *err) {
+  cay_snapshot *s = l->s;
+  S_TRY(sb_in_begin(&l->in, SECTION_SESSION, err));
+  if (l->o.no_sessions) return sb_in_skip(&l->in, err);
+  sb_session_copy *more = mem_realloc_array(s->sessions, s->session_count + 1, sizeof *more);
+  if (more == NULL) return err_no_memory(err);
+  s->sessions = more;
+  sb_session_copy copy = { .process = SB_BELIEVED_INIT };
+  cay_status status = load_session_fields(l, &copy, err);
+  if (status == CAY_OK) status = sb_in_end(&l->in, err);
+  if (status == CAY_OK)
+    s->sessions[s->session_count++] = copy;
+  else
+    sb_session_copy_clear(&copy);
+  return status;
+}
+
+/* ---- all of it ---- */
+
+static cay_status load_native(loading *l, const void *ahead, size_t len, cay_read_fn *read, void *ctx,
+                              cay_error *err) {
+  S_TRY(sb_snapshot_new(l->engine, &l->s, err));
+  S_TRY(sb_in_open(&l->in, ahead, len, read, ctx, err));
+  S_TRY(load_head(l, err));
+  if (l->has_files) S_TRY(load_files(l, err));
+  for (uint32_t i = 0; i < l->sessions; i++) S_TRY(load_session(l, err));
+  S_TRY(sb_in_begin(&l->in, SECTION_END, err));
+  return sb_in_end(&l->in, err);
+}
+
+/* The tree, and with a native file the rest, in one. */
+static cay_status load_join(loading *l, cay_snapshot **out, cay_error *err) {
+  cay_snapshot *files = NULL;
+  S_TRY(cay_snapshot_maker_finish(MOVE(l->maker), NULL, &files, err));
+  if (l->s == NULL) {
+    *out = files;
+    return CAY_OK;
+  }
+  l->s->tree = mem_tree_ref(files->tree);
+  cay_snapshot_free(files);
+  *out = MOVE(l->s);
+  return CAY_OK;
+}
+
+static cay_status load_any(loading *l, cay_read_fn *read, void *ctx, cay_error *err) {
+  uint8_t first[FIRST];
+  S_TRY(sb_read_exactly(read, ctx, first, STREAM_MAGIC_LEN, err));
+  if (memcmp(first, "cay-snap", 8) == 0) return load_native(l, first, STREAM_MAGIC_LEN, read, ctx, err);
+  if (sb_read_exactly(read, ctx, first + STREAM_MAGIC_LEN, FIRST - STREAM_MAGIC_LEN, err) != CAY_OK ||
+      !sb_tar_looks_so(first, sizeof first))
+    return err_set(err, CAY_CORRUPT, "this is neither a snapshot nor a tar archive");
+  return sb_tar_load(l->maker, l->o.path, first, sizeof first, read, ctx, err);
+}
+
+cay_status cay_snapshot_load(cay_engine *engine, const cay_snapshot_load_options *options, cay_read_fn *read,
+                             void *ctx, cay_snapshot **out, cay_error *err) {
+  loading l = { .engine = engine };
+  if (!sb_options_copy(&l.o, sizeof l.o, options))
+    return err_set(err, CAY_INVALID, "load options: from a newer version of snapshot.h");
+  if (l.o.bytes_max == 0) l.o.bytes_max = LOAD_BYTES_MAX;
+  l.piece = mem_alloc(PIECE);
+  if (l.piece == NULL) return err_no_memory(err);
+  cay_snapshot_maker_options m =
+      CAY_INIT(cay_snapshot_maker_options, .bytes_max = l.o.bytes_max, .files_max = l.o.files_max);
+  cay_status status = cay_snapshot_maker_new(engine, &m, &l.maker, err);
+  if (status == CAY_OK) status = load_any(&l, read, ctx, err);
+  if (status == CAY_OK) status = load_join(&l, out, err);
+  cay_snapshot_maker_free(l.maker);
+  cay_snapshot_free(l.s);
+  sb_in_close(&l.in);
+  mem_free(l.piece);
+  return status;
+}
+
+typedef struct from_fd {
+  int fd, failed;
+} from_fd;
+
+static int64_t read_from_fd(void *ctx, void *buf, size_t cap) {
+  from_fd *f = ctx;
+  ssize_t n;
+  do n = mem_fault_here() ? (errno = EIO, -1) : read(f->fd, buf, cap);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) f->failed = errno;
+  return n;
+}
+
+cay_status cay_snapshot_load_fd(cay_engine *engine, const cay_snapshot_load_options *options, int fd,
+                                cay_snapshot **out, cay_error *err) {
+  from_fd f = { .fd = fd };
+  cay_status status = cay_snapshot_load(engine, options, read_from_fd, &f, out, err);
+  return f.failed != 0 ? err_errno(err, f.failed, "reading a snapshot") : status;
+}

@@ -1,0 +1,339 @@
+/* save_test.c - snapshots as files: their own format, archives, and damage. */
+#include "snapshots.h"
+
+#include "base/buf.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static bool append(void *ctx, cay_slice bytes) { return buf_append(ctx, bytes.data, bytes.len) == CAY_OK; }
+
+typedef struct reader {
+  const uint8_t *at;
+  size_t left, most; /* most: at once; 0: all */
+} reader;
+
+static int64_t take(void *ctx, void *out, size_t cap) {
+  reader *r = ctx;
+  size_t n = r->left < cap ? r->left : cap;
+  if (r->most != 0 && n > r->most) n = r->most;
+  if (n > 0) memcpy(out, r->at, n);
+  r->at += n;
+  r->left -= n;
+  return (int64_t)n;
+}
+
+static buf saved_as(const cay_snapshot *s, cay_snapshot_save_options o) {
+  buf out = BUF_INIT(BUF_UNLIMITED);
+  cay_error err = { .message = "" };
+  expect_ok(cay_snapshot_save(s, &o, append, &out, &err), &err);
+  return out;
+}
+
+static buf saved(const cay_snapshot *s) { return saved_as(s, CAY_INIT(cay_snapshot_save_options)); }
+
+static cay_status load_bytes(const void *data, size_t len, cay_snapshot_load_options o, cay_snapshot **out,
+                             cay_error *err) {
+  reader r = { data, len, 0 };
+  return cay_snapshot_load(box_engine(), &o, take, &r, out, err);
+}
+
+static cay_snapshot *loaded(const buf *file) {
+  cay_snapshot *s = NULL;
+  cay_error err = { .message = "" };
+  expect_ok(load_bytes(file->data, file->len, CAY_INIT(cay_snapshot_load_options), &s, &err), &err);
+  return s;
+}
+
+static cay_sandbox *with_story(void) {
+  cay_sandbox *box = box_new();
+  run_ok(box, "mkdir -p d/e; echo one > d/f; ln d/f d/g; ln -s f d/l; chmod 640 d/e; mkfifo d/p; : > empty; "
+              "truncate -s 1M holes; printf x | dd of=holes bs=1 seek=500000 conv=notrunc 2>/dev/null; "
+              "seq 100000 > many; touch -h -d @1234567890 d/f d/l d/e d empty d/p holes many .");
+  EXPECT_EQ(cay_file_remove(box, "/etc/hostname", false, NULL), CAY_OK);
+  EXPECT_EQ(cay_sandbox_setenv(box, "SAID", "yes", NULL), CAY_OK);
+  return box;
+}
+
+static char *kept_walk(const cay_snapshot *s, const char *path) { return mem_strdup(walked(s, path, true)); }
+
+/* ---- round trips ---- */
+
+TEST(a_loaded_snapshot_is_the_saved_one) {
+  cay_sandbox *box = with_story();
+  cay_snapshot *s = NULL;
+  EXPECT_EQ(cay_snapshot_take(box, &CAY_INIT(cay_snapshot_options, .label = "a label"), &s, NULL), CAY_OK);
+  buf file = saved(s);
+  EXPECT(file.len < 400000);
+  cay_snapshot *copy = loaded(&file);
+  char *want = kept_walk(s, NULL);
+  EXPECT_TEXT(walked(copy, NULL, true), want);
+  cay_snapshot_info a, b;
+  cay_snapshot_info_get(s, &a);
+  cay_snapshot_info_get(copy, &b);
+  EXPECT_TEXT(b.label, "a label");
+  EXPECT_EQ(memcmp(a.id, b.id, sizeof a.id), 0);
+  EXPECT_EQ(a.created_ns, b.created_ns);
+  EXPECT_EQ(memcmp(&a.limits, &b.limits, sizeof a.limits), 0);
+  cay_entry e;
+  EXPECT_EQ(cay_snapshot_stat(copy, "/home/agent/holes", &e, NULL), CAY_OK);
+  EXPECT(e.held < 200000);
+  cay_sandbox *again = restored(copy);
+  run_ok(again,
+         "[ $(cat d/g) = one ] && [ $SAID = yes ] && [ $(tail -1 many) = 100000 ] && [ ! -e /etc/hostname ]");
+  mem_free(want);
+  buf_free(&file);
+  cay_sandbox_free(again);
+  cay_snapshot_free(copy);
+  cay_snapshot_free(s);
+  cay_sandbox_free(box);
+}
+
+TEST(sessions_are_saved_by_the_pages_that_differ) {
+  cay_sandbox *box = box_new();
+  cay_session *py = session(box), *js = NULL;
+  (void)session(box); /* 2, which never ran */
+  EXPECT_EQ(cay_session_new(box, &CAY_INIT(cay_session_options, .language = "javascript"), &js, NULL),
+            CAY_OK);
+  expect_repr(
+      py,
+      "import os; os.chdir('/tmp'); x = {'a': [1]}; f = open('log', 'w+'); f.write('ab'), f.flush(), f.seek(1)",
+      "(2, None, 1)");
+  expect_repr(js, "let y = 5", "");
+  cay_snapshot *s = taken(box);
+  buf file = saved(s);
+  EXPECT(file.len < 3000000);
+  cay_sandbox_free(box);
+  cay_snapshot_free(s);
+  cay_snapshot *copy = loaded(&file);
+  EXPECT_EQ(cay_snapshot_sessions(copy, 0, NULL), 3);
+  cay_sandbox *again = restored(copy);
+  cay_session *p = NULL, *j = NULL, *i = NULL;
+  EXPECT_EQ(cay_session_resume(again, 1, &p, NULL), CAY_OK);
+  EXPECT_EQ(cay_session_resume(again, 2, &i, NULL), CAY_OK);
+  EXPECT_EQ(cay_session_resume(again, 3, &j, NULL), CAY_OK);
+  expect_repr(p, "x, f.read(), os.getcwd()", "({'a': [1]}, 'b', '/tmp')");
+  expect_repr(i, "'fresh'", "'fresh'");
+  expect_repr(j, "y + 1", "6");
+  cay_snapshot *second = taken(again);
+  buf file2 = saved(second);
+  buf_free(&file);
+  buf_free(&file2);
+  cay_snapshot_free(second);
+  cay_snapshot_free(copy);
+  cay_sandbox_free(again);
+}
+
+TEST(parts_can_be_left_out_and_put_together_again) {
+  cay_sandbox *box = with_story();
+  cay_session *py = session(box);
+  expect_repr(py, "x = 7", "");
+  cay_snapshot *s = taken(box), *copy = NULL;
+  buf rest = saved_as(s, CAY_INIT(cay_snapshot_save_options, .no_files = true));
+  cay_snapshot *state = loaded(&rest);
+  EXPECT_TEXT(walked(state, NULL, false), "");
+  EXPECT_EQ(cay_snapshot_sessions(state, 0, NULL), 1);
+  cay_snapshot_maker *m = NULL;
+  EXPECT_EQ(
+      cay_snapshot_maker_new(box_engine(), &CAY_INIT(cay_snapshot_maker_options, .base = state), &m, NULL),
+      CAY_OK);
+  EXPECT_EQ(cay_snapshot_maker_put(m, &(cay_entry){ .path = "/tmp/f", .kind = CAY_FILE, .mode = 0644 }, NULL),
+            CAY_OK);
+  EXPECT_EQ(cay_snapshot_maker_write(m, CAY_TEXT("kept"), NULL), CAY_OK);
+  EXPECT_EQ(cay_snapshot_maker_finish(m, NULL, &copy, NULL), CAY_OK);
+  cay_sandbox *again = restored(copy);
+  cay_session *p = NULL;
+  EXPECT_EQ(cay_session_resume(again, 1, &p, NULL), CAY_OK);
+  expect_repr(p, "x, open('/tmp/f').read()", "(7, 'kept')");
+  buf all = saved(s);
+  cay_snapshot *files = NULL;
+  EXPECT_EQ(
+      load_bytes(all.data, all.len, CAY_INIT(cay_snapshot_load_options, .no_sessions = true), &files, NULL),
+      CAY_OK);
+  EXPECT_EQ(cay_snapshot_sessions(files, 0, NULL), 0);
+  buf_free(&all);
+  buf_free(&rest);
+  cay_sandbox_free(again);
+  cay_snapshot_free(files);
+  cay_snapshot_free(copy);
+  cay_snapshot_free(state);
+  cay_snapshot_free(s);
+  cay_sandbox_free(box);
+}
+
+/* ---- archives ---- */
+
+TEST(an_archive_has_the_files_and_comes_back) {
+  cay_sandbox *box = with_story();
+  char path[300];
+  memset(path, 'n', sizeof path);
+  memcpy(path, "/home/agent/", 12);
+  path[160] = '/';
+  path[299] = '\0';
+  put_text(box, path, "deep");
+  cay_snapshot *s = taken(box);
+  buf tar =
+      saved_as(s, CAY_INIT(cay_snapshot_save_options, .format = CAY_SNAPSHOT_TAR, .path = "/home/agent"));
+  cay_snapshot *copy = loaded(&tar);
+  char *want = kept_walk(s, "/home/agent/d");
+  EXPECT_TEXT(walked(copy, "/home/agent/d", true), want);
+  cay_entry e;
+  EXPECT_EQ(cay_snapshot_stat(copy, path, &e, NULL), CAY_OK);
+  mem_free(want);
+  buf_free(&tar);
+  cay_snapshot_free(copy);
+  cay_snapshot_free(s);
+  cay_sandbox_free(box);
+}
+
+static void from_tar(const char *options) {
+  char command[1000], file[300];
+  const char *dir = test_dir();
+  snprintf(
+      command, sizeof command,
+      "cd %s && rm -rf t && mkdir -p t/a && cd t && echo text > a/f && ln a/f a/g && ln -s f a/l && "
+      "N=a/$(printf %%0150d 7) && echo long > $N && ln -s $N a/long && mkfifo p && tar %s -cf ../t.tar .",
+      dir, options);
+  EXPECT_EQ(system(command), 0);
+  snprintf(file, sizeof file, "%s/t.tar", dir);
+  int fd = open(file, O_RDONLY | O_CLOEXEC);
+  cay_snapshot *s = NULL;
+  cay_error err = { .message = "" };
+  expect_ok(cay_snapshot_load_fd(box_engine(), &CAY_INIT(cay_snapshot_load_options, .path = "/home/agent/x"),
+                                 fd, &s, &err),
+            &err);
+  close(fd);
+  cay_sandbox *box = restored(s);
+  run_ok(
+      box,
+      "cd x && [ $(cat a/g) = text ] && [ $(stat -c %h a/f) = 2 ] && [ $(readlink a/l) = f ] && [ -p p ] && "
+      "[ $(cat a/0*7) = long ] && [ $(readlink a/long | wc -c) -gt 150 ]");
+  cay_sandbox_free(box);
+  cay_snapshot_free(s);
+}
+
+TEST(archives_of_other_programs_are_read) {
+  from_tar("--format=gnu");
+  from_tar("--format=pax");
+  from_tar("--format=ustar --exclude=*0007 --exclude=long 2>/dev/null; true");
+}
+
+/* ---- damage ---- */
+
+static void expect_refused(const uint8_t *data, size_t len, const char *what, size_t at) {
+  cay_snapshot *s = NULL;
+  cay_error err = { .message = "" };
+  cay_snapshot_load_options small =
+      CAY_INIT(cay_snapshot_load_options, .bytes_max = 1 << 20, .files_max = 1000);
+  cay_status status = load_bytes(data, len, small, &s, &err);
+  if (status == CAY_OK) fprintf(stderr, "%s at %zu was not noticed\n", what, at);
+  EXPECT(status == CAY_CORRUPT || status == CAY_LIMIT || status == CAY_UNSUPPORTED);
+  EXPECT(err.message[0] != '\0');
+  EXPECT(s == NULL);
+}
+
+TEST(every_flipped_byte_and_every_missing_end_is_noticed) {
+  cay_sandbox *box = box_new();
+  put_text(box, "/home/agent/f", "text");
+  run_ok(box, "ln f g; ln -s x y");
+  cay_snapshot *s = taken(box);
+  buf file = saved(s);
+  for (size_t at = 0; at < file.len; at++) {
+    file.data[at] ^= 0x55;
+    expect_refused(file.data, file.len, "a flipped byte", at);
+    file.data[at] ^= 0x55;
+  }
+  for (size_t len = 0; len < file.len; len++) expect_refused(file.data, len, "an end", len);
+  buf_free(&file);
+  cay_snapshot_free(s);
+  cay_sandbox_free(box);
+}
+
+TEST(sessions_of_another_build_are_refused_and_files_load) {
+  cay_sandbox *box = box_new();
+  put_text(box, "/home/agent/f", "text");
+  cay_session *py = session(box);
+  expect_repr(py, "x = 1", "");
+  cay_snapshot *s = taken(box), *other = NULL;
+  buf file = saved(s);
+  cay_error err;
+  cay_snapshot_load_options small = CAY_INIT(cay_snapshot_load_options, .bytes_max = 1 << 20);
+  EXPECT_EQ(load_bytes(file.data, file.len, small, &other, &err), CAY_LIMIT);
+  EXPECT(strstr(err.message, "bytes of memory") != NULL);
+  for (size_t n = 0; n < 40; n++) { /* somewhere in the session's chunks */
+    size_t at = file.len - 100 - n * (file.len / 50);
+    file.data[at] ^= 1;
+    EXPECT(load_bytes(file.data, file.len, CAY_INIT(cay_snapshot_load_options), &other, &err) != CAY_OK);
+    file.data[at] ^= 1;
+  }
+  buf_free(&file);
+  cay_snapshot_free(s);
+  cay_sandbox_free(box);
+}
+
+static bool refuse(void *ctx, cay_slice bytes) {
+  (void)bytes;
+  return ++*(int *)ctx < 3;
+}
+
+TEST(a_writer_that_stops_ends_the_call) {
+  cay_sandbox *box = box_new();
+  cay_snapshot *s = taken(box);
+  int calls = 0;
+  EXPECT_EQ(cay_snapshot_save(s, NULL, refuse, &calls, NULL), CAY_CANCELLED);
+  EXPECT_EQ(calls, 3);
+  cay_error err;
+  EXPECT_EQ(cay_snapshot_save_fd(s, NULL, -1, &err), CAY_IO);
+  cay_snapshot_free(s);
+  cay_sandbox_free(box);
+}
+
+TEST(saving_and_loading_without_memory_leaks_nothing) {
+  cay_sandbox *box = box_new();
+  put_text(box, "/home/agent/d/f", "text");
+  cay_snapshot *s = taken(box);
+  AT_EVERY_FAULT {
+    buf out = BUF_INIT(BUF_UNLIMITED);
+    (void)!cay_snapshot_save(s, NULL, append, &out, NULL);
+    buf_free(&out);
+  }
+  buf file = saved(s);
+  AT_EVERY_FAULT {
+    cay_snapshot *copy = NULL;
+    cay_status status = load_bytes(file.data, file.len, CAY_INIT(cay_snapshot_load_options), &copy, NULL);
+    EXPECT_EQ(status == CAY_OK, copy != NULL);
+    cay_snapshot_free(copy);
+  }
+  buf_free(&file);
+  cay_snapshot_free(s);
+  cay_sandbox_free(box);
+}
+
+/* ---- parking ---- */
+
+TEST(a_parked_session_wakes_by_itself_with_all_it_had) {
+  cay_sandbox *box = box_new();
+  cay_session *py = session(box), *fresh = session(box);
+  expect_repr(py, "import os; x = 1; f = open('/tmp/f', 'w+'); f.write('abc'), f.seek(1)", "(3, 1)");
+  for (int i = 0; i < 3; i++) {
+    EXPECT_EQ(cay_sandbox_park(box, NULL), CAY_OK);
+    EXPECT_EQ(cay_sandbox_park(box, NULL), CAY_OK);
+    cay_value *v = eval_ms(py, "x = 5; os._exit(1)", 0);
+    EXPECT(v->undone);
+    cay_value_free(v);
+    expect_repr(py, "x += 1; x - 1", i == 0 ? "1" : i == 1 ? "2" : "3");
+    EXPECT_EQ(cay_sandbox_park(box, NULL), CAY_OK);
+    expect_repr(py, "f.seek(1); f.read()", "'bc'");
+  }
+  EXPECT_EQ(cay_sandbox_park(box, NULL), CAY_OK);
+  cay_sandbox *copy = NULL;
+  EXPECT_EQ(cay_sandbox_fork(box, NULL, NULL, &copy, NULL), CAY_OK);
+  cay_session *same = NULL;
+  EXPECT_EQ(cay_session_resume(copy, 1, &same, NULL), CAY_OK);
+  expect_repr(same, "x", "4");
+  expect_repr(fresh, "1", "1");
+  cay_sandbox_free(copy);
+  EXPECT_EQ(cay_sandbox_park(box, NULL), CAY_OK);
+  cay_session_free(fresh); /* parked */
+  cay_sandbox_free(box);
+}
