@@ -14,7 +14,7 @@ static const char cay_help[] =
     "usage: cay run [OPTION]... COMMAND...\n"
     "       cay python [OPTION]... [-c CODE | -m MODULE | FILE | -] [ARGUMENT]...\n"
     "       cay js [OPTION]... [-e CODE | -p CODE | FILE | -] [ARGUMENT]...\n"
-    "       cay guests | doctor | serve | image | tool | ws | help [COMMAND] | --version\n"
+    "       cay guests | doctor | serve | image | snapshot | tool | ws | help [COMMAND] | --version\n"
     "\n"
     "  run       run a command in a new sandbox (`cay help run`)\n"
     "  python    run Python in a new sandbox (`cay help python`)\n"
@@ -23,6 +23,7 @@ static const char cay_help[] =
     "  doctor    check this machine, and name a remedy for each check that fails\n"
     "  serve     answer programs: JSON-RPC over standard input and output\n"
     "  image     make an image of an interpreter that has its modules already imported\n"
+    "  snapshot  look into files that hold whole sandboxes, compare them, turn archives into them\n"
     "  tool      check and call WebAssembly tools, which take JSON and give JSON\n"
     "  ws        provision workspaces, work in them, keep them as snapshots\n"
     "  help      explain a command\n"
@@ -102,6 +103,27 @@ static const char image_help[] =
     "        in which it stands beside the guests, as the build of cay needs it; then nothing may be open.\n"
     "        The language is python or javascript; the default is python.\n"
     "info    says how large an image is, and whether it fits this cay.\n";
+
+static const char snapshot_help[] =
+    "usage: cay snapshot info FILE\n"
+    "       cay snapshot ls [--long] [--all] FILE [PATH]\n"
+    "       cay snapshot cat FILE PATH\n"
+    "       cay snapshot diff [--patch] FILE FILE [PATH]\n"
+    "       cay snapshot save FILE ARCHIVE [DIR]\n"
+    "       cay snapshot load ARCHIVE FILE [DIR]\n"
+    "\n"
+    "A snapshot is a whole sandbox in a file: its files, its environment and limits, its sessions. `cay run\n"
+    "--save-snapshot FILE` makes one, `cay run --snapshot FILE` goes on from it. It holds what the sandbox held: keep\n"
+    "it as you would keep that. FILE may be a tar archive, and - is standard input or output.\n"
+    "\n"
+    "info    when it was made, of what, and how large it is.\n"
+    "ls      its files, at PATH and below: those that differ from what every sandbox has, a removed one after \"- \",\n"
+    "        or all of them. --long adds mode, owner, length and links.\n"
+    "cat     the contents of one file.\n"
+    "diff    what changed from the first to the second, as a list (A added, D removed, M changed) or as a patch that\n"
+    "        git apply and patch -p1 take. Exits with 0 when nothing did, 1 when something did, 2 when that is unknown.\n"
+    "save    writes its files as a tar archive: all that differ, or those below DIR.\n"
+    "load    makes a snapshot of an archive, whose names begin at DIR; /home/agent unless said.\n";
 
 static const char tool_help[] =
     "usage: cay tool run [OPTION]... [--json TEXT] NAME\n"
@@ -243,6 +265,8 @@ bool help_show(const char *command) {
     (void)fputs(js_help, stdout);
   } else if (strcmp(command, "image") == 0) {
     (void)fputs(image_help, stdout);
+  } else if (strcmp(command, "snapshot") == 0) {
+    (void)fputs(snapshot_help, stdout);
   } else if (strcmp(command, "tool") == 0) {
     (void)fputs(tool_help, stdout);
   } else if (strcmp(command, "ws") == 0) {

@@ -12,16 +12,17 @@ static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
 } commands[] = {
-  { "run", command_run },         { "guests", command_guests },     { "doctor", command_doctor },
-  { "serve", command_serve },     { "python", command_python },     { "js", command_js },
-  { "image", command_image },     { "tool", command_tool },         { "ws", command_ws },
-  { "help", command_help },       { "--help", command_help },       { "-h", command_help },
-  { "version", command_version }, { "--version", command_version }, { "-V", command_version },
+  { "run", command_run },           { "guests", command_guests },   { "doctor", command_doctor },
+  { "serve", command_serve },       { "python", command_python },   { "js", command_js },
+  { "image", command_image },       { "tool", command_tool },       { "ws", command_ws },
+  { "snapshot", command_snapshot }, { "help", command_help },       { "--help", command_help },
+  { "-h", command_help },           { "version", command_version }, { "--version", command_version },
+  { "-V", command_version },
 };
 
 static int main_unknown(const char *word) {
-  static const char *const names[] = { "run",   "python", "js", "guests", "doctor",  "serve",
-                                       "image", "tool",   "ws", "help",   "version", NULL };
+  static const char *const names[] = { "run",      "python", "js", "guests", "doctor",  "serve", "image",
+                                       "snapshot", "tool",   "ws", "help",   "version", NULL };
   const char *near = say_nearest(word, names);
   if (near != NULL)
     say("there is no command %.60s; did you mean %s?", word, near);

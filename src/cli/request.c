@@ -194,6 +194,8 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_CODE: return request_set_size("code", value, &r->limits.code, why);
   case OPTION_FUEL: return set_count("fuel", value, UINT64_MAX, &r->limits.fuel, why);
   case OPTION_CAPTURE: return request_set_size("capture", value, &r->limits.output, why);
+  case OPTION_SNAPSHOT: r->snapshot = value; return CAY_OK;
+  case OPTION_SAVE_SNAPSHOT: r->save_snapshot = value; return CAY_OK;
   case OPTION_IMAGE: r->image = value; return CAY_OK;
   case OPTION_TTY: r->tty = true; return CAY_OK;
   case OPTION_JSON: r->json = true; return CAY_OK;

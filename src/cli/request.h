@@ -24,8 +24,9 @@ typedef struct request {
   char *net;                                           /* --net; NULL: not given */
   char **allow_net, **deny_net, **add_host, **publish; /* NULL ended, NULL: none */
   size_t allow_net_count, deny_net_count, add_host_count, publish_count;
-  const char *image; /* of argv: a file; NULL: the standard image */
-  char *cwd;         /* absolute */
+  const char *snapshot, *save_snapshot; /* of argv; NULL: none */
+  const char *image;                    /* of argv: a file; NULL: the standard image */
+  char *cwd;                            /* absolute */
   cay_limits limits;
   bool json, strace, stats, quiet, help, tty;
   bool timed; /* --timeout was given */

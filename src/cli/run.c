@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "cli/request.h"
 #include "cli/say.h"
+#include "cli/snapshot.h"
 #include "cli/stop.h"
 #include "cli/terminal.h"
 
@@ -115,11 +116,28 @@ static bool run_use_image(cay_engine *engine, const char *path) {
   return status == CAY_OK;
 }
 
+/* Packages come later: they are written into the files that are there. */
+static cay_sandbox *restore_sandbox(cay_engine *engine, const request *r,
+                                    const cay_sandbox_options *options) {
+  cay_sandbox *box = NULL;
+  cay_error err = { 0 };
+  cay_snapshot *snapshot = snapshot_open(engine, r->snapshot, NULL);
+  if (snapshot == NULL) return NULL;
+  cay_status status = cay_snapshot_restore(snapshot, options, &box, &err);
+  for (size_t i = 0; status == CAY_OK && i < r->package_count; i++)
+    status = cay_sandbox_install(box, r->packages[i], &err);
+  cay_snapshot_free(snapshot);
+  if (status == CAY_OK) return box;
+  say("--snapshot: %s", err.message);
+  cay_sandbox_free(box);
+  return NULL;
+}
+
 static cay_sandbox *make_sandbox(cay_engine *engine, const request *r, run_network *network) {
   cay_packages *packages = NULL;
   cay_error err = { 0 };
   if (r->image != NULL && !run_use_image(engine, r->image)) return NULL;
-  if (r->packages != NULL &&
+  if (r->packages != NULL && r->snapshot == NULL &&
       cay_packages_open(engine, (const char *const *)r->packages, &packages, &err) != CAY_OK) {
     say("--wheel: %s", err.message);
     return NULL;
@@ -131,6 +149,7 @@ static cay_sandbox *make_sandbox(cay_engine *engine, const request *r, run_netwo
                                   .env = (const char *const *)r->env,
                                   .trace = r->strace ? run_on_trace : NULL,
                                   .packages = packages };
+  if (r->snapshot != NULL) return restore_sandbox(engine, r, &options);
   cay_sandbox *box = NULL;
   cay_status status = cay_sandbox_new(engine, &options, &box, &err);
   cay_packages_free(packages);
@@ -311,6 +330,7 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, termin
   input_stop(in);
 
   bool copied = copy_all_out(box, r);
+  if (r->save_snapshot != NULL && !snapshot_keep(box, r->save_snapshot)) copied = false;
   if (s != CAY_OK) say("cannot wait for the program: %s", err.message);
   int code = s == CAY_OK ? run_finish(r, result, out, stopper, copied) : EXIT_CAY;
   cay_result_free(result);

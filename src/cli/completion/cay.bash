@@ -8,7 +8,7 @@ _cay_paths() { # what the names of files in $1 continue to, directories with a s
 _cay_run() {
   local word=$1 before=$2
   case $before in
-  --wheel | --image) _cay_paths "$word" && return ;;
+  --wheel | --image | --snapshot | --save-snapshot) _cay_paths "$word" && return ;;
   --in | --mount)
     [[ $word == *:* ]] || _cay_paths "$word"
     return
@@ -26,7 +26,7 @@ _cay_run() {
   --out | -C | --cwd | --procs | --fuel | --add-host | --publish) return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '--in --out --mount --wheel --image --net --allow-net --deny-net --add-host --publish --env --cwd --tty --timeout --memory --disk --procs --code
+    COMPREPLY=($(compgen -W '--in --out --mount --wheel --snapshot --save-snapshot --image --net --allow-net --deny-net --add-host --publish --env --cwd --tty --timeout --memory --disk --procs --code
       --fuel --json --capture --strace --stats --quiet --help' -- "$word"))
   else
     _cay_paths "$word"
@@ -41,7 +41,7 @@ _cay() {
   word=${words[-1]} before=${words[-2]}
   COMPREPLY=()
   if ((${#words[@]} <= 2)); then
-    COMPREPLY=($(compgen -W 'run python js guests doctor serve image tool help --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'run python js guests doctor serve image snapshot tool help --help --version' -- "$word"))
     return
   fi
   case ${words[1]} in
@@ -50,6 +50,18 @@ _cay() {
     case $before in
     -c | -m) ;;
     *) _cay_run "$word" "$before" ;;
+    esac
+    ;;
+  snapshot)
+    case $before in
+    snapshot) COMPREPLY=($(compgen -W 'info ls cat diff save load --help' -- "$word")) ;;
+    *)
+      if [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W '--patch --all --long --help' -- "$word"))
+      else
+        _cay_paths "$word"
+      fi
+      ;;
     esac
     ;;
   image)
@@ -93,7 +105,7 @@ _cay() {
       --keep --keep-for --cache-max --drain --idle --ping' -- "$word")) ;;
     esac
     ;;
-  help) COMPREPLY=($(compgen -W 'run python guests doctor serve image tool' -- "$word")) ;;
+  help) COMPREPLY=($(compgen -W 'run python guests doctor serve image snapshot tool' -- "$word")) ;;
   esac
 }
 

@@ -20,6 +20,8 @@ _cay_run() {
     '*--deny-net=[but not there]:HOST\[\:PORT\]:_hosts' \
     '*--add-host=[a name that leads to an address]:NAME=ADDRESS:' \
     '*--publish=[forward a port of this machine]:PORT\[\:HOSTPORT\]:' \
+    '--snapshot=[begin as this snapshot]:file:_files' \
+    '--save-snapshot=[keep all of the sandbox in a file at the end]:file:_files' \
     '--image=[the interpreter as cay image build has kept it]:file:_files' \
     '*'{-e,--env=}'[set or inherit a variable]:NAME\[=VALUE\]:_parameters -g "*export*" -qS=' \
     '(-C --cwd)'{-C,--cwd=}'[where it starts]:directory of the sandbox:' \
@@ -47,6 +49,7 @@ _cay() {
     'doctor:say what works on this machine'
     'serve:answer programs over JSON-RPC'
     'image:make an image of an interpreter'
+    'snapshot:look into files that hold whole sandboxes'
     'tool:check and call WebAssembly tools'
     'help:explain a command'
   )
@@ -64,6 +67,10 @@ _cay() {
   image)
     _arguments '-c[code that it has run]:code:' '*--wheel=[a package that the code may import]:package:_files' \
       '--install[as it stands beside the guests]' '--help[explain the command]' '1:what:(build info)' '2:file:_files'
+    ;;
+  snapshot)
+    _arguments '--patch[as a patch]' '--all[what every sandbox has, too]' '--long[with mode, owner, length, links]' '--help[explain the command]' \
+      '1:what:(info ls cat diff save load)' '2:file:_files' '3:file:_files' '4:path:'
     ;;
   guests | doctor) _arguments '--json[as JSON]' '--help[explain the command]' ;;
   serve)

@@ -1,0 +1,14 @@
+/* snapshot.h - snapshots in files of this machine. Each says what went wrong. */
+#pragma once
+
+#include <cay/snapshot.h>
+
+/* NULL: it cannot be had. "-": standard input. Archives are taken too, with their files below `place` (NULL:
+ * /home/agent). */
+cay_snapshot *snapshot_open(cay_engine *engine, const char *path, const char *place);
+
+/* Beside its place, synced, and renamed over it. "-": to standard output. */
+bool snapshot_store(const cay_snapshot *snapshot, const char *path, const cay_snapshot_save_options *options);
+
+/* For `cay run`: what is in the sandbox now. */
+bool snapshot_keep(cay_sandbox *box, const char *path);

@@ -1,0 +1,72 @@
+"""--snapshot, --save-snapshot and `cay snapshot`."""
+import subprocess
+
+
+def saved(t, name, command, *options):
+    r = t.run(*options, "--save-snapshot", name, command)
+    assert r.code == 0, r
+
+
+def test_a_run_goes_on_where_another_ended(t):
+    saved(t, "a.snap", "mkdir w; echo one > w/f; ln -s f w/l; chmod 640 w/f", "--env", "SAID=yes")
+    r = t.run("--snapshot", "a.snap", "cat w/l; stat -c %a w/f; echo $SAID; echo two >> w/f")
+    assert r.text == "one\n640\nyes\n", r
+    r = t.run("--snapshot", "a.snap", "cat w/f")
+    assert r.text == "one\n", r  # the file of the snapshot has not changed
+
+
+def test_a_snapshot_is_kept_also_when_the_run_failed(t):
+    r = t.run("--save-snapshot", "a.snap", "echo so far > f; exit 3")
+    assert r.code == 3, r
+    assert t.run("--snapshot", "a.snap", "cat f").text == "so far\n"
+    r = t.run("--save-snapshot", "no/such/a.snap", "true")
+    assert r.code == 125 and "no/such/a.snap" in r.errors, r
+
+
+def test_a_snapshot_is_shown_and_compared(t):
+    saved(t, "a.snap", "echo one > f; seq 3 > gone")
+    saved(t, "b.snap", "echo two >> f; rm gone", "--snapshot", "a.snap")
+    assert "files" in t.cay("snapshot", "info", "a.snap").text
+    assert t.cay("snapshot", "ls", "b.snap", "/home/agent/f").text == "/home/agent/f\n"
+    assert t.cay("snapshot", "cat", "b.snap", "/home/agent/f").text == "one\ntwo\n"
+    r = t.cay("snapshot", "diff", "a.snap", "b.snap", "/home/agent")
+    assert r.code == 1 and r.text == "M /home/agent/f\nD /home/agent/gone\n", r
+    r = t.cay("snapshot", "diff", "--patch", "a.snap", "b.snap", "/home/agent")
+    assert r.code == 1 and "+two\n" in r.text and "deleted file mode 100644\n" in r.text, r
+    assert t.cay("snapshot", "diff", "a.snap", "a.snap").code == 0
+    r = t.cay("snapshot", "diff", "a.snap", "nothing.snap")
+    assert r.code == 2 and "nothing.snap" in r.errors, r
+
+
+def test_archives_become_snapshots_and_the_other_way(t):
+    t.path("d/f", "text\n")
+    subprocess.run(["tar", "-cf", "in.tar", "-C", "d", "."], cwd=t.dir, check=True)
+    assert t.run("--snapshot", "in.tar", "cat f").text == "text\n"
+    assert t.cay("snapshot", "load", "in.tar", "a.snap", "/srv/x").code == 0
+    assert t.run("--snapshot", "a.snap", "cat /srv/x/f").text == "text\n"
+    assert t.cay("snapshot", "save", "a.snap", "out.tar", "/srv").code == 0
+    listing = subprocess.run(["tar", "-tf", "out.tar"], cwd=t.dir, check=True, capture_output=True, text=True).stdout
+    assert listing.split() == ["x", "x/f"], listing
+
+
+def test_a_damaged_snapshot_is_refused(t):
+    saved(t, "a.snap", "echo one > f")
+    data = (t.dir / "a.snap").read_bytes()
+    t.path("cut.snap", data[:-5])
+    t.path("wrong.snap", data[:200] + bytes([data[200] ^ 1]) + data[201:])
+    t.path("other.snap", "some text that is none, but long enough for the first look at it " * 20)
+    for name in "cut.snap", "wrong.snap", "other.snap":
+        r = t.run("--snapshot", name, "true")
+        assert r.code == 125 and name in r.errors and ("damaged" in r.errors or "neither" in r.errors), r
+
+
+def test_names_in_a_snapshot_do_not_drive_the_terminal(t):
+    saved(t, "a.snap", "touch \"$(printf 'a\\033[2Jb')\"")
+    r = t.cay("snapshot", "ls", "a.snap")
+    assert "\033" not in r.text and "\\x1b" in r.text, r
+
+
+def test_wrong_words_are_explained(t):
+    for words in ([], ["nonsense"], ["info"], ["cat", "a"], ["diff", "a"], ["ls", "--wrong", "a"]):
+        r = t.cay("snapshot", *words)
+        assert r.code == 2 and "snapshot" in r.errors, r
