@@ -30,6 +30,9 @@ void stop_forget(void);                       /* what came too late to stop anyt
 const char *stop_ended(int32_t *code);
 JSValue stop_leave(int32_t code); /* ends what runs: an exception that cannot be caught */
 
+/* cell.c: a function for engine_run_cell, or an exception. */
+JSValue cell_compile(const field *code, const field *name, bool typescript, bool *async);
+
 /* greet.c */
 int greet(fields *request);
 void greet_reseed(const char *seed, size_t len); /* without a seed, from the system's randomness */

@@ -166,28 +166,6 @@ static order read_order(fields *request) {
   return o;
 }
 
-static JSValue compile(const order *o, bool *async) {
-  char name[256];
-  snprintf(name, sizeof name, "%.*s", (int)(o->name.len < 250 ? o->name.len : 250), o->name.data);
-  char *text = js_malloc(js, o->code.len + 1);
-  if (!text) return JS_EXCEPTION;
-  memcpy(text, o->code.data, o->code.len);
-  text[o->code.len] = 0;
-  JSValue code = engine_compile_cell(js, text, o->code.len, name, async);
-  js_free(js, text);
-  if (!JS_IsException(code)) return code;
-  JSValue arguments[] = { JS_GetException(js), JS_NewStringLen(js, o->code.data, o->code.len) };
-  JSValue rewritten =
-      runtime_call("rewriteCell", 2, arguments); /* throws for code that is no cell in any case */
-  if (JS_IsException(rewritten)) return rewritten;
-  size_t len;
-  const char *again = JS_ToCStringLen(js, &len, rewritten);
-  JS_FreeValue(js, rewritten);
-  code = again ? engine_compile_cell(js, again, len, name, async) : JS_EXCEPTION;
-  JS_FreeCString(js, again);
-  return code;
-}
-
 /* What an awaited cell answers with is settled by the loop. Takes the promise. */
 static JSValue await_cell(JSValue promise) {
   JSValue arguments[] = { promise };
@@ -239,7 +217,7 @@ static JSValue run(const order *o) {
   if (o->flags & TALK_CALLBACKS_CHANGED && call_host("bindCallbacks") < 0) return JS_EXCEPTION;
   if (!is_clean() && call_host("beginCell") < 0) return JS_EXCEPTION;
   if (o->input.data && give_input(&o->input) < 0) return JS_EXCEPTION;
-  JSValue code = compile(o, &async);
+  JSValue code = cell_compile(&o->code, &o->name, o->flags & TALK_TYPESCRIPT, &async);
   if (JS_IsException(code)) return code;
   JSValue value = engine_run_cell(js, code);
   if (JS_IsException(value)) return value;

@@ -62,7 +62,7 @@ typedef struct cay_image cay_image;
 
 typedef struct cay_session_options {
   size_t size;
-  const char *language;   /* "python", which NULL means too, or "javascript" */
+  const char *language;   /* "python", which NULL means too, "javascript" or "typescript" */
   const cay_image *image; /* its beginning; NULL: the standard image of the language */
   const char *cwd;        /* NULL: "/home/agent" */
   const char *const *env; /* "NAME=value", NULL ended, over the sandbox's */

@@ -101,7 +101,7 @@ static const char image_help[] =
     "        Sandbox(image=\"FILE\"). Sessions have the files open, too, that CODE left open: by path, in their own files.\n"
     "        --wheel lets CODE import a package of pure Python, and may be given again. --install writes it in the form\n"
     "        in which it stands beside the guests, as the build of cay needs it; then nothing may be open.\n"
-    "        The language is python or javascript; the default is python.\n"
+    "        The language is python, javascript or typescript; the default is python.\n"
     "info    says how large an image is, and whether it fits this cay.\n";
 
 static const char snapshot_help[] =
@@ -234,7 +234,7 @@ static const char serve_help[] =
     "calls after SIGTERM and ends when those under way have ended. Standard output has a line for each address.\n"
     "\n"
     "      --grpc ADDRESS       127.0.0.1:50051, [::1]:0 (a free port) or unix:/path; may be given again\n"
-    "      --language NAME      javascript (the default) or python\n"
+    "      --language NAME      typescript (the default), javascript or python\n"
     "      --tls-cert FILE, --tls-key FILE   PEM; an address that is not loopback needs them, or --plaintext\n"
     "      --tls-client-ca FILE clients need a certificate that one of these has signed\n"
     "      --tokens FILE        clients need a token of this file: name:token, one a line\n"

@@ -216,7 +216,7 @@ static bool options_fit(const options *o) {
 }
 
 bool options_read(int argc, char **argv, options *out) {
-  *out = (options){ .language = "javascript",
+  *out = (options){ .language = "typescript",
                     .level = CAY_LOG_INFO,
                     .server = { SERVER_DEFAULTS },
                     .service = { SERVICE_DEFAULTS },

@@ -11,10 +11,13 @@ method_fn rpc_python_eval, rpc_python_cancel, rpc_python_close, rpc_python_save_
 
 enum { NAME_MAX_LEN = 128, SESSIONS_MAX = 1024, VALUE_MAX = 64 << 20 };
 
-static const char PYTHON[] = "python", JAVASCRIPT[] = "javascript";
+/* The first is that of a session that names none. */
+static const char *const LANGUAGES[] = { "python", "javascript", "typescript" };
 
-static bool is_javascript(const char *language) {
-  return language != NULL && strcmp(language, JAVASCRIPT) == 0;
+static const char *language_named(const char *name) {
+  for (size_t i = 0; name != NULL && i < COUNT_OF(LANGUAGES); i++)
+    if (strcmp(name, LANGUAGES[i]) == 0) return LANGUAGES[i];
+  return LANGUAGES[0];
 }
 
 /* ---- sessions ---- */
@@ -39,7 +42,7 @@ static cay_status session_new(call *c, const char *name, const cay_session_optio
   serve_session *one = mem_zalloc(sizeof *one);
   if (one == NULL) return err_no_memory(err);
   one->name = mem_strdup(name);
-  one->language = is_javascript(options->language) ? JAVASCRIPT : PYTHON;
+  one->language = language_named(options->language);
   cay_status status =
       one->name == NULL ? err_no_memory(err) : cay_session_new(c->box->sandbox, options, &one->session, err);
   if (status != CAY_OK) {
@@ -79,7 +82,7 @@ static serve_session *session_of(call *c) {
   if (one != NULL) return speaks(c, one, language) ? one : NULL;
   cay_session_options options = CAY_INIT(cay_session_options);
   options.language = *language != '\0' ? language : NULL;
-  options.image = is_javascript(options.language) ? NULL : c->box->image;
+  options.image = language_named(options.language) == LANGUAGES[0] ? c->box->image : NULL;
   if (session_new(c, name, &options, &one, &err) != CAY_OK) {
     fail_status(c, &err);
     return NULL;

@@ -21,7 +21,7 @@ from cay import sandbox_pb2_grpc as stubs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CAY = os.environ.get("CAY", str(ROOT / "build/src/cli/cay"))
-LANGUAGE = os.environ.get("LANGUAGE_UNDER_TEST", "javascript")
+LANGUAGE = os.environ.get("LANGUAGE_UNDER_TEST", "typescript")
 LONG = 90  # seconds until a test that hangs is given up
 LARGE = [("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_message_length", 64 << 20)]
 

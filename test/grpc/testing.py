@@ -1,4 +1,4 @@
-"""ExecuteTest: uvu in the sandbox. Here only for a server of JavaScript."""
+"""ExecuteTest: uvu in the sandbox. Here only for a server of TypeScript or JavaScript."""
 import grpc
 from guest import LANGUAGE
 from harness import CANCELLED, fails, pb, until
@@ -16,11 +16,11 @@ def counts(r):
 
 def test_tests_are_missing_or_not_possible(t):
     stub = t.server().stub()
-    code = grpc.StatusCode.INVALID_ARGUMENT if LANGUAGE == "javascript" else grpc.StatusCode.UNIMPLEMENTED
+    code = grpc.StatusCode.INVALID_ARGUMENT if LANGUAGE != "python" else grpc.StatusCode.UNIMPLEMENTED
     fails(code, "", lambda: run(stub, ""))
 
 
-if LANGUAGE == "javascript":
+if LANGUAGE != "python":
 
     def test_code_and_its_tests(t):
         stub = t.server().stub()
@@ -98,3 +98,20 @@ const rest = suite('rest'); rest.only('this', () => {}); rest('that', () => { th
         assert r.success and r.output == "ok\n", r
         r = stub.Execute(pb.ExecuteRequest(code="return null.x"))
         assert not r.success and "TypeError" in r.error, r
+
+if LANGUAGE == "typescript":
+
+    def test_typescript_in_scripts(t):
+        stub = t.server().stub()
+        code = "import * as fs from 'node:fs';\nenum E { A = 2 }\nconst twice = <T extends number>(x: T): number => x * 2;\nconsole.log(twice(E.A), typeof fs.readFileSync as string)\nreturn"
+        r = stub.Execute(pb.ExecuteRequest(code=code))
+        assert r.success and r.output == "4 function\n" and r.cached.name.endswith(".ts"), r
+        r = stub.Execute(pb.ExecuteRequest(code="interface A { b: number }\nconst a: A | null = null;\na!.b"))
+        assert not r.success and "TypeError" in r.error and ":3:" in r.error, r
+        r = stub.Execute(pb.ExecuteRequest(code="let a: number = 1;\nlet b: = 2"))
+        assert not r.success and "SyntaxError: a type is expected" in r.error and ":2:8" in r.error, r
+
+    def test_typescript_and_its_tests(t):
+        r = run(t.server().stub(), USE + "test('area', () => { const s: Shape = { side: 3 }; assert.is(area(s), 9 as number) }); test.run()",
+                "export interface Shape { side: number }\nexport function area(s: Shape): number { return s.side ** 2 }")
+        assert r.success and counts(r) == (1, 1, 0, 0), r

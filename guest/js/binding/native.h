@@ -30,6 +30,7 @@ void native_add_sockets(JSContext *c, JSValueConst into);
 void native_add_digest(JSContext *c, JSValueConst into);
 void native_add_deflate(JSContext *c, JSValueConst into);
 void native_add_host(JSContext *c, JSValueConst into);
+void native_add_typescript(JSContext *c, JSValueConst into);
 void native_add_session(JSContext *c, JSValueConst into);
 
 /* ---- arguments and results ---- */

@@ -33,11 +33,18 @@ static bool is_index(const char *text) {
   return *text && number < 4294967295.0;
 }
 
-/* All keys of its own but those of elements, the enumerable ones alone if `filter` is 2. */
+enum { ONLY_ENUMERABLE = 2, SKIP_STRINGS = 8, SKIP_SYMBOLS = 16 }; /* of V8's PropertyFilter */
+
+static int property_flags(int filter) {
+  return (filter & SKIP_STRINGS ? 0 : JS_GPN_STRING_MASK) | (filter & SKIP_SYMBOLS ? 0 : JS_GPN_SYMBOL_MASK) |
+         (filter & ONLY_ENUMERABLE ? JS_GPN_ENUM_ONLY : 0);
+}
+
+/* All keys of its own but those of elements, as the filter has it. */
 NATIVE(ownNonIndexProperties) {
   JSPropertyEnum *names;
   uint32_t count, kept = 0;
-  int flags = JS_GPN_STRING_MASK | JS_GPN_SYMBOL_MASK | (native_int(c, argv[1]) == 2 ? JS_GPN_ENUM_ONLY : 0);
+  int flags = property_flags(native_int(c, argv[1]));
   if (JS_GetOwnPropertyNames(c, &names, &count, argv[0], flags) < 0) return JS_EXCEPTION;
   JSValue list = JS_NewArray(c);
   for (uint32_t i = 0; i < count; i++) {

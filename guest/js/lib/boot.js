@@ -25,6 +25,7 @@ for (const name of ['node', 'web/exposed-wildcard', 'web/exposed-window-or-worke
   'switches/does_own_process_state']) host.run(`internal/bootstrap/${name}`);
 
 host.part('globals');
+host.part('decorate');
 host.part('session');
 host.part('start');
 return host;

@@ -135,3 +135,10 @@ host.systemError = (number, syscall, path, dest) => {
 
 // An error of Node's own kind, by its code.
 host.nodeError = (code, ...details) => new (host.require('internal/errors').codes[code])(...details);
+
+// A mistake in code that the engine has not seen.
+host.throwSyntaxError = (file, message, line, column) => {
+  const error = new SyntaxError(message);
+  define(error, 'stack', `SyntaxError: ${message}\n    at ${file}:${line}:${column}`);
+  throw error;
+};

@@ -9,7 +9,7 @@ const current = { __proto__: null };
 host.options = current;
 
 // Values that differ from Node's defaults.
-const here = { '--strip-types': false, '--experimental-sqlite': false, '--experimental-websocket': false, '--node-snapshot': false,
+const here = { '--experimental-sqlite': false, '--experimental-websocket': false, '--node-snapshot': false,
   '--async-context-frame': true, '--eval': undefined, '--print': false };
 
 host.resetOptions = () => {

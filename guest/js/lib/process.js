@@ -11,7 +11,7 @@ const process = Object.create(Object.create(origin, {
 }));
 
 process.version = tables.version;
-process.versions = { node: tables.version.slice(1), quickjs: '0.16.2', uv: '1.51.0', openssl: '3.5.7', modules: '137', v8: '13.6.0-node.0' };
+process.versions = { node: tables.version.slice(1), quickjs: '0.16.2', uv: '1.51.0', openssl: '3.5.7', modules: '137', amaro: '1.1.10-cay', v8: '13.6.0-node.0' };
 process.arch = 'wasm32';
 process.platform = 'linux';
 process.release = tables.release;

@@ -126,6 +126,12 @@ function importOf(node, code) {
   return undefined;
 }
 
+// Before a cell of TypeScript imports something.
+host.prepareTypeScript = () => {
+  host.internalBinding('typescript');
+  host.resolveTypeScript();
+};
+
 // ---- running ----
 
 let pendingError; // {error} of something that a cell has left behind

@@ -10,7 +10,7 @@ import "./dispose.js";
 export { Commands } from "./commands.js";
 export { BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeout } from "./errors.js";
 export { Files } from "./files.js";
-export { Callbacks, JavaScript, JavaScriptSession, Python, PythonFailed, PythonResult, Session, ValueTooLarge } from "./python.js";
+export { Callbacks, JavaScript, JavaScriptSession, Python, PythonFailed, PythonResult, Session, TypeScript, TypeScriptSession, ValueTooLarge } from "./python.js";
 export type { Callback, CallbackMap, PythonError, PythonOptions, TraceEvent } from "./python.js";
 export { Process } from "./process.js";
 export { Env, Sandbox } from "./sandbox.js";

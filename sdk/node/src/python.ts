@@ -287,7 +287,8 @@ export class Session {
   /** A copy with everything that is in memory: lambdas, generators too. Open files go on where they are; sockets and pipes to other processes do not. */
   async fork(name: string): Promise<Session> {
     await this.link.call("python.fork", this.named({ to: name }));
-    return this.language === undefined ? new Session(this.link, name) : new JavaScriptSession(this.link, name);
+    if (this.language === undefined) return new Session(this.link, name);
+    return this.language === "javascript" ? new JavaScriptSession(this.link, name) : new TypeScriptSession(this.link, name);
   }
 
   /** Ends the session, and what runs in it. Its variables are gone; a later run begins anew. */
@@ -340,6 +341,25 @@ export class JavaScript extends JavaScriptSession {
   /** The session of this name; it begins with its first run. */
   session(name: string): JavaScriptSession {
     return new JavaScriptSession(this.link, name);
+  }
+}
+
+/** As JavaScriptSession, of TypeScript. Types are not checked. */
+export class TypeScriptSession extends Session {
+  constructor(link: Link, name: string) {
+    super(link, name, "typescript");
+  }
+}
+
+/** A session of TypeScript, and the way to others. */
+export class TypeScript extends TypeScriptSession {
+  constructor(link: Link) {
+    super(link, "ts");
+  }
+
+  /** The session of this name; it begins with its first run. */
+  session(name: string): TypeScriptSession {
+    return new TypeScriptSession(this.link, name);
   }
 }
 

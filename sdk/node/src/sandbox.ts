@@ -5,7 +5,7 @@ import { SandboxTimeout } from "./errors.js";
 import { Files, hostPath } from "./files.js";
 import { Link, type Params } from "./link.js";
 import { checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
-import { Callbacks, JavaScript, Python } from "./python.js";
+import { Callbacks, JavaScript, Python, TypeScript } from "./python.js";
 import type { CreateOptions, MountOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
@@ -83,6 +83,7 @@ export class Sandbox {
   readonly env: Env;
   readonly python: Python;
   readonly js: JavaScript;
+  readonly ts: TypeScript;
   readonly callbacks: Callbacks;
 
   private constructor(private readonly link: Link) {
@@ -91,6 +92,7 @@ export class Sandbox {
     this.env = new Env(link);
     this.python = new Python(link);
     this.js = new JavaScript(link);
+    this.ts = new TypeScript(link);
     this.callbacks = new Callbacks(link);
   }
 

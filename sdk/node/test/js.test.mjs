@@ -21,3 +21,14 @@ test("errors and deadlines", async (t) => {
   assert.equal((await sandbox.js.run("for (;;) ;", { timeoutMs: 100 })).end, "time");
   assert.equal((await sandbox.js.run("kept")).value, 1);
 });
+
+test("TypeScript", async (t) => {
+  const sandbox = await Sandbox.create();
+  t.after(() => sandbox.kill());
+  assert.equal((await sandbox.ts.run("enum E { A = 1, B }\nlet x: number = E.B as number; x")).value, 2);
+  assert.equal((await sandbox.ts.session("other").run("const f = <T,>(a: T): T => a; f<string>('a')")).value, "a");
+  const copy = await sandbox.ts.fork("copy");
+  assert.equal((await copy.run("x!")).value, 2);
+  const failed = await sandbox.ts.run("let a: number = 1\nnull!.b");
+  assert.deepEqual([failed.error.type, failed.error.line], ["TypeError", 2]);
+});

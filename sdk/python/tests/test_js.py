@@ -45,3 +45,39 @@ def test_the_same_from_asyncio():
             return (await sandbox.js.run("6 * 7")).value
 
     assert asyncio.run(main()) == 42
+
+
+def test_typescript_values_and_variables():
+    with Sandbox() as sandbox:
+        result = sandbox.ts.run("enum E { A = 1, B }\nlet x: number = E.B as number; console.log(E[1]); x")
+        assert (result.value, result.stdout) == (2, "A\n")
+        assert sandbox.ts.run("const f = <T,>(a: T): T => a; f<number>(x) + 1").value == 3
+        assert sandbox.js.run("typeof x").value == "undefined"
+        with sandbox.ts.session("other") as other:
+            assert other.run("class A { constructor(readonly a: string) { } }; new A('b').a").value == "b"
+            assert other.fork("copy").run("new A('c').a as any").value == "c"
+
+
+def test_typescript_errors_have_the_places_of_the_source():
+    with Sandbox() as sandbox:
+        failed = sandbox.ts.run("interface A {\n  b: string\n}\nfunction f(a: A): never {\n  throw new TypeError(a.b)\n}\nf({ b: 'c' })")
+        assert (failed.error.type, failed.error.message, failed.error.line) == ("TypeError", "c", 5)
+        failed = sandbox.ts.run("let a = 1\nlet b: = 2")
+        assert (failed.error.type, failed.error.line) == ("SyntaxError", 2)
+        assert "a type is expected" in failed.error.message
+
+
+def test_typescript_imports_typescript():
+    with Sandbox(files={"shape.ts": "export interface A { a: 1 }\nexport const area = (r: number): number => r * r"}) as sandbox:
+        assert sandbox.ts.run("import { area, type A } from './shape.ts'; area(3)").value == 9
+        assert sandbox.ts.run("import * as shape from './shape'; Object.keys(shape)").value == ["area"]
+        assert sandbox.js.run("(await import('./shape.ts')).area(2)").value == 4
+        assert sandbox.commands.run("echo 'import { area } from \"./shape\"; console.log(area(4) as number)' > m.ts; node m.ts").stdout == "16\n"
+
+
+def test_nested_code_ends_with_an_error_and_the_session_stays():
+    with Sandbox() as sandbox:
+        assert sandbox.ts.run("let kept: number = 1").outcome == "value"
+        failed = sandbox.ts.run("let a: " + "[" * 200000)
+        assert (failed.outcome, failed.error.type) == ("exception", "SyntaxError")
+        assert sandbox.ts.run("kept").value == 1

@@ -98,7 +98,7 @@ _cay() {
     --log-level) COMPREPLY=($(compgen -W 'error warn info debug' -- "$word")) ;;
     --line-max) COMPREPLY=($(compgen -W '1M 64M' -- "$word")) ;;
     --grpc) COMPREPLY=($(compgen -W '127.0.0.1:50051 unix:' -- "$word")) ;;
-    --language) COMPREPLY=($(compgen -W 'javascript python' -- "$word")) ;;
+    --language) COMPREPLY=($(compgen -W 'javascript python typescript' -- "$word")) ;;
     --tls-cert | --tls-key | --tls-client-ca | --tokens | --db) _cay_paths "$word" ;;
     *) COMPREPLY=($(compgen -W '--stdio --log-level --line-max --help --grpc --language --tls-cert --tls-key --tls-client-ca
       --tokens --db --plaintext --parallel --queue --memory --code-max --output-max --message-max --connections --streams

@@ -213,7 +213,8 @@ cay_status session_runtime_new(const runtime_options *options, runtime **out, ca
   session_runtime *r = mem_zalloc(sizeof *r);
   if (r == NULL) return err_no_memory(err);
   r->base = (runtime){ .run = session_run, .free = session_runtime_free };
-  r->base.has_tests = strcmp(options->language, "javascript") == 0;
+  r->base.has_tests =
+      strcmp(options->language, "javascript") == 0 || strcmp(options->language, "typescript") == 0;
   r->base.suffix = r->base.has_tests ? ".ts" : strcmp(options->language, "python") == 0 ? ".py" : "";
   r->memory = options->memory;
   (void)snprintf(r->language, sizeof r->language, "%s", options->language);

@@ -1,6 +1,7 @@
 /* eval.c - code in, a value out (cay_session_eval, cay_session_start). */
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "sandbox/session/language.h"
 #include "sandbox/session/value.h"
 
 #include <string.h>
@@ -104,7 +105,7 @@ static cay_status write_request(buf *to, cay_session *s, const cay_eval_options 
   S_TRY(talk_put(to, TALK_CODE, o->code.data, o->code.len));
   if (o->name != NULL) S_TRY(talk_put_text(to, TALK_NAME, o->name));
   if (o->value_max != 0) S_TRY(talk_put_u32(to, TALK_VALUE_MAX, o->value_max));
-  S_TRY(talk_put_u32(to, TALK_FLAGS, flags_of(o, version != s->grants_version)));
+  S_TRY(talk_put_u32(to, TALK_FLAGS, s->language->flags | flags_of(o, version != s->grants_version)));
   if (o->trace_filter != NULL) S_TRY(talk_put_text(to, TALK_TRACE_FILTER, o->trace_filter));
   s->grants_version = version;
   return CAY_OK;

@@ -9,8 +9,9 @@
 #include <string.h>
 
 static const sb_language LANGUAGES[] = {
-  { "python", "/usr/bin/python3" },
-  { "javascript", "/usr/bin/node" },
+  { "python", "/usr/bin/python3", 0 },
+  { "javascript", "/usr/bin/node", 0 },
+  { "typescript", "/usr/bin/node", TALK_TYPESCRIPT },
 };
 
 static const char *const HOME = "/home/agent";

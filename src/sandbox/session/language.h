@@ -8,6 +8,7 @@
 typedef struct sb_language {
   const char *name;    /* "python" */
   const char *program; /* in the sandbox; its image is resident (abi/linux/resident.h) */
+  uint32_t flags;      /* TALK_FLAG bits of each of its cells */
 } sb_language;
 
 const sb_language *sb_language_find(const char *name); /* NULL: the first. NULL: there is none of that name */

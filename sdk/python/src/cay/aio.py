@@ -321,8 +321,8 @@ class AsyncSession:
     async def fork(self, name: str) -> "AsyncSession":
         """As Session.fork."""
         await self._calls.call("python.fork", self._named(to=name))
-        kind = AsyncSession if self.language is None else AsyncJavaScriptSession
-        return kind(self._calls, name)
+        kinds = {None: AsyncSession, "javascript": AsyncJavaScriptSession, "typescript": AsyncTypeScriptSession}
+        return kinds[self.language](self._calls, name)
 
     async def close(self) -> None:
         """As Session.close."""
@@ -372,6 +372,23 @@ class AsyncJavaScript(AsyncJavaScriptSession):
     def session(self, name: str) -> AsyncJavaScriptSession:
         """The session of this name, to be used with `async with` or closed; it begins with its first run."""
         return AsyncJavaScriptSession(self._calls, name)
+
+
+class AsyncTypeScriptSession(AsyncJavaScriptSession):
+    """As TypeScriptSession."""
+
+    language = "typescript"
+
+
+class AsyncTypeScript(AsyncTypeScriptSession):
+    """As TypeScript."""
+
+    def __init__(self, calls: _Calls) -> None:
+        super().__init__(calls, "ts")
+
+    def session(self, name: str) -> AsyncTypeScriptSession:
+        """The session of this name, to be used with `async with` or closed; it begins with its first run."""
+        return AsyncTypeScriptSession(self._calls, name)
 
 
 class AsyncCallbackTable:
@@ -442,6 +459,7 @@ class AsyncSandbox:
         self.commands, self.files, self.env = AsyncCommands(calls), AsyncFiles(calls), AsyncEnv(calls)
         self.python = AsyncPython(calls)
         self.js = AsyncJavaScript(calls)
+        self.ts = AsyncTypeScript(calls)
         self._table = functions = Callbacks(asyncio.get_running_loop())
         link.serve(functions.handle)
         self.callbacks = AsyncCallbackTable(calls, functions)
@@ -489,7 +507,7 @@ class AsyncSandbox:
         return self.start().__await__()
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("commands", "files", "env", "python", "js", "callbacks"):
+        if name in ("commands", "files", "env", "python", "js", "ts", "callbacks"):
             raise SandboxDied(NOT_STARTED)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

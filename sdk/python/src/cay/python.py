@@ -277,8 +277,8 @@ class Session:
         """A copy with everything that is in memory: lambdas and generators too. Open files go on where they are; sockets
         and pipes to other processes do not."""
         self._link.call("python.fork", self._named(to=name))
-        kind = Session if self.language is None else JavaScriptSession
-        return kind(self._link, name)
+        kinds = {None: Session, "javascript": JavaScriptSession, "typescript": TypeScriptSession}
+        return kinds[self.language](self._link, name)
 
     def close(self) -> None:
         """Ends the session, and what runs in it. Its variables are gone; a later run begins anew."""
@@ -331,6 +331,23 @@ class JavaScript(JavaScriptSession):
         return JavaScriptSession(self._link, name)
 
 
+class TypeScriptSession(JavaScriptSession):
+    """As JavaScriptSession, of TypeScript. Types are not checked."""
+
+    language = "typescript"
+
+
+class TypeScript(TypeScriptSession):
+    """sandbox.ts: a session of TypeScript, and the way to others."""
+
+    def __init__(self, link: Link) -> None:
+        super().__init__(link, "ts")
+
+    def session(self, name: str) -> TypeScriptSession:
+        """The session of this name, to be used with `with` or closed; it begins with its first run."""
+        return TypeScriptSession(self._link, name)
+
+
 class CallbackTable:
     """sandbox.callbacks: what code in the sandbox may ask of this process."""
 
@@ -358,4 +375,4 @@ class CallbackTable:
         return add if function is None else add(function)
 
 
-__all__ = ["CallbackTable", "JavaScript", "JavaScriptSession", "Python", "PythonError", "PythonFailed", "PythonResult", "Session", "TraceEvent"]
+__all__ = ["CallbackTable", "JavaScript", "JavaScriptSession", "Python", "PythonError", "PythonFailed", "PythonResult", "Session", "TraceEvent", "TypeScript", "TypeScriptSession"]

@@ -11,7 +11,7 @@ from ._types import Usage, usage
 from .callbacks import Callback, Callbacks, Function
 from .commands import Commands
 from .files import Files
-from .python import CallbackTable, JavaScript, Python
+from .python import CallbackTable, JavaScript, Python, TypeScript
 
 
 class Env:
@@ -91,6 +91,7 @@ class Sandbox:
         self.env = Env(self._link)
         self.python = Python(self._link)
         self.js = JavaScript(self._link)
+        self.ts = TypeScript(self._link)
         functions = Callbacks()
         self._link.serve(functions.handle)
         self.callbacks = CallbackTable(self._link, functions)
