@@ -39,11 +39,16 @@ def children():
 NO_SLEEP = "i=0; while ps | grep -q '[s]leep 1000'; do [ $((i += 1)) -lt 500 ] || exit 1; usleep 20000; done"
 
 
+def warm_up():
+    Sandbox().kill()
+    Sandbox(isolation="process").kill()
+
+
 @pytest.fixture
 def leaves_nothing():
     """The test ends with as many processes and descriptors as it began with. The server that sandboxes share is one of them."""
-    Sandbox().kill()
+    warm_up()
     before = len(children()), len(open_descriptors())
     yield
-    Sandbox().kill()
+    warm_up()
     assert (len(children()), len(open_descriptors())) == before

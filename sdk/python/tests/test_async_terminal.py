@@ -8,9 +8,9 @@ import pytest
 from cay import AsyncSandbox, SandboxDied, SandboxError, SandboxTimeout
 
 
-def run(body):
+def run(body, **options):
     async def with_sandbox():
-        async with AsyncSandbox() as sandbox:
+        async with AsyncSandbox(**options) as sandbox:
             await body(sandbox)
     asyncio.run(with_sandbox())
 
@@ -107,4 +107,4 @@ def test_a_sandbox_that_is_gone_ends_the_reader():
         with pytest.raises(SandboxDied):
             await reader
         await terminal.kill()
-    run(body)
+    run(body, isolation="process")

@@ -3,6 +3,8 @@ import hashlib
 import subprocess
 import sys
 
+from cay import Sandbox
+
 SIZE = 100_000_000
 MIB = 1 << 20
 
@@ -29,11 +31,12 @@ def make(path):
             file.write(number.to_bytes(8, "big") + block[8:] if (number + 1) * len(block) <= SIZE else block[:SIZE % len(block)])
 
 
-def test_upload_and_download_in_bounded_memory(tmp_path, sandbox):
+def test_upload_and_download_in_bounded_memory(tmp_path):
     make(tmp_path / "in")
-    before = peak(sandbox.pid)
+    with Sandbox(isolation="process") as sandbox:
+        before = peak(sandbox.pid)
     code = ("import resource, sys\nfrom cay import Sandbox\n"
-            "s = Sandbox()\n"
+            "s = Sandbox(isolation='process')\n"
             "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
             "s.files.upload(sys.argv[1], '/tmp/big')\n"
             "assert s.files.stat('/tmp/big').size == int(sys.argv[3])\n"

@@ -106,7 +106,7 @@ def test_ctrl_c_ends_the_command_and_not_the_sandbox():
 
 
 def test_a_server_that_is_killed_is_told_and_reaped(leaves_nothing):
-    sandbox = Sandbox()
+    sandbox = Sandbox(isolation="process")
     os.kill(sandbox.pid, signal.SIGKILL)
     with pytest.raises(SandboxDied, match="signal 9"):
         while True:
@@ -116,7 +116,7 @@ def test_a_server_that_is_killed_is_told_and_reaped(leaves_nothing):
 
 
 def test_a_server_that_dies_during_a_command(leaves_nothing):
-    sandbox = Sandbox()
+    sandbox = Sandbox(isolation="process")
     threading.Timer(0.3, os.kill, (sandbox.pid, signal.SIGKILL)).start()
     with pytest.raises(SandboxDied):
         sandbox.commands.run("sleep 1000")
@@ -125,7 +125,7 @@ def test_a_server_that_dies_during_a_command(leaves_nothing):
 
 def test_a_server_that_is_stopped_can_be_killed(leaves_nothing, monkeypatch):
     monkeypatch.setattr("cay._servers.END_PATIENCE", 0.3)
-    sandbox = Sandbox()
+    sandbox = Sandbox(isolation="process")
     os.kill(sandbox.pid, signal.SIGSTOP)
     sandbox.kill()
 
@@ -179,7 +179,7 @@ def test_multiprocessing_may_make_its_own():
 
 
 def test_programs_that_the_caller_starts_get_none_of_its_descriptors():
-    with Sandbox() as sandbox:
+    with Sandbox(isolation="process") as sandbox:
         pipes = {os.readlink(f"/proc/{sandbox.pid}/fd/{n}") for n in (0, 1)}
         names = subprocess.run(["ls", "-l", "/proc/self/fd"], capture_output=True, text=True, close_fds=False).stdout
         assert not any(pipe in names for pipe in pipes)
@@ -203,9 +203,9 @@ def test_kill_from_several_threads(leaves_nothing):
 
 
 def test_a_dead_server_is_replaced(leaves_nothing):
-    first, other = Sandbox(), Sandbox()
+    first, other = Sandbox(isolation="process"), Sandbox(isolation="process")
     os.kill(first.pid, signal.SIGKILL)
-    with Sandbox() as new:
+    with Sandbox(isolation="process") as new:
         assert new.pid != first.pid and new.commands.run("echo alive").stdout == "alive\n"
         for dead in (first, other):
             with pytest.raises(SandboxDied):

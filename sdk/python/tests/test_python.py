@@ -267,11 +267,15 @@ def failing(outcome, is_async):
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_callback_that_fails_in_any_way_answers(is_async):
     functions = {name: failing(outcome, is_async) for name, (outcome, _) in FAILURES.items()}
-    with Sandbox(callbacks={**functions, "sound": failing(1, is_async)}) as sandbox:
-        for name, (_, expected) in FAILURES.items():
-            error = sandbox.python.run(f"await {name}()").error
-            assert error is not None and error.type.endswith("CallbackError") and expected in error.message, name
-        assert sandbox.python.run("await sound()").value == 1
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # KeyboardInterrupt is then of the function alone
+    try:
+        with Sandbox(callbacks={**functions, "sound": failing(1, is_async)}) as sandbox:
+            for name, (_, expected) in FAILURES.items():
+                error = sandbox.python.run(f"await {name}()").error
+                assert error is not None and error.type.endswith("CallbackError") and expected in error.message, name
+            assert sandbox.python.run("await sound()").value == 1
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -11,7 +11,7 @@ from conftest import children
 
 
 def test_create_and_kill():
-    sandbox = Sandbox()
+    sandbox = Sandbox(isolation="process")
     assert sandbox.pid in children()
     sandbox.kill()
     with pytest.raises(SandboxDied):
@@ -19,7 +19,7 @@ def test_create_and_kill():
 
 
 def test_sandboxes_of_a_program_share_one_process():
-    with Sandbox() as first, Sandbox() as second:
+    with Sandbox(isolation="process") as first, Sandbox(isolation="process") as second:
         assert first.pid == second.pid and children().count(first.pid) == 1
         first.files.write("/tmp/a", "first")
         assert not second.files.exists("/tmp/a")
@@ -99,7 +99,7 @@ def test_a_program_that_is_no_server_dies_with_its_words(tmp_path, leaves_nothin
     program.write_text("#!/bin/sh\necho no server here >&2\nexit 7\n")
     program.chmod(0o755)
     with pytest.raises(SandboxDied, match="exit code 7; it said: no server here"):
-        Sandbox(binary=str(program))
+        Sandbox(isolation="process", binary=str(program))
 
 
 def test_a_program_that_talks_nonsense_is_not_waited_for(tmp_path, leaves_nothing):
@@ -107,7 +107,7 @@ def test_a_program_that_talks_nonsense_is_not_waited_for(tmp_path, leaves_nothin
     program.write_text("#!/bin/sh\nread line\necho nonsense\nsleep 1000\n")
     program.chmod(0o755)
     with pytest.raises(SandboxDied, match="cannot be understood"):
-        Sandbox(binary=str(program))
+        Sandbox(isolation="process", binary=str(program))
 
 
 def test_two_sandboxes_share_nothing(sandbox):

@@ -1,4 +1,4 @@
-"""What comes for a caller that waits."""
+"""Items for a caller that waits."""
 import threading
 import time
 from collections import deque
@@ -12,7 +12,7 @@ Item = Tuple[str, Any]  # ("output", params of a notification), ("result", value
 
 
 class Inbox:
-    """What comes for one caller."""
+    """The items for one caller."""
 
     __slots__ = ("bell", "channel", "items")
 
@@ -67,5 +67,5 @@ class Inbox:
                 self.bell.acquire(timeout=-1 if left is None else left)
         finally:
             channel.sleepers.pop(self, None)
-            if self.items:  # whether or not it was woken in order to read: another one may have to
+            if self.items:  # even when it was woken to read: another one may have to
                 channel.step_down()

@@ -48,6 +48,13 @@ def line(command: Any) -> str:
     raise TypeError(f"command must be a str, not {type(command).__name__}: {command!r}")
 
 
+def isolation_of(given: Optional[str]) -> str:
+    chosen = given or os.environ.get("CAY_ISOLATION") or "process"
+    if chosen not in ("process", "library"):
+        raise ValueError(f'isolation must be "process" or "library", not {chosen!r}')
+    return chosen
+
+
 def path_param(name: str, path: Remote) -> Dict[str, str]:
     """The member of a request for this path; JSON carries no bytes, so a path that is not UTF-8 goes as base64."""
     raw = os.fspath(path)
@@ -120,7 +127,9 @@ def encode(data: bytes) -> str:
     return binascii.b2a_base64(data, newline=False).decode("ascii")
 
 
-def decode(text: str) -> bytes:
+def decode(text: Union[str, bytes]) -> bytes:
+    if isinstance(text, bytes):
+        return text  # from a library
     return binascii.a2b_base64(text)
 
 
@@ -219,7 +228,15 @@ class Collected:
         return result
 
 
-def command_result(reply: Dict[str, Any], encoding: str = "utf8", binary: bool = False) -> CommandResult:
+def _library_result(reply: Tuple[Any, ...], binary: bool) -> CommandResult:
+    _, _, code, stdout, stderr, ms, end, detail, fuel, cut = reply
+    return CommandResult(stdout.decode(errors="replace"), stderr.decode(errors="replace"), code, ms, bool(cut & 1), bool(cut & 2),
+                         end, detail, fuel or None, stdout if binary else None, stderr if binary else None)
+
+
+def command_result(reply: Any, encoding: str = "utf8", binary: bool = False) -> CommandResult:
+    if isinstance(reply, tuple):
+        return _library_result(reply, binary)
     stdout, stderr = reply["stdout"], reply["stderr"]
     raw = (None, None)
     if encoding == "base64":

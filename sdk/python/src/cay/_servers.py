@@ -7,12 +7,14 @@ import threading
 from typing import Dict, List, Tuple
 
 from ._channel import KILLED, Channel, channels
+from ._library import LibraryChannel, find, load
+from ._process_channel import ProcessChannel
 
 END_PATIENCE = 5.0  # seconds until a server that does not end is ended
 END = b'{"jsonrpc":"2.0","id":0,"method":"kill"}\n'  # without an answer
 
 
-def _say_end(channel: Channel) -> None:
+def _say_end(channel: ProcessChannel) -> None:
     """At the end of its input alone, the server would finish what runs. A pipe with room takes these bytes at once."""
     poller = select.poll()
     try:
@@ -27,6 +29,13 @@ def close(channel: Channel) -> None:
     """Ends the process, waits for it, and closes all that belongs to it. Twice is fine."""
     if os.getpid() != channel.owner:
         return
+    if isinstance(channel, ProcessChannel):
+        _close_process(channel)
+    elif isinstance(channel, LibraryChannel):
+        channel.close()
+
+
+def _close_process(channel: ProcessChannel) -> None:
     with channel.state:
         channel.death = channel.death or KILLED
     if channel.writing.acquire(timeout=END_PATIENCE):
@@ -49,7 +58,8 @@ def close(channel: Channel) -> None:
     channel.log.close()
 
 
-_shared: Dict[Tuple[str, ...], Channel] = {}
+_shared: Dict[Tuple[str, ...], ProcessChannel] = {}
+_libraries: Dict[str, LibraryChannel] = {}  # by module
 _starting = threading.RLock()
 
 
@@ -59,12 +69,21 @@ def _key(command: List[str]) -> Tuple[str, ...]:
                         if name.startswith(("CAY_", "XDG_", "LD_")) or name == "HOME"))
 
 
-def shared_channel(command: List[str]) -> Channel:
+def shared_channel(command: List[str]) -> ProcessChannel:
     key = _key(command)
     with _starting:
         channel = _shared.get(key)
         if channel is None or channel.death is not None:
-            channel = _shared[key] = Channel(command)
+            channel = _shared[key] = ProcessChannel(command)
+        return channel
+
+
+def shared_library(command: List[str]) -> LibraryChannel:
+    path = find(command[0])
+    with _starting:
+        channel = _libraries.get(path)
+        if channel is None or channel.death is not None:
+            channel = _libraries[path] = LibraryChannel(load(path), os.environ.get("CAY_GUESTS"))
         return channel
 
 
@@ -81,16 +100,23 @@ def _forget_after_fork() -> None:
     global _starting
     _starting = threading.RLock()
     for channel in list(channels):
-        channel.state, channel.writing, channel.reading = threading.RLock(), threading.Lock(), threading.RLock()
+        channel.state, channel.reading = threading.RLock(), threading.RLock()
         channel.waiting, channel.sleepers, channel.background = {}, {}, None
         channel.death = "the sandbox belongs to the process that made it, not to this fork"
-        channel.process.returncode = 0  # so that a child of another process is not waited for
-        for pipe in (channel.stdin, channel.stdout, channel.log):
-            try:
-                pipe.close()
-            except OSError:
-                pass
+        if isinstance(channel, ProcessChannel):
+            _forget_process(channel)
     _shared.clear()
+    _libraries.clear()
+
+
+def _forget_process(channel: ProcessChannel) -> None:
+    channel.writing = threading.Lock()
+    channel.process.returncode = 0  # so that a child of another process is not waited for
+    for pipe in (channel.stdin, channel.stdout, channel.log):
+        try:
+            pipe.close()
+        except OSError:
+            pass
 
 
 if hasattr(os, "register_at_fork"):

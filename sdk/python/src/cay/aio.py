@@ -15,15 +15,15 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Generator, Lis
 from ._binary import command
 from ._errors import SandboxDied, SandboxError, SandboxTimeout
 from ._options import (START_PATIENCE, Collected, Data, Local, Mount, Remote, as_bytes, command_result, create_params,
-                       creation_files, creation_mounts, decode, encode, mount_params, path_param, run_params, start_params,
+                       creation_files, creation_mounts, decode, encode, isolation_of, mount_params, path_param, run_params, start_params,
                        terminal_params)
-from ._rpc import Item, Link
+from ._rpc import RUN_PATIENCE, Item, Link
 from ._types import CommandResult, FileInfo, RunningCommand, Usage, file_info, running_command, usage
 from .aio_process import AsyncProcess
 from .aio_terminal import AsyncTerminal
 from .callbacks import Callback, Callbacks, Function
 from .files import PIECE, Files, _pieces, list_params, read_params, too_large
-from .python import END_PATIENCE, Pieces, PythonResult, TraceEvent, eval_params, in_line, python_result, trace_event, unencodable
+from .python import Pieces, PythonResult, TraceEvent, eval_params, in_line, python_result, trace_event, unencodable
 
 AsyncOutput = Callable[[Any], Union[Any, Awaitable[Any]]]  # of text; of bytes with binary=True
 T = TypeVar("T")
@@ -78,7 +78,7 @@ async def _wait_for_end(items: "asyncio.Queue[Item]") -> None:
             pass
 
     try:
-        await asyncio.wait_for(end(), END_PATIENCE)
+        await asyncio.wait_for(end(), RUN_PATIENCE)
     except asyncio.TimeoutError:
         pass
 
@@ -426,13 +426,14 @@ class AsyncSandbox:
                  packages: Sequence[Local] = (), fuel_limit: Optional[int] = None,
                  code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
                  mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
-                 files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None) -> None:
+                 files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None,
+                 isolation: Optional[str] = None) -> None:
         """Takes the options of Sandbox; the sandbox starts with `async with`."""
         self._functions: Dict[str, Union[Function, Callback]] = dict(callbacks or {})
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
                                      env, wasm_dir, packages, fuel_limit, code_limit_bytes, image)
         self._mounts, self._files, self._fs_limit = creation_mounts(mounts), creation_files(files), fs_limit_bytes
-        self._command = command(binary)
+        self._command, self._isolation = command(binary), isolation_of(isolation)
         self._link: Optional[Link] = None
 
     @classmethod
@@ -444,7 +445,7 @@ class AsyncSandbox:
         """Starts it, if it was not started: `async with` and `await` do this."""
         if self._link is not None:
             return self
-        link = await _in_thread(Link, self._command)
+        link = await _in_thread(Link, self._command, False, self._isolation)
         link.fs_limit = self._fs_limit
         calls = _Calls(link)
         try:

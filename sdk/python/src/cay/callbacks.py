@@ -153,8 +153,9 @@ class Callbacks:
     def remove(self, name: str) -> None:
         self._functions.pop(name, None)
 
-    def handle(self, params: Dict[str, Any], answer: "Answer") -> None:
-        """On the reading thread: starts the call. `answer` takes the result, or why there is none."""
+    def handle(self, params: Dict[str, Any], answer: "Answer", here: bool = False) -> None:
+        """Starts the call. `answer` takes the result, or why there is none. `here`: this thread may run the function; it waits
+        for the code that calls."""
         function = self._functions.get(params["name"])
         if function is None:
             answer(None, f"no callback {params['name']} here")
@@ -166,6 +167,8 @@ class Callbacks:
             except BaseException:
                 call.close()
                 raise
+        elif here:
+            _call_here(function, params["arguments"], answer)
         else:
             self._threads().submit(_call, function, params["arguments"], answer)
 
@@ -217,6 +220,21 @@ def _call(function: Function, arguments: Dict[str, Any], answer: Answer) -> None
         answer(None, describe_exception(problem))
     else:
         answer(result, None)
+
+
+def _call_here(function: Function, arguments: Dict[str, Any], answer: Answer) -> None:
+    """In the thread that runs the code: what interrupts that interrupts the code, too."""
+    token = in_callback.set(True)
+    try:
+        result = function(**arguments)
+    except BaseException as problem:
+        answer(None, describe_exception(problem))
+        if isinstance(problem, KeyboardInterrupt) and _is_the_clients(problem):
+            raise
+    else:
+        answer(result, None)
+    finally:
+        in_callback.reset(token)
 
 
 async def _await(function: Function, arguments: Dict[str, Any], answer: Answer, own_loop: bool) -> None:

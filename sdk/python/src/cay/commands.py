@@ -53,9 +53,11 @@ class Commands:
         return Terminal(self._link, terminal_params(command, rows, cols, cwd, env, timeout_ms))
 
     def _run(self, params: Dict[str, Any], outputs: Dict[str, Optional[Output]], binary: bool) -> CommandResult:
+        if "stream" not in params:
+            return command_result(self._link.run("run", params, "run.cancel", {}), params.get("encoding", "utf8"), binary)
         items = self._link.inbox()
         encoding = params.get("encoding", "utf8")
-        collected = Collected(encoding, binary) if "stream" in params else None
+        collected = Collected(encoding, binary)
         number = self._link.start("run", params, items.put)
         try:
             while True:
@@ -64,8 +66,7 @@ class Commands:
                     raise value
                 if kind == "result":
                     result = command_result(value, encoding, binary)
-                    return collected.put_into(result) if collected else result
-                assert collected is not None
+                    return collected.put_into(result)
                 self._take(number, collected, value, outputs)
         except BaseException:  # of a callback, or Ctrl-C: the command has no caller any more
             if self._link.death is None:

@@ -8,7 +8,7 @@ from typing import Any, Deque, Dict, Iterator, List, Optional, Tuple
 
 from . import _trees
 from ._errors import SandboxError
-from ._options import Data, Local, Remote, as_bytes, decode, encode, path_param
+from ._options import Data, Local, Remote, as_bytes, decode, path_param
 from ._rpc import Inbox, Link
 from ._types import FileInfo, file_info
 
@@ -192,7 +192,7 @@ def list_params(path: Remote, recursive: bool) -> Dict[str, Any]:
 
 def _piece(path: Remote, data: Any, offset: int, mode: Optional[int]) -> Dict[str, Any]:
     """The first piece replaces the file, the others go behind it."""
-    params: Dict[str, Any] = {**path_param("path", path), "data": encode(data)}
+    params: Dict[str, Any] = {**path_param("path", path), "data": data}
     if offset:
         params["offset"] = offset
     elif mode is not None:

@@ -1,12 +1,12 @@
 """Python in a sandbox: sessions that keep their variables."""
 import os
 from dataclasses import dataclass, field
-from queue import Empty
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._channel import decode_json
 from ._errors import CommandFailed, SandboxError, SandboxTimeout
 from ._options import Local, decode, encode, path_param, whole
-from ._rpc import Inbox, Link
+from ._rpc import Link, wait_for_end
 from .callbacks import Callback, Callbacks, Function, in_callback
 
 Output = Callable[[str], Any]
@@ -104,7 +104,22 @@ class PythonFailed(CommandFailed):
         self.result = result  # type: ignore[assignment]
 
 
-def python_result(reply: Dict[str, Any]) -> PythonResult:
+def _library_result(reply: Tuple[Any, ...]) -> PythonResult:
+    _, _, outcome, stdout, stderr, ms, text, shown, problem, code, end, undone, detail, fuel, cut = reply
+    value = None
+    if text is not None:
+        try:
+            value = decode_json(text.decode())
+        except ValueError:
+            pass  # the guest made it
+    error = PythonError(problem[0], problem[1], problem[2], problem[3] or None) if problem else None
+    return PythonResult(outcome, stdout, stderr, ms, value, shown, error, code, end, undone, bool(cut & 1), bool(cut & 2), detail,
+                        fuel or None, bool(cut & 4), bool(cut & 8))
+
+
+def python_result(reply: Any) -> PythonResult:
+    if isinstance(reply, tuple):
+        return _library_result(reply)
     given = reply.get("error")
     error = PythonError(given["type"], given["message"], given.get("traceback", ""), given.get("line")) if given else None
     return PythonResult(reply["outcome"], reply["stdout"], reply["stderr"], reply["executionTimeMs"], reply.get("value"),
@@ -182,18 +197,6 @@ class Pieces:
         return result
 
 
-END_PATIENCE = 5.0  # seconds until code that was cancelled has ended; it takes 50 ms at most
-
-
-def _wait_for_end(items: Inbox) -> None:
-    """So that the session is free for the next run."""
-    try:
-        while items.get(timeout=END_PATIENCE)[0] == "output":
-            pass
-    except Empty:
-        pass
-
-
 class Session:
     """Variables that live from one run to the next. One run at a time: others wait in line."""
 
@@ -233,6 +236,8 @@ class Session:
         return result.check() if check else result
 
     def _run(self, params: Dict[str, Any], pieces: Pieces, on_trace: Optional[Trace]) -> PythonResult:
+        if not pieces.wanted and "trace" not in params:
+            return python_result(self._link.run("python.eval", params, "python.cancel", self._named()))
         items = self._link.inbox()
         number = self._link.start("python.eval", params, items.put)
         try:
@@ -251,7 +256,7 @@ class Session:
         except BaseException:  # of a callback, or Ctrl-C
             if self._link.death is None:
                 self._link.start("python.cancel", self._named(id=number))
-                _wait_for_end(items)
+                wait_for_end(items)
             raise
 
     def _named(self, **more: Any) -> Dict[str, Any]:

@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
 from ._binary import command
-from ._options import (START_PATIENCE, Data, Local, Mount, Remote, create_params, creation_files, creation_mounts, mount_params,
+from ._options import (START_PATIENCE, Data, Local, Mount, Remote, create_params, creation_files, creation_mounts, isolation_of, mount_params,
                        path_param)
 from ._rpc import Link
 from ._types import Usage, usage
@@ -54,7 +54,8 @@ class Sandbox:
                  packages: Sequence[Local] = (), fuel_limit: Optional[int] = None,
                  code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
                  mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
-                 files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None) -> None:
+                 files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None,
+                 isolation: Optional[str] = None) -> None:
         """Starts one.
 
         Commands and limits:
@@ -74,12 +75,14 @@ class Sandbox:
             callbacks: functions of this process that code may call (see cay.callbacks).
             image: a file of `cay image build`: what sessions of Python begin as.
 
+        isolation: "process", or "library": in this process, where calls take a fraction of the time. What fails in the
+        library then fails here. $CAY_ISOLATION says which, if this does not; "process".
         binary: a `cay` program in place of the installed one; wasm_dir: a folder of guests, likewise.
         """
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
                                wasm_dir, packages, fuel_limit, code_limit_bytes, image)
         mounted, contents = creation_mounts(mounts), creation_files(files)
-        self._link = Link(command(binary))
+        self._link = Link(command(binary), isolation=isolation_of(isolation))
         self._link.fs_limit = fs_limit_bytes
         try:
             self._link.create(params, START_PATIENCE)
