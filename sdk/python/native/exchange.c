@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum {
@@ -79,8 +80,10 @@ void native_asker_enter(native *n, native_asker *a, uint64_t number, const char 
 
 /* With mu. */
 static void queue_put(native *n, native_item *item) {
+  bool first = list_empty(&n->queue);
   list_push(&n->queue, &item->in_queue);
   pthread_cond_signal(&n->queued);
+  if (first && n->open) (void)eventfd_write(n->queued_fd, 1);
 }
 
 static void asker_give_calls_away(native *n, native_asker *a) {
@@ -147,6 +150,8 @@ void native_queue_take(native *n, list *out, int64_t timeout_ms) {
   while (list_empty(&n->queue) && n->open && waited == 0)
     waited = timeout_ms < 0 ? pthread_cond_wait(&n->queued, &n->mu)
                             : pthread_cond_timedwait(&n->queued, &n->mu, &until);
+  eventfd_t count;
+  if (!list_empty(&n->queue)) (void)eventfd_read(n->queued_fd, &count);
   LIST_EACH_SAFE (item, &n->queue, native_item, in_queue) {
     list_remove(&item->in_queue);
     list_push(out, &item->in_queue);
@@ -318,6 +323,8 @@ cay_status native_open(native *n, const char *guest_dir, const char *cache_dir, 
     .guest_dir = n->guest_dir, .cache_dir = n->cache_dir, .client = &n->client, .unfinished = &n->unfinished
   };
   n->pid = getpid();
+  n->queued_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (n->queued_fd < 0) return err_errno(err, errno, "eventfd");
   n->several_processors = sysconf(_SC_NPROCESSORS_ONLN) > 1;
   pthread_mutex_init(&n->call_mu, NULL);
   pthread_mutex_init(&n->mu, NULL);
@@ -326,6 +333,7 @@ cay_status native_open(native *n, const char *guest_dir, const char *cache_dir, 
   list_init(&n->queue);
   cay_status status = server_open(&n->server, &options, err);
   n->open = status == CAY_OK;
+  if (!n->open) close(n->queued_fd);
   return status;
 }
 
@@ -335,6 +343,7 @@ void native_close(native *n) {
     server_close(&n->server);
     pthread_mutex_lock(&n->mu);
     n->open = false;
+    close(n->queued_fd);
     pthread_cond_broadcast(&n->queued);
     LIST_EACH (a, &n->askers, native_asker, in_native) asker_wake(a);
     pthread_mutex_unlock(&n->mu);

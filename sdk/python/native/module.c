@@ -166,6 +166,12 @@ static PyObject *server_receive_object(PyObject *self, PyObject *args) {
   return list_of(&items);
 }
 
+static PyObject *server_fileno_object(PyObject *self, PyObject *nothing) {
+  native *n = usable(self);
+  (void)nothing;
+  return n != NULL ? PyLong_FromLong(n->queued_fd) : NULL;
+}
+
 /* ---- files ---- */
 
 typedef struct file_request {
@@ -274,6 +280,7 @@ static PyMethodDef server_methods[] = {
     "ask(number, sandbox, request, on_call): the item that answers; calls of callbacks meanwhile go to on_call" },
   { "receive", server_receive_object, METH_VARARGS,
     "receive(timeout_ms): a list of items that no thread asks for" },
+  { "fileno", server_fileno_object, METH_NOARGS, "fileno(): readable while receive() has something" },
   { "read", server_read_object, METH_VARARGS, "read(sandbox, path, offset, length): bytes, or (code, why)" },
   { "write", server_write_object, METH_VARARGS,
     "write(sandbox, path, data, mode, offset, part): None, or (code, why)" },

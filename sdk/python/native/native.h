@@ -68,6 +68,7 @@ struct native {
   pthread_mutex_t mu;
   list askers, queue;
   pthread_cond_t queued;
+  int queued_fd; /* an eventfd: readable while something is queued, for event loops */
 };
 
 cay_status native_open(native *n, const char *guest_dir, const char *cache_dir, cay_error *err);

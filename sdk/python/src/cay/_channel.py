@@ -112,6 +112,10 @@ class Channel:
                     thread.start()
                     self.background = thread
 
+    def attend(self, _loop: Any) -> None:
+        """An event loop waits for messages."""
+        self.read_in_background()
+
     def die(self, why: str) -> None:
         with self.state:
             if self.death is None:
@@ -147,8 +151,17 @@ def _bytes_as_base64(value: Any) -> str:
     return binascii.b2a_base64(value, newline=False).decode("ascii")
 
 
-encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_bytes_as_base64).encode
-_encode_result = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode
+def _encoder(default: Callable[[Any], Any]) -> Callable[[Any], str]:
+    """As JSONEncoder(...).encode, which makes the encoder in C anew for each text."""
+    try:
+        make = json.encoder.c_make_encoder(None, default, json.encoder.encode_basestring, None, ":", ",", False, False, False)
+        return lambda value: "".join(make(value, 0))
+    except (AttributeError, TypeError):
+        return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=default).encode
+
+
+encode_json = _encoder(_bytes_as_base64)
+_encode_result = _encoder(_plain)
 
 
 def result_json(result: Any) -> Tuple[bytes, Optional[str]]:

@@ -69,6 +69,7 @@ class LibraryChannel(Channel):
             self.native = module.Server(guests, cache_folder())
         except OSError as problem:
             raise SandboxDied(f"cannot start the library: {problem}") from problem
+        self.loop: Any = None  # that attends
         channels.add(self)
 
     @property
@@ -103,6 +104,16 @@ class LibraryChannel(Channel):
                 deliver = self.waiting.pop(item[1], None)
             if deliver is not None:
                 deliver[0](("result", item))
+
+    def attend(self, loop: Any) -> None:
+        """Messages come to the event loop, through one descriptor. With a second loop they come to a thread."""
+        if self.background is not None or self.loop is loop:
+            return
+        if self.loop is not None and not self.loop.is_closed():
+            self.read_in_background()
+            return
+        self.loop = loop
+        loop.add_reader(self.native.fileno(), self.receive, 0)
 
     def read_on(self) -> None:
         with self.reading:

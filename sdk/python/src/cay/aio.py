@@ -46,12 +46,15 @@ class _Calls:
         loop = asyncio.get_running_loop()
 
         def deliver(item: Item) -> None:
+            if asyncio._get_running_loop() is loop:
+                items.put_nowait(item)
+                return
             try:
                 loop.call_soon_threadsafe(items.put_nowait, item)
             except RuntimeError:
                 pass  # the loop is closed, and with it its waiters
 
-        self.link.channel.read_in_background()
+        self.link.channel.attend(loop)
         number, line = self.link.prepare(method, params, deliver)
         await self.send(line)
         return number

@@ -15,7 +15,7 @@ import contextvars
 import dataclasses
 import threading
 import typing
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Set, Union
 
 from ._rpc import describe_exception
 
@@ -141,6 +141,7 @@ class Callbacks:
         self._lock = threading.Lock()
         self._pool: "Optional[ThreadPoolExecutor]" = None
         self._own_loop = loop is None
+        self._tasks: "Set[asyncio.Future[None]]" = set()  # asyncio itself refers to them weakly
         self._loop = loop  # of an AsyncSandbox; else one of our own, when first needed
 
     def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> List[Dict[str, Any]]:
@@ -163,7 +164,11 @@ class Callbacks:
             import asyncio
             call = _await(function, params["arguments"], answer, self._own_loop)
             try:
-                asyncio.run_coroutine_threadsafe(call, self._event_loop())
+                if not self._own_loop and asyncio._get_running_loop() is self._loop:
+                    self._tasks.add(task := asyncio.ensure_future(call))
+                    task.add_done_callback(self._tasks.discard)
+                else:
+                    asyncio.run_coroutine_threadsafe(call, self._event_loop())
             except BaseException:
                 call.close()
                 raise

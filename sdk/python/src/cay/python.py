@@ -154,6 +154,11 @@ def in_line(wait: bool = True) -> Dict[str, bool]:
     return {} if wait and not in_callback.get() else {"wait": False}
 
 
+_MEMBERS = {"timeout_ms": "timeoutMs", "trace_max": "traceMax", "fuel": "fuel", "value_limit_bytes": "valueMax", "stdin": "stdin",
+            "trace_filter": "traceFilter"}
+_NUMBERS = ("timeout_ms", "trace_max", "fuel", "value_limit_bytes")
+
+
 def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optional[int], stream: bool,
                 trace: Sequence[str], trace_filter: Optional[str], trace_max: Optional[int],
                 fuel: Optional[int] = None, wait: bool = True,
@@ -162,15 +167,19 @@ def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optio
         raise TypeError(f"code must be a str, not {type(code).__name__}")
     if isinstance(trace, str):
         raise TypeError(f"trace must be a list of words: trace=[{trace!r}]")
-    whole("timeout_ms", timeout_ms)
-    whole("trace_max", trace_max)
-    whole("fuel", fuel)
-    whole("value_limit_bytes", value_limit_bytes)
     params: Dict[str, Any] = {"code": code, **in_line(wait)}
-    given = {"session": session or None, "stdin": stdin, "timeoutMs": timeout_ms, "stream": stream or None,
-             "trace": list(trace) or None, "traceFilter": trace_filter, "traceMax": trace_max, "fuel": fuel,
-             "valueMax": value_limit_bytes}
-    params.update({name: value for name, value in given.items() if value is not None})
+    if session:
+        params["session"] = session
+    if stream:
+        params["stream"] = True
+    if trace:
+        params["trace"] = list(trace)
+    for name, value in (("timeout_ms", timeout_ms), ("trace_max", trace_max), ("fuel", fuel), ("value_limit_bytes", value_limit_bytes),
+                        ("stdin", stdin), ("trace_filter", trace_filter)):
+        if value is not None:
+            params[_MEMBERS[name]] = value
+            if name in _NUMBERS:
+                whole(name, value)
     return params
 
 
