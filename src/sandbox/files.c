@@ -148,7 +148,7 @@ cay_status cay_file_read_at(cay_sandbox *box, const char *path, uint64_t offset,
 
 /* ---- writing ---- */
 
-static k_ret make_parents(const vfs_view *v, const char *path, bool last_too) {
+K_LOCKED static k_ret make_parents(const vfs_view *v, const char *path, bool last_too) {
   char part[K_PATH_MAX];
   size_t len = strlen(path);
   if (len >= sizeof part) return -K_ENAMETOOLONG;
@@ -183,7 +183,7 @@ K_LOCKED static k_ret write_all(k_file *f, cay_slice bytes, int64_t offset) {
 
 /* Before the old contents go: is there room for the new ones? Guests may use it up meanwhile; then the write
  * fails in the middle. */
-static k_ret check_room(const vfs_view *v, k_inode *inode, const k_stat *old, size_t len) {
+K_LOCKED static k_ret check_room(const vfs_view *v, k_inode *inode, const k_stat *old, size_t len) {
   const k_kernel *k = v->kernel;
   if (strcmp(vfs_mount_of(v->kernel, inode)->type, "tmpfs") != 0) return 0; /* the host's own affair */
   uint64_t room = k->limits.disk > k->used.disk ? k->limits.disk - k->used.disk : 0;
@@ -260,7 +260,7 @@ cay_status cay_file_lstat(cay_sandbox *box, const char *path, cay_stat *out, cay
   return with_view(box, path, stat_link, out, err);
 }
 
-static k_ret make_one(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret make_one(const vfs_view *v, const char *path, void *arg) {
   (void)arg;
   return vfs_mkdir(v, NULL, path, 0755);
 }
@@ -276,7 +276,7 @@ cay_status cay_file_mkdir(cay_sandbox *box, const char *path, bool parents, cay_
   return with_view(box, path, parents ? make_path : make_one, NULL, err);
 }
 
-static k_ret make_symlink(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret make_symlink(const vfs_view *v, const char *path, void *arg) {
   K_TRY(make_parents(v, path, false));
   return vfs_symlink(v, arg, NULL, path);
 }
@@ -310,7 +310,7 @@ cay_status cay_file_chmod(cay_sandbox *box, const char *path, uint32_t mode, cay
   return with_view(box, path, change_mode, &mode, err);
 }
 
-static k_ret rename_to(const vfs_view *v, const char *path, void *arg) {
+K_LOCKED static k_ret rename_to(const vfs_view *v, const char *path, void *arg) {
   const char *to = arg;
   if (to == NULL || to[0] != '/') return -K_EINVAL;
   return vfs_rename(v, NULL, path, NULL, to, 0);

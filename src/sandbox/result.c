@@ -11,7 +11,7 @@ struct result {
   uint8_t bytes[];
 };
 
-static cay_end how_it_ended(const k_job *job) {
+K_UNCHECKED static cay_end how_it_ended(const k_job *job) {
   switch (job->stop) {
   case K_JOB_TIME: return CAY_END_TIME;
   case K_JOB_FUEL: return CAY_END_FUEL;
@@ -30,9 +30,9 @@ static cay_slice result_put(uint8_t **at, const void *data, size_t len) {
   return slice;
 }
 
-/* The job has ended, so its own fields no longer change; background processes of it may still write: run.mu.
+/* Unchecked: the job has ended, so its own fields no longer change; background processes of it may still write: run.mu.
  */
-cay_status sb_result_new(sb_run *run, cay_result **out, cay_error *err) {
+K_UNCHECKED cay_status sb_result_new(sb_run *run, cay_result **out, cay_error *err) {
   pthread_mutex_lock(&run->mu);
   k_job *job = run->job;
   size_t detail = strlen(job->detail);

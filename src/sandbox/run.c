@@ -259,7 +259,8 @@ cay_status cay_process_resize(cay_process *run, uint16_t rows, uint16_t cols, ca
   return r < 0 ? err_set(err, CAY_INVALID, "the program has no terminal (tty)") : CAY_OK;
 }
 
-int32_t cay_process_pid(cay_process *run) { return run->job->pid; }
+/* Unchecked: it does not change. */
+K_UNCHECKED int32_t cay_process_pid(cay_process *run) { return run->job->pid; }
 
 /* ---- its end ---- */
 

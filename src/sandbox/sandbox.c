@@ -46,8 +46,9 @@ typedef struct beginning {
   const char *const *env;
 } beginning;
 
-static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_options *o, mem_tree *tree,
-                              cay_error *err) {
+/* Unchecked: no kernel knows the root of a failed one. */
+K_UNCHECKED static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_options *o, mem_tree *tree,
+                                          cay_error *err) {
   k_inode *root = NULL;
   S_TRY(sb_status(err, memfs_new(tree, &root), NULL));
   k_ret r = k_kernel_new(
@@ -74,8 +75,8 @@ static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_options *o, me
 
 typedef k_ret make_fs(k_inode **out);
 
-static k_ret sandbox_mount_one(k_kernel *k, const char *path, const char *type, make_fs *make,
-                               bool writable) {
+K_LOCKED static k_ret sandbox_mount_one(k_kernel *k, const char *path, const char *type, make_fs *make,
+                                        bool writable) {
   k_inode *root = NULL;
   K_TRY(make(&root));
   k_ret r = vfs_mount_add(k, path, type, root, writable);

@@ -32,7 +32,7 @@ static bool add_name(void *ctx, k_name name, uint64_t ino, uint32_t mode, int64_
 }
 
 /* Reads on from names->pos until the end, or until `most` names are there. */
-static k_ret read_names(const vfs_view *v, k_inode *dir, struct names *names) {
+K_LOCKED static k_ret read_names(const vfs_view *v, k_inode *dir, struct names *names) {
   k_file *f = NULL;
   K_TRY(vfs_open_inode(v, dir, K_O_RDONLY | K_O_DIRECTORY, &f));
   k_ret r;
@@ -107,7 +107,7 @@ struct walk {
   size_t depth, cap;
 };
 
-static k_ret walk_down(struct walk *w, k_inode *dir) {
+K_LOCKED static k_ret walk_down(struct walk *w, k_inode *dir) {
   if (w->depth == w->cap) {
     size_t cap = w->cap != 0 ? 2 * w->cap : 16;
     k_inode **dirs = mem_realloc_array(w->dirs, cap, sizeof *dirs);
@@ -142,7 +142,7 @@ K_LOCKED static k_ret empty_some(const vfs_view *v, struct walk *w) {
   return r;
 }
 
-static k_ret remove_emptied(const vfs_view *v, struct walk *w) {
+K_LOCKED static k_ret remove_emptied(const vfs_view *v, struct walk *w) {
   k_inode *dir = w->dirs[--w->depth];
   char name[K_NAME_MAX + 1];
   k_ret r = dir->ops->name_of(dir, name, K_NAME_MAX);

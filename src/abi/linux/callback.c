@@ -26,7 +26,7 @@ static k_ret check(abi_machine *m, const struct g_callback *q, const void **name
 }
 
 /* A descriptor to wait at. The reference of `call` is taken over. */
-static k_ret open_ask(abi_machine *m, k_callback *call) {
+K_LOCKED static k_ret open_ask(abi_machine *m, k_callback *call) {
   k_file *f = NULL;
   k_ret r = k_callback_open(call, &f);
   if (r < 0) {
@@ -39,7 +39,7 @@ static k_ret open_ask(abi_machine *m, k_callback *call) {
 }
 
 /* With kernel.mu: the answer if it is there and fits, else a descriptor. */
-static k_ret settle(abi_machine *m, k_callback *call, struct g_callback *q) {
+K_LOCKED static k_ret settle(abi_machine *m, k_callback *call, struct g_callback *q) {
   q->fd = -1;
   q->status = !call->answered ? PENDING : call->refused ? REFUSED : ANSWERED;
   q->len = call->answered ? (uint32_t)call->len : 0;

@@ -80,7 +80,7 @@ static bool put_credentials(room *r, const k_cred *from) {
   return len == sizeof cred;
 }
 
-static bool put_rights(abi_machine *m, room *r, const k_parcel *parcel, bool cloexec) {
+K_LOCKED static bool put_rights(abi_machine *m, room *r, const k_parcel *parcel, bool cloexec) {
   int32_t fds[K_PARCEL_MAX];
   size_t count = k_parcel_count(parcel), most = left_for_data(r) / sizeof *fds, opened = 0;
   while (opened < count && opened < most) {

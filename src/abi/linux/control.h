@@ -24,4 +24,4 @@ k_ret abi_check_control(abi_machine *m, uint32_t addr, uint32_t len) CHECKED;
 /* Opens the descriptors that came, as far as there is room for their numbers and in the table, and writes
  * them to the room that `head` names, which must have been checked. head->control_len becomes the length
  * written; MSG_CTRUNC is added to head->flags, which says MSG_CMSG_CLOEXEC, when something is missing. */
-void abi_put_control(abi_machine *m, struct g_msghdr *head, const k_received *what);
+void abi_put_control(abi_machine *m, struct g_msghdr *head, const k_received *what) K_LOCKED;

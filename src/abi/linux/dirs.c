@@ -26,7 +26,7 @@ static k_ret place_locked(abi_machine *m, uint32_t fd, uint32_t addr, struct pla
   return abi_at(m, (int32_t)fd, out->path, &out->at);
 }
 
-static k_ret mkdir_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret mkdir_locked(abi_machine *m, const uint32_t *a) {
   struct place place;
   K_TRY(place_locked(m, a[0], a[1], &place));
   return vfs_mkdir(&m->p->view, place.at, place.path, a[2] & 07777);
@@ -34,7 +34,7 @@ static k_ret mkdir_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_mkdirat(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, mkdir_locked(m, a)); }
 
-static k_ret mknod_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret mknod_locked(abi_machine *m, const uint32_t *a) {
   struct place place;
   K_TRY(place_locked(m, a[0], a[1], &place));
   uint32_t mode = a[2] & (K_S_IFMT | 07777);
@@ -44,7 +44,7 @@ static k_ret mknod_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_mknodat(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, mknod_locked(m, a)); }
 
-static k_ret unlink_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret unlink_locked(abi_machine *m, const uint32_t *a) {
   struct place place;
   if ((a[2] & ~(uint32_t)AT_REMOVEDIR) != 0) return -K_EINVAL;
   K_TRY(place_locked(m, a[0], a[1], &place));
@@ -54,7 +54,7 @@ static k_ret unlink_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_unlinkat(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, unlink_locked(m, a)); }
 
-static k_ret symlink_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret symlink_locked(abi_machine *m, const uint32_t *a) {
   const char *target = NULL;
   struct place place;
   K_TRY(abi_string(m->instance, a[0], &target));
@@ -77,7 +77,7 @@ static k_ret link_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_linkat(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, link_locked(m, a)); }
 
-static k_ret rename_locked(abi_machine *m, const uint32_t *a, uint32_t flags) {
+K_LOCKED static k_ret rename_locked(abi_machine *m, const uint32_t *a, uint32_t flags) {
   struct place from, to;
   K_TRY(place_locked(m, a[0], a[1], &from));
   K_TRY(place_locked(m, a[2], a[3], &to));
@@ -137,7 +137,7 @@ static bool dirs_add_entry(void *ctx, k_name name, uint64_t ino, uint32_t mode, 
   return true;
 }
 
-static k_ret getdents_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret getdents_locked(abi_machine *m, const uint32_t *a) {
   enum { MOST = 32768 }; /* in one call: a listing goes on with the next one */
   k_file *f = NULL;
   void *buf = NULL;
@@ -158,7 +158,7 @@ k_ret sys_getdents64(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- the working directory ---- */
 
-static k_ret getcwd_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret getcwd_locked(abi_machine *m, const uint32_t *a) {
   void *buf = NULL;
   char path[K_PATH_MAX];
   k_ret len = vfs_path_of(&m->p->view, m->p->view.cwd, path, sizeof path);
@@ -182,7 +182,7 @@ K_LOCKED static k_ret chdir_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_chdir(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, chdir_locked(m, a)); }
 
-static k_ret fchdir_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret fchdir_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   K_TRY(abi_file(m, a[0], &f));
   if (f->inode == NULL || !k_is_dir(f->inode)) return -K_ENOTDIR;

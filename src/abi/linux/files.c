@@ -6,7 +6,7 @@
 #define FLAGS_KNOWN 037777777u
 
 /* Gives the file a descriptor; the file is the table's or gone. */
-static k_ret files_install(abi_machine *m, k_file *f, uint32_t flags) {
+K_LOCKED static k_ret files_install(abi_machine *m, k_file *f, uint32_t flags) {
   k_ret fd = k_fd_add(&m->p->fds, f, 0, (flags & K_O_CLOEXEC) != 0);
   if (fd < 0) k_file_unref(f);
   return fd;
@@ -73,7 +73,7 @@ k_ret sys_close_range(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, close_range(m, a[0], a[1], (a[2] & CLOEXEC) != 0));
 }
 
-static k_ret files_duplicate(abi_machine *m, uint32_t fd, int32_t from, bool cloexec) {
+K_LOCKED static k_ret files_duplicate(abi_machine *m, uint32_t fd, int32_t from, bool cloexec) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
   k_ret r = k_fd_add(&m->p->fds, k_file_ref(f), from, cloexec);

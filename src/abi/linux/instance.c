@@ -24,7 +24,7 @@ static uint64_t memory_left(abi_machine *m, const eng_module *module) {
 }
 
 /* With kernel.mu. */
-static k_ret charge(abi_machine *m, uint64_t want) {
+K_LOCKED static k_ret charge(abi_machine *m, uint64_t want) {
   k_process *root = abi_root(m);
   if (want > m->charged)
     K_TRY(k_memory_charge(m->kernel, want - m->charged));
@@ -65,7 +65,7 @@ static cay_status admit(abi_machine *m, const eng_module *module, cay_error *err
   return r < 0 ? err_set(err, CAY_LIMIT, "the memory limit of the sandbox is reached") : CAY_OK;
 }
 
-static k_ret charge_more(abi_machine *m, uint64_t len, uint64_t more) {
+K_LOCKED static k_ret charge_more(abi_machine *m, uint64_t len, uint64_t more) {
   if (len + more > m->p->rlimits[K_RLIMIT_AS].soft) return -K_ENOMEM;
   return charge(m, m->charged + more);
 }

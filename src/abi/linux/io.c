@@ -95,7 +95,7 @@ k_ret sys_pwritev2(abi_machine *m, const uint32_t a[static 6]) { return vector2(
 
 /* ---- position ---- */
 
-static k_ret seek_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret seek_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   K_TRY(abi_file(m, a[0], &f));
   if (a[4] > K_SEEK_HOLE) return -K_EINVAL;
@@ -256,7 +256,7 @@ static bool is_by_value(uint32_t request) {
   }
 }
 
-static k_ret bytes_left(k_file *f, int32_t *out) {
+K_LOCKED static k_ret bytes_left(k_file *f, int32_t *out) {
   if (f->inode == NULL || !k_is_reg(f->inode) || f->ops->size == NULL) return -K_ENOTTY;
   k_ret size = f->ops->size(f);
   if (size < 0) return size;
@@ -270,7 +270,7 @@ static k_ret control(abi_machine *m, k_file *f, uint32_t request, void *arg, siz
   return f->ops->ioctl != NULL ? f->ops->ioctl(f, request, arg, len) : -K_ENOTTY;
 }
 
-static k_ret ask_file(abi_machine *m, k_file *f, uint32_t request, uint32_t addr) {
+K_LOCKED static k_ret ask_file(abi_machine *m, k_file *f, uint32_t request, uint32_t addr) {
   uint64_t copy[8] = { addr };
   if (is_by_value(request)) return control(m, f, request, copy, sizeof(int32_t));
   size_t len = argument_len(request);
@@ -291,7 +291,7 @@ static k_ret set_nonblock(abi_machine *m, k_file *f, uint32_t addr) {
   return 0;
 }
 
-static k_ret ioctl_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret ioctl_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   K_TRY(abi_file(m, a[0], &f));
   if ((f->flags & K_O_PATH) != 0) return -K_EBADF;

@@ -143,18 +143,20 @@ static void replace(abi_machine *m) {
 
 /* ---- the end ---- */
 
-static void tell_why(abi_machine *m, k_process *p) {
+K_LOCKED static void tell_why(abi_machine *m, k_process *p) {
   if (m->why[0] == 0) return;
   if (p->job != NULL && p->job->pid == p->pid && p->job->detail[0] == 0)
     (void)snprintf(p->job->detail, sizeof p->job->detail, "%s", m->why);
 }
 
-static int32_t end_status(const abi_machine *m, const k_process *p) {
+K_LOCKED static int32_t end_status(const abi_machine *m, const k_process *p) {
   return p->dying ? p->exit_status : m->status;
 }
 
 static void trace_end(abi_machine *m) {
+  k_lock(m->kernel);
   int32_t status = end_status(m, m->p);
+  k_unlock(m->kernel);
   if (m->why[0] != 0)
     abi_trace_text(m->runner, m->p->pid, "--- %.*s ---", (int)strcspn(m->why, "\n"), m->why);
   if ((status & 0x7f) == 0)
@@ -165,9 +167,9 @@ static void trace_end(abi_machine *m) {
 
 /* A child context that is left goes with its parent: there is no way back into the parent's frames. */
 static void end(abi_machine *m) {
+  k_kernel *k = m->kernel;
   trace_end(m);
   abi_instance_drop(m);
-  k_kernel *k = m->kernel;
   k_lock(k);
   k->used.syscalls += m->calls;
   if (m->exec != NULL) k_program_unref(k, m->exec);
@@ -186,6 +188,13 @@ static void end(abi_machine *m) {
   abi_machine_free(m);
 }
 
+static bool is_ending(const abi_machine *m) {
+  k_lock(m->kernel);
+  bool dying = m->p->dying;
+  k_unlock(m->kernel);
+  return dying;
+}
+
 void abi_live(void *machine) {
   abi_machine *m = machine;
   m->cpu_mark_ns = clock_thread_cpu_ns();
@@ -196,7 +205,7 @@ void abi_live(void *machine) {
     if (prepare(m)) run(m);
     if (m->next == ABI_NEXT_FORK)
       abi_fork_finish(m);
-    else if (m->next == ABI_NEXT_EXEC && !m->p->dying)
+    else if (m->next == ABI_NEXT_EXEC && !is_ending(m))
       replace(m);
     else
       break;

@@ -130,7 +130,7 @@ static inline k_ret abi_file(abi_machine *m, uint32_t fd, k_file **out) {
 
 /* The lowest free descriptor for `f`, which is taken over, also on failure. flags: K_O_CLOEXEC counts.
  * -K_EMFILE, -K_ENOMEM. With kernel.mu. */
-static inline k_ret abi_give_fd(abi_machine *m, k_file *f, uint32_t flags) {
+K_LOCKED static inline k_ret abi_give_fd(abi_machine *m, k_file *f, uint32_t flags) {
   k_ret fd = k_fd_add(&m->p->fds, f, 0, (flags & K_O_CLOEXEC) != 0);
   if (fd < 0) k_file_unref(f);
   return fd;

@@ -60,8 +60,8 @@ static k_ret message_gather(const k_iov *iov, size_t count, void **out, size_t *
   return 0;
 }
 
-static k_ret send_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint32_t flags,
-                         const k_sockaddr *to, const abi_control *with) {
+K_LOCKED static k_ret send_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint32_t flags,
+                                  const k_sockaddr *to, const abi_control *with) {
   enum { MOST = 1 << 20 };
   void *all = NULL;
   size_t len = 0;
@@ -77,7 +77,7 @@ static k_ret send_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t cou
   return r;
 }
 
-static k_ret sendmsg_locked(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t flags) {
+K_LOCKED static k_ret sendmsg_locked(abi_machine *m, uint32_t fd, uint32_t addr, uint32_t flags) {
   k_sockaddr name;
   const k_sockaddr *to = NULL;
   struct g_msghdr head;
@@ -119,7 +119,7 @@ k_ret sys_sendmmsg(abi_machine *m, const uint32_t a[static 6]) {
 
 enum { RECV_KEPT = K_MSG_DONTWAIT | K_MSG_PEEK | K_MSG_TRUNC | K_MSG_WAITALL };
 
-static k_ret recv_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret recv_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   void *buf = NULL;
   k_received what;
@@ -143,8 +143,8 @@ static void message_scatter(const uint8_t *from, size_t len, const k_iov *iov) {
   }
 }
 
-static k_ret recv_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint32_t flags,
-                         k_received *what) {
+K_LOCKED static k_ret recv_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint32_t flags,
+                                  k_received *what) {
   enum { MOST = 1 << 20 };
   size_t len = 0;
   if (count == 1) return k_socket_recv(m->p, f, iov->data, iov->len, flags, what);
@@ -158,15 +158,15 @@ static k_ret recv_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t cou
   return r;
 }
 
-static k_ret finish_recvmsg(abi_machine *m, uint32_t addr, struct g_msghdr *head, uint32_t cloexec,
-                            const k_received *what) {
+K_LOCKED static k_ret finish_recvmsg(abi_machine *m, uint32_t addr, struct g_msghdr *head, uint32_t cloexec,
+                                     const k_received *what) {
   if (head->name != 0) K_TRY(abi_put_name(m, head->name, &head->name_len, &what->from));
   head->flags = (int32_t)cloexec | (what->truncated ? MSG_TRUNC : 0);
   abi_put_control(m, head, what);
   return abi_put(m->instance, addr, head);
 }
 
-static k_ret recvmsg_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret recvmsg_locked(abi_machine *m, const uint32_t *a) {
   struct g_msghdr head;
   k_file *f = NULL;
   k_iov few[ABI_IOV_FEW], *iov = few;

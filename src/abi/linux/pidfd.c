@@ -2,7 +2,7 @@
 #include "kernel/proc/pidfd.h"
 #include "abi/linux/machine.h"
 
-static k_ret open_locked(abi_machine *m, int32_t pid, uint32_t flags) {
+K_LOCKED static k_ret open_locked(abi_machine *m, int32_t pid, uint32_t flags) {
   k_file *f = NULL;
   k_process *p = k_process_find(m->kernel, pid);
   if (p == NULL) return -K_ESRCH;
@@ -15,7 +15,7 @@ k_ret sys_pidfd_open(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, open_locked(m, (int32_t)a[0], a[1]));
 }
 
-static k_ret getfd_locked(abi_machine *m, uint32_t fd, int32_t theirs) {
+K_LOCKED static k_ret getfd_locked(abi_machine *m, uint32_t fd, int32_t theirs) {
   k_file *f = NULL, *found = NULL;
   K_TRY(abi_file(m, fd, &f));
   K_TRY(k_pidfd_file(m->p, f, theirs, &found));

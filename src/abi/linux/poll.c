@@ -30,6 +30,13 @@ static k_ret temporary_mask(abi_machine *m, uint32_t addr, uint32_t len, k_sigse
 
 /* ---- poll ---- */
 
+static uint32_t descriptor_limit(abi_machine *m) {
+  k_lock(m->kernel);
+  uint32_t limit = m->p->fds.limit;
+  k_unlock(m->kernel);
+  return limit;
+}
+
 k_ret sys_ppoll(abi_machine *m, const uint32_t a[static 6]) {
   int64_t deadline = 0;
   k_sigset set = 0;
@@ -38,7 +45,7 @@ k_ret sys_ppoll(abi_machine *m, const uint32_t a[static 6]) {
   void *guest = NULL;
   K_TRY(timeout(m, a[2], &deadline));
   K_TRY(temporary_mask(m, a[3], a[4], &set, &mask));
-  if (a[1] > m->p->fds.limit && a[1] > K_SLEEP_MAX_QUEUES) return -K_EINVAL;
+  if (a[1] > K_SLEEP_MAX_QUEUES && a[1] > descriptor_limit(m)) return -K_EINVAL;
   K_TRY(abi_array(m->instance, a[0], a[1], sizeof *fds, &guest));
   if (a[1] > FEW) fds = mem_alloc(a[1] * sizeof *fds);
   if (fds == NULL) return -K_ENOMEM;
@@ -141,7 +148,7 @@ struct g_epoll_event { /* not packed: only on x86-64 it is */
   uint64_t data;
 };
 
-static k_ret epoll_create_locked(abi_machine *m, uint32_t flags) {
+K_LOCKED static k_ret epoll_create_locked(abi_machine *m, uint32_t flags) {
   k_file *f = NULL;
   K_TRY(k_epoll_new(m->kernel, &f));
   return abi_give_fd(m, f, flags);
@@ -152,7 +159,7 @@ k_ret sys_epoll_create1(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, epoll_create_locked(m, a[0]));
 }
 
-static k_ret epoll_ctl_locked(abi_machine *m, const uint32_t *a, const k_epoll_event *event) {
+K_LOCKED static k_ret epoll_ctl_locked(abi_machine *m, const uint32_t *a, const k_epoll_event *event) {
   k_file *f = NULL;
   K_TRY(abi_file(m, a[0], &f));
   return k_epoll_ctl(m->p, f, (int)a[1], (int32_t)a[2], event);
@@ -205,7 +212,7 @@ k_ret sys_epoll_pwait2(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- eventfd, signalfd ---- */
 
-static k_ret eventfd_locked(abi_machine *m, uint32_t initial, uint32_t flags) {
+K_LOCKED static k_ret eventfd_locked(abi_machine *m, uint32_t initial, uint32_t flags) {
   k_file *f = NULL;
   K_TRY(k_eventfd(m->kernel, initial, (flags & 1) != 0, flags & K_O_NONBLOCK, &f));
   return abi_give_fd(m, f, flags);
@@ -217,7 +224,7 @@ k_ret sys_eventfd2(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, eventfd_locked(m, a[0], a[1]));
 }
 
-static k_ret signalfd_locked(abi_machine *m, int32_t fd, k_sigset set, uint32_t flags) {
+K_LOCKED static k_ret signalfd_locked(abi_machine *m, int32_t fd, k_sigset set, uint32_t flags) {
   k_file *f = NULL;
   if (fd != -1) {
     K_TRY(abi_file(m, (uint32_t)fd, &f));

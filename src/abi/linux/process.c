@@ -35,7 +35,7 @@ k_ret sys_exit(abi_machine *m, const uint32_t a[static 6]) {
   return 0;
 }
 
-static k_ret process_start_child(abi_machine *m, k_program *program) {
+K_LOCKED static k_ret process_start_child(abi_machine *m, k_program *program) {
   k_process *child = m->p;
   k_ret pid = child->pid;
   k_exec_commit(child, program);
@@ -54,7 +54,8 @@ static bool is_itself(const abi_machine *m, const char *path) {
   return m->p->program->exe == NULL && strcmp(path, "/proc/self/exe") == 0;
 }
 
-static k_ret same_again(abi_machine *m, const char *const *argv, const char *const *envp, k_program **out) {
+K_LOCKED static k_ret same_again(abi_machine *m, const char *const *argv, const char *const *envp,
+                                 k_program **out) {
   const k_program *now = m->p->program;
   k_image *image = abi_linux_image_ref(now->image);
   k_ret r = k_program_from_image(m->kernel, image, now->path, argv, envp, out);
@@ -119,7 +120,7 @@ k_ret sys_wait4(abi_machine *m, const uint32_t a[static 6]) {
 }
 
 /* The argument of k_wait for waitid's two; 0 means something else there, so -K_EINVAL is told apart. */
-static k_ret which_child(abi_machine *m, uint32_t type, uint32_t id, int32_t *out) {
+K_LOCKED static k_ret which_child(abi_machine *m, uint32_t type, uint32_t id, int32_t *out) {
   enum { P_ALL, P_PID, P_PGID };
   if (type == P_ALL)
     *out = -1;
@@ -151,7 +152,7 @@ static k_ret put_child_info(abi_machine *m, uint32_t addr, const k_wait_result *
 }
 
 /* A descriptor of a process that does not block makes the call not block, and answers EAGAIN for it. */
-static k_ret wait_pidfd(abi_machine *m, uint32_t fd, uint32_t options, k_wait_result *got) {
+K_LOCKED static k_ret wait_pidfd(abi_machine *m, uint32_t fd, uint32_t options, k_wait_result *got) {
   k_file *f = NULL;
   k_process *child = NULL;
   K_TRY(abi_file(m, fd, &f));
@@ -162,12 +163,13 @@ static k_ret wait_pidfd(abi_machine *m, uint32_t fd, uint32_t options, k_wait_re
   return pid == 0 && never ? -K_EAGAIN : pid;
 }
 
-static k_ret wait_child(abi_machine *m, uint32_t type, uint32_t id, uint32_t options, k_wait_result *got) {
+K_LOCKED static k_ret wait_child(abi_machine *m, uint32_t type, uint32_t id, uint32_t options,
+                                 k_wait_result *got) {
   enum { P_PIDFD = 3 };
   int32_t which = 0;
-  if (type == P_PIDFD) return ABI_LOCKED(m, wait_pidfd(m, id, options, got));
+  if (type == P_PIDFD) return wait_pidfd(m, id, options, got);
   K_TRY(which_child(m, type, id, &which));
-  return ABI_LOCKED(m, k_wait(m->p, which, options, got));
+  return k_wait(m->p, which, options, got);
 }
 
 k_ret sys_waitid(abi_machine *m, const uint32_t a[static 6]) {
@@ -175,7 +177,7 @@ k_ret sys_waitid(abi_machine *m, const uint32_t a[static 6]) {
   k_wait_result got = { 0 };
   if ((a[3] & ~(known | 0xe0000000u)) != 0) return -K_EINVAL;
   if ((a[3] & (K_WUNTRACED | K_WEXITED | K_WCONTINUED)) == 0) return -K_EINVAL;
-  k_ret pid = wait_child(m, a[0], a[1], a[3] & known, &got);
+  k_ret pid = ABI_LOCKED(m, wait_child(m, a[0], a[1], a[3] & known, &got));
   if (pid < 0) return pid;
   if (pid == 0) got.pid = 0;
   K_TRY(put_child_info(m, a[2], &got));

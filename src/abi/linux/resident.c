@@ -101,7 +101,7 @@ void abi_resident_park(abi_resident *r) {
   r->knows_words = false;
 }
 
-static void forget_before(abi_resident *r) {
+K_LOCKED static void forget_before(abi_resident *r) {
   k_inode_unref(r->before.cwd);
   k_fd_snapshot_clear(&r->before.open);
   r->before = (struct before){ 0 };
@@ -159,7 +159,7 @@ K_LOCKED static void end_children(abi_machine *m, int32_t status) {
 
 /* With kernel.mu. A call leaves no signals to the next one: its timers are off, and what came at the very end is
  * forgotten. Signals that the program has blocked stay pending, and so does the end of a child. */
-static void settle_signals(k_process *p) {
+K_LOCKED static void settle_signals(k_process *p) {
   k_itimers_off(p);
   k_sigset late = p->signals.pending & ~p->signals.mask & ~k_sigbit(K_SIGCHLD);
   if (late != 0) k_signals_forget(p, late);
@@ -187,8 +187,11 @@ static void resident_leave(abi_resident *r, bool returned) {
 static void resident_say_why(abi_resident *r, abi_gone *gone) {
   const abi_machine *m = r->m;
   const k_process *p = abi_root(m);
-  gone->status = p->dying ? p->exit_status : m->status;
-  (void)snprintf(gone->why, sizeof gone->why, "%s", p->dying ? "" : m->why);
+  k_lock(m->kernel);
+  bool dying = p->dying;
+  gone->status = dying ? p->exit_status : m->status;
+  k_unlock(m->kernel);
+  (void)snprintf(gone->why, sizeof gone->why, "%s", dying ? "" : m->why);
 }
 
 /* True: it returned. */
@@ -280,7 +283,7 @@ bool abi_resident_was_alone(const abi_resident *r) { return r->alone; }
 
 /* ---- undo ---- */
 
-static k_ret resident_remember(abi_resident *r) {
+K_LOCKED static k_ret resident_remember(abi_resident *r) {
   k_process *p = r->m->p;
   struct before *b = &r->before;
   k_fd_snapshot open;
@@ -324,7 +327,7 @@ static k_ret restore_files(k_process *p, const k_fd_snapshot *open) {
   return 0;
 }
 
-static k_ret restore_process(abi_resident *r) {
+K_LOCKED static k_ret restore_process(abi_resident *r) {
   k_process *p = r->m->p;
   const struct before *b = &r->before;
   memcpy(p->signals.actions, b->actions, sizeof p->signals.actions);

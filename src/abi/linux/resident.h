@@ -106,4 +106,4 @@ cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *er
 
 /* Asks the running call to end by an exception (struct abi_stop_words); to be repeated while it answers
  * false. True: the guest has taken notice. With kernel.mu, from any thread. */
-bool abi_resident_poke(abi_resident *r, uint32_t reason);
+bool abi_resident_poke(abi_resident *r, uint32_t reason) K_LOCKED;

@@ -75,7 +75,7 @@ static k_ret runner_start(void *ctx, k_process *p) {
 }
 
 /* A guest without checks in its code can only be ended by a kick, and all of the machine with it. */
-static void kick(void *ctx, k_process *p) {
+K_LOCKED static void kick(void *ctx, k_process *p) {
   const abi_machine *m = p->machine;
   (void)ctx;
   if (m == NULL || m->instance == NULL) return;

@@ -50,7 +50,7 @@ k_ret sys_rt_tgsigqueueinfo(abi_machine *m, const uint32_t a[static 6]) {
   return a[0] == a[1] ? queue_signal(m, a[1], a[2], a[3]) : -K_ESRCH;
 }
 
-static k_ret pidfd_signal_locked(abi_machine *m, uint32_t fd, const k_siginfo *info, bool given) {
+K_LOCKED static k_ret pidfd_signal_locked(abi_machine *m, uint32_t fd, const k_siginfo *info, bool given) {
   k_file *f = NULL;
   k_process *p = NULL;
   K_TRY(abi_file(m, fd, &f));

@@ -50,13 +50,13 @@ static k_ret socket_check_type(uint32_t type) {
   return (type & SOCK_TYPE) > MOST ? -K_EINVAL : 0;
 }
 
-static k_ret give_socket(abi_machine *m, k_file *f, uint32_t flags) {
+K_LOCKED static k_ret give_socket(abi_machine *m, k_file *f, uint32_t flags) {
   k_ret fd = k_fd_add(&m->p->fds, f, 0, (flags & K_O_CLOEXEC) != 0);
   if (fd < 0) k_file_unref(f);
   return fd;
 }
 
-static k_ret socket_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret socket_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   K_TRY(k_socket_new(m->kernel, (int)a[0], socket_type_of(a[0], a[1]), (int)a[2], a[1] & K_O_NONBLOCK, &f));
   return give_socket(m, f, a[1]);
@@ -128,7 +128,7 @@ k_ret sys_getpeername(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- listening ---- */
 
-static k_ret listen_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret listen_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   K_TRY(linux_socket_of(m, a[0], &f));
   return k_socket_listen(m->p, f, (int32_t)a[1]);
@@ -157,7 +157,7 @@ k_ret sys_accept4(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, accept_locked(m, a, a[3]));
 }
 
-static k_ret shutdown_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret shutdown_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   K_TRY(abi_file(m, a[0], &f));
   return k_socket_shutdown(f, (int)a[1]);
@@ -181,7 +181,7 @@ static k_ret get_time(const int32_t *words, size_t count, int32_t *value) {
   return 0;
 }
 
-static k_ret setsockopt_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret setsockopt_locked(abi_machine *m, const uint32_t *a) {
   enum { WORDS = sizeof(struct g_timeval64) / sizeof(int32_t) };
   int level = (int)a[1], name = (int)a[2];
   int32_t words[WORDS] = { 0 }, value[K_OPTION_MAX] = { 0 };

@@ -97,7 +97,7 @@ k_ret sys_statfs(abi_machine *m, const uint32_t a[static 6]) {
   return put_statfs(m, a[1], a[2], &st);
 }
 
-static k_ret fstatfs_locked(abi_machine *m, uint32_t fd, k_statfs *out) {
+K_LOCKED static k_ret fstatfs_locked(abi_machine *m, uint32_t fd, k_statfs *out) {
   enum { PIPEFS_MAGIC = 0x50495045 };
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
@@ -143,7 +143,7 @@ K_LOCKED static k_ret stat_resolve(abi_machine *m, uint32_t fd, uint32_t addr, u
 }
 
 /* The inode behind a descriptor; one without (a pipe) has neither mode nor owner to change. */
-static k_ret inode_of(abi_machine *m, uint32_t fd, k_inode **out) {
+K_LOCKED static k_ret inode_of(abi_machine *m, uint32_t fd, k_inode **out) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
   if ((f->flags & K_O_PATH) != 0) return -K_EBADF;
@@ -168,7 +168,7 @@ k_ret sys_fchmodat2(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, chmod_locked(m, a, a[3]));
 }
 
-static k_ret fchmod_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret fchmod_locked(abi_machine *m, const uint32_t *a) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(inode_of(m, a[0], &inode));
   return vfs_chmod(&m->p->view, inode, a[1] & 07777);
@@ -185,7 +185,7 @@ K_LOCKED static k_ret chown_locked(abi_machine *m, const uint32_t *a) {
 
 k_ret sys_fchownat(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, chown_locked(m, a)); }
 
-static k_ret fchown_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret fchown_locked(abi_machine *m, const uint32_t *a) {
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(inode_of(m, a[0], &inode));
   return vfs_chown(&m->p->view, inode, a[1], a[2]);
@@ -236,7 +236,7 @@ k_ret sys_utimensat(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- length ---- */
 
-static k_ret limit_length(abi_machine *m, int64_t len) {
+K_LOCKED static k_ret limit_length(abi_machine *m, int64_t len) {
   if (len < 0) return -K_EINVAL;
   if ((uint64_t)len <= m->p->rlimits[K_RLIMIT_FSIZE].soft) return 0;
   k_siginfo info = { .signo = K_SIGXFSZ, .code = K_SI_KERNEL };
@@ -274,7 +274,7 @@ static k_ret set_length(k_file *f, int64_t len) {
   return f->inode->ops->setattr(f->inode, &attr);
 }
 
-static k_ret ftruncate_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret ftruncate_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   K_TRY(limit_length(m, abi_pair(a + 1)));
   k_ret r = writable_file(m, a[0], &f);
@@ -286,7 +286,7 @@ k_ret sys_ftruncate(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, ftruncate_locked(m, a));
 }
 
-static k_ret fallocate_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret fallocate_locked(abi_machine *m, const uint32_t *a) {
   enum { KEEP_SIZE = 1 };
   int64_t offset = abi_pair(a + 2), len = abi_pair(a + 4), end = 0;
   k_file *f = NULL;

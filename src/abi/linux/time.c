@@ -147,13 +147,13 @@ k_ret sys_getitimer(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- timers that are files ---- */
 
-static k_ret give_fd(abi_machine *m, k_file *f, uint32_t flags) {
+K_LOCKED static k_ret give_fd(abi_machine *m, k_file *f, uint32_t flags) {
   k_ret fd = k_fd_add(&m->p->fds, f, 0, (flags & K_O_CLOEXEC) != 0);
   if (fd < 0) k_file_unref(f);
   return fd;
 }
 
-static k_ret timerfd_locked(abi_machine *m, bool realtime, uint32_t flags) {
+K_LOCKED static k_ret timerfd_locked(abi_machine *m, bool realtime, uint32_t flags) {
   k_file *f = NULL;
   K_TRY(k_timerfd(m->kernel, realtime, flags & K_O_NONBLOCK, &f));
   return give_fd(m, f, flags);
@@ -171,7 +171,8 @@ static k_ret put_itimerspec(abi_machine *m, uint32_t addr, int64_t interval, int
   return abi_put_duration(m, addr, interval);
 }
 
-static k_ret timerfd_set_locked(abi_machine *m, const uint32_t *a, const int64_t given[2], int64_t old[2]) {
+K_LOCKED static k_ret timerfd_set_locked(abi_machine *m, const uint32_t *a, const int64_t given[2],
+                                         int64_t old[2]) {
   enum { ABSTIME = 1 };
   k_file *f = NULL;
   K_TRY(abi_file(m, a[0], &f));

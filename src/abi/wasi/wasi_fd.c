@@ -189,7 +189,7 @@ k_ret wasi_fd_pwrite(abi_machine *m, const eng_val *v) {
 
 /* ---- position, length ---- */
 
-static k_ret wasi_seek_locked(abi_machine *m, uint32_t fd, int64_t offset, uint32_t whence) {
+K_LOCKED static k_ret wasi_seek_locked(abi_machine *m, uint32_t fd, int64_t offset, uint32_t whence) {
   k_file *f = NULL;
   K_TRY(wasi_data_file(m, fd, &f));
   if (whence > K_SEEK_END) return -K_EINVAL;

@@ -71,7 +71,7 @@ k_ret wasi_random_get(abi_machine *m, const eng_val *v) {
   for (uint32_t done = 0; done < v[1].u32;) {
     const uint32_t a[6] = { v[0].u32 + done, v[1].u32 - done };
     k_ret n = sys_getrandom(m, a);
-    if (n <= 0 || m->p->dying) return n < 0 ? n : -K_EINTR;
+    if (n <= 0 || ABI_LOCKED(m, m->p->dying)) return n < 0 ? n : -K_EINTR;
     done += (uint32_t)n;
   }
   return 0;

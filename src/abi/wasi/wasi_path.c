@@ -51,7 +51,7 @@ k_ret wasi_path_open(abi_machine *m, const eng_val *v) {
 
 /* ---- making and removing ---- */
 
-static k_ret create_directory_locked(abi_machine *m, wasi_place *place, const eng_val *v) {
+K_LOCKED static k_ret create_directory_locked(abi_machine *m, wasi_place *place, const eng_val *v) {
   K_TRY(wasi_place_of(m, v[0].u32, v[1].u32, v[2].u32, place));
   return vfs_mkdir(&place->view, place->at, place->path, 0777);
 }
@@ -61,7 +61,7 @@ k_ret wasi_path_create_directory(abi_machine *m, const eng_val *v) {
   return ABI_LOCKED(m, create_directory_locked(m, &place, v));
 }
 
-static k_ret remove_directory_locked(abi_machine *m, wasi_place *place, const eng_val *v) {
+K_LOCKED static k_ret remove_directory_locked(abi_machine *m, wasi_place *place, const eng_val *v) {
   K_TRY(wasi_place_of(m, v[0].u32, v[1].u32, v[2].u32, place));
   return vfs_rmdir(&place->view, place->at, place->path);
 }
@@ -71,7 +71,7 @@ k_ret wasi_path_remove_directory(abi_machine *m, const eng_val *v) {
   return ABI_LOCKED(m, remove_directory_locked(m, &place, v));
 }
 
-static k_ret unlink_file_locked(abi_machine *m, wasi_place *place, const eng_val *v) {
+K_LOCKED static k_ret unlink_file_locked(abi_machine *m, wasi_place *place, const eng_val *v) {
   K_TRY(wasi_place_of(m, v[0].u32, v[1].u32, v[2].u32, place));
   return vfs_unlink(&place->view, place->at, place->path);
 }
@@ -89,7 +89,7 @@ static const vfs_view *view_of_both(const wasi_place *a, const wasi_place *b) {
   return a->view.beneath != 0 ? &a->view : &b->view;
 }
 
-static k_ret rename_locked(abi_machine *m, wasi_place *from, wasi_place *to, const eng_val *v) {
+K_LOCKED static k_ret rename_locked(abi_machine *m, wasi_place *from, wasi_place *to, const eng_val *v) {
   K_TRY(wasi_place_of(m, v[0].u32, v[1].u32, v[2].u32, from));
   K_TRY(wasi_place_of(m, v[3].u32, v[4].u32, v[5].u32, to));
   return vfs_rename(view_of_both(from, to), from->at, from->path, to->at, to->path, 0);
@@ -114,7 +114,8 @@ k_ret wasi_path_link(abi_machine *m, const eng_val *v) {
 
 /* ---- symbolic links ---- */
 
-static k_ret symlink_locked(abi_machine *m, wasi_place *place, const char *target, const eng_val *v) {
+K_LOCKED static k_ret symlink_locked(abi_machine *m, wasi_place *place, const char *target,
+                                     const eng_val *v) {
   K_TRY(wasi_place_of(m, v[2].u32, v[3].u32, v[4].u32, place));
   if (target[0] == '/' && place->view.beneath != 0) return -K_EPERM;
   return vfs_symlink(&place->view, target, place->at, place->path);

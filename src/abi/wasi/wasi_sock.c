@@ -106,7 +106,7 @@ k_ret wasi_sock_send(abi_machine *m, const eng_val *v) {
   return r < 0 ? r : abi_put(m->instance, v[4].u32, &len);
 }
 
-static k_ret wasi_shutdown_locked(abi_machine *m, uint32_t fd, int how) {
+K_LOCKED static k_ret wasi_shutdown_locked(abi_machine *m, uint32_t fd, int how) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
   return k_socket_shutdown(f, how);

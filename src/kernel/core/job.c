@@ -64,7 +64,7 @@ void k_job_entered(k_job *job, k_process *p) {
   if (job->stop != K_JOB_RUNNING) k_process_end(p, K_SIGKILL);
 }
 
-static bool job_is_over(const k_job *job) { return job->ended && (job->tty == NULL || job->shown); }
+K_LOCKED static bool job_is_over(const k_job *job) { return job->ended && (job->tty == NULL || job->shown); }
 
 void k_job_changed(k_job *job) {
   void (*on_over)(void *) = job->on_over;

@@ -40,24 +40,24 @@ typedef k_ret k_piece_fn(void *ctx, const void *data, size_t len);
 
 struct k_job {
   k_kernel *kernel;
-  uint32_t refs;        /* the embedder's one, and one per process and stream */
-  int32_t pid;          /* of the first process */
-  bool ended;           /* the first process has */
-  int32_t exit_status;  /* of it, as wait(2) */
-  enum k_job_stop stop; /* why we ended it, if we did */
-  k_waitq changed;      /* woken when it has ended or a process left */
-  uint32_t alive;       /* processes that have not ended */
+  uint32_t refs K_GUARDED;        /* the embedder's one, and one per process and stream */
+  int32_t pid K_GUARDED;          /* of the first process */
+  bool ended K_GUARDED;           /* the first process has */
+  int32_t exit_status K_GUARDED;  /* of it, as wait(2) */
+  enum k_job_stop stop K_GUARDED; /* why we ended it, if we did */
+  k_waitq changed K_GUARDED;      /* woken when it has ended or a process left */
+  uint32_t alive K_GUARDED;       /* processes that have not ended */
   alarm_entry deadline;
   bool has_deadline; /* it was armed once */
   k_output_fn *output;
   void *output_ctx;
-  bool output_busy; /* one delivery at a time */
-  k_waitq output_free;
-  k_file *input;     /* the embedder's end of standard input, or NULL when closed */
-  k_tty *tty;        /* or NULL; `input` is then its master. A reference */
-  bool shown;        /* all that the terminal will ever show */
-  char detail[1024]; /* why the first process ended (trap text), for people */
-  void *owner;       /* the embedder's */
+  bool output_busy K_GUARDED; /* one delivery at a time */
+  k_waitq output_free K_GUARDED;
+  k_file *input K_GUARDED; /* the embedder's end of standard input, or NULL when closed */
+  k_tty *tty K_GUARDED;    /* or NULL; `input` is then its master. A reference */
+  bool shown K_GUARDED;    /* all that the terminal will ever show */
+  char detail[1024];       /* why the first process ended (trap text), for people */
+  void *owner;             /* the embedder's */
   void (*on_over)(
       void *ctx); /* called once, when k_job_wait would return at once; may be NULL. It must neither block nor
                                * release kernel.mu */
@@ -70,7 +70,7 @@ struct k_job {
   void *on_piece_ctx;
 };
 
-k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED;
+k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED K_LOCKED;
 void k_job_unref(k_job *job) K_LOCKED; /* NULL is fine; the last one may release and retake kernel.mu */
 
 /* Standard descriptors 0, 1, 2 of a process of this job. With `input_open` descriptor 0 reads what
@@ -83,13 +83,13 @@ k_ret k_job_terminal(k_job *job, k_process *p, k_winsize size) CHECKED;
 /* Gives what the terminal shows to the job's output until it is hung up and all was given. Sleeps, and
  * releases kernel.mu. The starter of a thread for it takes a reference, and sets `shown` if that fails. */
 void k_job_show(k_job *job) K_LOCKED;
-k_job *k_job_ref(k_job *job);
+k_job *k_job_ref(k_job *job) K_LOCKED;
 
 /* Discards later output; afterwards no delivery is running. May sleep. */
 void k_job_mute(k_job *job);
 
 /* -K_ENOTTY: it has no terminal. */
-k_ret k_job_resize(k_job *job, k_winsize size) CHECKED;
+k_ret k_job_resize(k_job *job, k_winsize size) CHECKED K_LOCKED;
 
 /* A resident process works for this job, with descriptors 0, 1 and 2 of it, until it is detached: the job has
  * then ended with this status, its output is discarded, and no delivery is running. k_job_detach
@@ -98,7 +98,7 @@ k_ret k_job_attach(k_job *job, k_process *p) CHECKED;
 void k_job_detach(k_process *p, int32_t status) K_LOCKED;
 
 /* Ends every process of the job: SIGKILL in effect, `why` is kept if it is the first reason. */
-void k_job_kill(k_job *job, enum k_job_stop why);
+void k_job_kill(k_job *job, enum k_job_stop why) K_LOCKED;
 
 /* Arms or disarms the deadline (clock_mono_ns; K_FOREVER: none). Without kernel.mu. */
 k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) CHECKED;
@@ -106,7 +106,8 @@ k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) CHECKED;
 /* The embedder writes to standard input: sleeps while the pipe is full, until `deadline_ns`. The count, which
  * may be short when time ran out; -K_EPIPE without a reader. Without a process: no signal. */
 k_ret k_job_write(k_job *job, const void *data, size_t len, int64_t deadline_ns) CHECKED K_LOCKED;
-void k_job_close_input(k_job *job); /* a terminal goes on showing, but reads from it find the end of file */
+void k_job_close_input(
+    k_job *job) K_LOCKED; /* a terminal goes on showing, but reads from it find the end of file */
 
 /* Sleeps until the job has ended and its terminal shows nothing more: 0, or -K_ETIMEDOUT. */
 k_ret k_job_wait(k_job *job, int64_t deadline_ns) CHECKED K_LOCKED;

@@ -27,7 +27,7 @@ K_LOCKED static k_ret output_write(k_file *f, const void *buf, size_t len, int64
   return (k_ret)len;
 }
 
-static uint32_t output_ready(k_file *f) {
+K_LOCKED static uint32_t output_ready(k_file *f) {
   const job_output *o = f->object;
   return o->job->output_busy ? 0 : K_POLLOUT | K_POLLWRNORM;
 }
@@ -61,7 +61,7 @@ static const k_file_ops output_ops = {
   .release = output_release,
 };
 
-static k_ret job_open_output(k_job *job, int fd, k_file **out) {
+K_LOCKED static k_ret job_open_output(k_job *job, int fd, k_file **out) {
   job_output *o = mem_alloc(sizeof *o);
   if (o == NULL) return -K_ENOMEM;
   *o = (job_output){ .job = job, .fd = fd };
@@ -108,7 +108,7 @@ K_LOCKED static k_ret job_open_null(k_job *job, k_process *p, k_file **out) {
   return k_file_new(job->kernel, &null_ops, K_O_RDONLY, NULL, NULL, out);
 }
 
-static k_ret job_open_input(k_job *job, k_file **out) {
+K_LOCKED static k_ret job_open_input(k_job *job, k_file **out) {
   k_file *writer = NULL;
   K_TRY(k_pipe_new(job->kernel, 0, out, &writer));
   k_job_close_input(job);

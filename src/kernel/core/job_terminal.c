@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static k_ret job_make_terminal(k_job *job) {
+K_LOCKED static k_ret job_make_terminal(k_job *job) {
   k_file *master = NULL;
   K_TRY(k_tty_new(job->kernel, NULL, 0, &master));
   k_tty *t = k_tty_ref(k_tty_of(master));

@@ -19,7 +19,7 @@ static void destroy(k_kernel *k) {
 }
 
 /* The root is the caller's until all has succeeded, so the mounts get a reference of their own. */
-static k_ret set_up(k_kernel *k, k_inode *root) {
+K_LOCKED static k_ret set_up(k_kernel *k, k_inode *root) {
   k_ret r = vfs_mounts_new(k, k_inode_ref(root));
   if (r < 0) {
     k_inode_unref(root);

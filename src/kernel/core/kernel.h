@@ -78,40 +78,41 @@ struct k_chore {
 
 struct k_kernel {
   k_mutex mu;
-  uint64_t worked;  /* units of k_work since the mutex was last free */
-  list chores;      /* of k_chore */
-  mem_freed *freed; /* memory that is freed when kernel.mu is free: that takes its time */
+  uint64_t worked K_GUARDED; /* units of k_work since the mutex was last free */
+  list chores K_GUARDED;     /* of k_chore */
+  mem_freed *freed;          /* memory that is freed when kernel.mu is free: that takes its time */
   const k_runner *runner;
   void *runner_ctx;
   alarm_set *alarms; /* borrowed from the engine: timers that fire while a guest computes */
   k_limits limits;
-  k_account used;
-  vfs_mounts *mounts; /* fs/mount.h; the root is always there */
-  list processes;     /* all k_process but init, by pid order of creation */
-  k_process *init;    /* pid 1: no thread, adopts orphans and reaps them at once */
-  int32_t last_pid;
-  k_waitq exits;        /* woken when any process ends, stops or continues */
-  struct rng random;    /* /dev/urandom, getrandom(2), AT_RANDOM */
-  int64_t boot_mono_ns; /* clock_mono_ns when the sandbox was made: uptime, CLOCK_BOOTTIME */
-  bool shutting_down;   /* no new process starts */
-  uint32_t threads;     /* of the runner, between k_process_start and the end of k_process_exit; and holds */
-  list locked;          /* of k_lock_set (lock.c): files that somebody holds a lock on */
-  uint32_t lock_count;  /* records in all of them */
-  uint64_t anonymous_ino;                      /* the last number given to a pipe or socket */
-  uint64_t files_opened;                       /* ever: the serial of the last */
-  list sockets;                                /* those that have a name or an address (sock/) */
-  list parcels;                                /* descriptors in flight between sockets (sock/parcel.c) */
-  list dead_parcels;                           /* those whose files are still to be let go, */
-  bool emptying_parcels;                       /* which somebody does */
-  uint32_t files_in_flight, sockets_in_flight; /* in all parcels; of AF_UNIX */
-  k_waitq arrivals; /* woken when any signal becomes pending anywhere: signalfd(2) */
-  list interests;   /* of every epoll set (epoll.c) */
-  uint32_t interest_count;
+  k_account used K_GUARDED;
+  vfs_mounts *mounts K_GUARDED; /* fs/mount.h; the root is always there */
+  list processes K_GUARDED;     /* all k_process but init, by pid order of creation */
+  k_process *init;              /* pid 1: no thread, adopts orphans and reaps them at once */
+  int32_t last_pid K_GUARDED;
+  k_waitq exits;                /* woken when any process ends, stops or continues */
+  struct rng random;            /* /dev/urandom, getrandom(2), AT_RANDOM */
+  int64_t boot_mono_ns;         /* clock_mono_ns when the sandbox was made: uptime, CLOCK_BOOTTIME */
+  bool shutting_down K_GUARDED; /* no new process starts */
+  uint32_t threads
+      K_GUARDED;         /* of the runner, between k_process_start and the end of k_process_exit; and holds */
+  list locked K_GUARDED; /* of k_lock_set (lock.c): files that somebody holds a lock on */
+  uint32_t lock_count K_GUARDED;    /* records in all of them */
+  uint64_t anonymous_ino K_GUARDED; /* the last number given to a pipe or socket */
+  uint64_t files_opened K_GUARDED;  /* ever: the serial of the last */
+  list sockets K_GUARDED;           /* those that have a name or an address (sock/) */
+  list parcels K_GUARDED;           /* descriptors in flight between sockets (sock/parcel.c) */
+  list dead_parcels K_GUARDED;      /* those whose files are still to be let go, */
+  bool emptying_parcels K_GUARDED;  /* which somebody does */
+  uint32_t files_in_flight, sockets_in_flight K_GUARDED; /* in all parcels; of AF_UNIX */
+  k_waitq arrivals;         /* woken when any signal becomes pending anywhere: signalfd(2) */
+  list interests K_GUARDED; /* of every epoll set (epoll.c) */
+  uint32_t interest_count K_GUARDED;
   k_waitq positions;                    /* woken when a file's position is free again (file.c) */
   const k_callback_host *callback_host; /* ask.h; NULL: guests have no callbacks. Borrowed, set once */
   const k_net *net;                     /* net_ops.h; NULL: the network is off. Borrowed, set once */
-  uint32_t callbacks;                   /* questions that somebody holds */
-  list ttys;                            /* of k_tty, by number (tty.h) */
+  uint32_t callbacks K_GUARDED;         /* questions that somebody holds */
+  list ttys K_GUARDED;                  /* of k_tty, by number (tty.h) */
   pthread_mutex_t seen_mu;              /* of `seen`, taken inside or outside of kernel.mu */
   k_account seen;                       /* the last copy of `used` that k_usage made */
 };
@@ -137,8 +138,8 @@ void k_kernel_stop(k_kernel *kernel);
 
 /* k_process_exit is the last a runner's thread may do with the kernel, besides k_unlock. A thread that needs
  * it longer holds it before and drops it when done; k_kernel_stop waits for both. Require kernel.mu. */
-void k_kernel_hold(k_kernel *k);
-void k_kernel_drop(k_kernel *k);
+void k_kernel_hold(k_kernel *k) K_LOCKED;
+void k_kernel_drop(k_kernel *k) K_LOCKED;
 
 void k_lock(k_kernel *k) K_ACQUIRES;
 bool k_try_lock(k_kernel *k) K_CAPABILITY(try_acquire_capability(true, k_the_lock));
@@ -166,8 +167,8 @@ void k_usage(k_kernel *k, k_account *out);
 
 /* Linear memory of all processes: `bytes` more, or -K_ENOMEM and nothing changed. Never fails to give back.
  */
-k_ret k_memory_charge(k_kernel *k, uint64_t bytes) CHECKED;
-void k_memory_uncharge(k_kernel *k, uint64_t bytes);
+k_ret k_memory_charge(k_kernel *k, uint64_t bytes) CHECKED K_LOCKED;
+void k_memory_uncharge(k_kernel *k, uint64_t bytes) K_LOCKED;
 
 int64_t k_real_ns(const k_kernel *k); /* the guest's CLOCK_REALTIME */
 int64_t k_mono_ns(const k_kernel *k); /* the guest's CLOCK_MONOTONIC */

@@ -33,6 +33,7 @@ extern k_lock_role k_the_lock;
 #define K_RELEASES K_CAPABILITY(release_capability(k_the_lock))
 #define K_LOCKED K_CAPABILITY(requires_capability(k_the_lock))
 #define K_UNCHECKED K_CAPABILITY(no_thread_safety_analysis)
+#define K_GUARDED K_CAPABILITY(guarded_by(k_the_lock)) /* a field */
 #define K_UNLOCKED K_CAPABILITY(locks_excluded(k_the_lock))
 
 typedef struct k_hold_watch {

@@ -77,7 +77,7 @@ void k_sleep_stopped(k_process *p) {
   while (p->stopped && !p->dying) doze(&p->sleeper, K_FOREVER);
 }
 
-static k_ret interruption(k_process *p) {
+K_LOCKED static k_ret interruption(k_process *p) {
   if (p == NULL) return 0;
   bool restart = false;
   switch (k_signal_settle(p)) {

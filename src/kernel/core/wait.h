@@ -29,8 +29,8 @@ typedef struct k_kernel k_kernel;
 typedef struct k_process k_process;
 
 typedef struct k_waitq {
-  list waiters;
-  uint64_t wakes; /* so far: a changed count says that something happened since */
+  list waiters K_GUARDED;
+  uint64_t wakes K_GUARDED; /* so far: a changed count says that something happened since */
 } k_waitq;
 
 typedef struct k_sleeper {
@@ -64,7 +64,7 @@ enum {
 k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_process *process) CHECKED;
 void k_sleeper_destroy(k_sleeper *s);
 
-static inline void k_waitq_init(k_waitq *q) {
+K_UNCHECKED static inline void k_waitq_init(k_waitq *q) {
   list_init(&q->waiters);
   q->wakes = 0;
 }
@@ -76,7 +76,7 @@ static inline void k_waitq_init(k_waitq *q) {
 k_ret k_sleep(k_sleeper *s, k_waitq *const *queues, size_t count, int64_t deadline_ns) CHECKED K_LOCKED;
 
 /* Everything that waits on `q` looks again. */
-void k_wake(k_waitq *q);
+void k_wake(k_waitq *q) K_LOCKED;
 
 void k_watch_add(k_watch *watch, k_waitq *q, void (*fn)(k_watch *watch));
 void k_watch_remove(k_watch *watch);

@@ -71,7 +71,7 @@ static k_ret callback_stat(k_file *f, k_stat *out) {
   return 0;
 }
 
-static void callback_release(k_file *f) {
+K_LOCKED static void callback_release(k_file *f) {
   callback_of(f)->dropped = true;
   k_callback_unref(callback_of(f));
 }

@@ -35,11 +35,11 @@ struct k_callback_host {
 };
 
 k_ret k_callback_new(k_kernel *k,
-                     k_callback **out) CHECKED; /* -K_EAGAIN: K_CALLBACKS_MAX are open. -K_ENOMEM */
-void k_callback_unref(k_callback *call);
+                     k_callback **out) CHECKED K_LOCKED; /* -K_EAGAIN: K_CALLBACKS_MAX are open. -K_ENOMEM */
+void k_callback_unref(k_callback *call) K_LOCKED;
 
 /* Once. Takes over `data` (mem_alloc) and the reference. */
-void k_callback_answer(k_callback *call, bool refused, uint8_t *data, size_t len);
+void k_callback_answer(k_callback *call, bool refused, uint8_t *data, size_t len) K_LOCKED;
 
 /* The guest's side, as a file; its reference is taken over on success. */
-k_ret k_callback_open(k_callback *call, k_file **out) CHECKED;
+k_ret k_callback_open(k_callback *call, k_file **out) CHECKED K_LOCKED;

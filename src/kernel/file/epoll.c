@@ -33,7 +33,7 @@ static epoll_set *epoll_of(const k_file *f) { return f->object; }
 /* More than that in one sandbox is an attack on the host's memory. */
 enum { MAX_INTERESTS = 65536 };
 
-static void epoll_drop(interest *i) {
+K_LOCKED static void epoll_drop(interest *i) {
   i->file->kernel->interest_count--;
   i->file->interests--;
   list_remove(&i->in_set);
@@ -60,7 +60,7 @@ static uint32_t epoll_ready_of(const interest *i) {
 static bool is_off(const interest *i) { return (i->events & ~modes) == 0; }
 
 /* What to report of this entry now. An edge is any wake of its queue: more than were needed, never fewer. */
-static uint32_t news_of(interest *i) {
+K_LOCKED static uint32_t news_of(interest *i) {
   uint32_t ready = is_off(i) ? 0 : epoll_ready_of(i);
   if (ready == 0 || (i->events & K_EPOLLET) == 0 || i->file->ops->queue == NULL) return ready;
   uint64_t wakes = i->file->ops->queue(i->file)->wakes;
@@ -70,7 +70,7 @@ static uint32_t news_of(interest *i) {
   return ready;
 }
 
-static size_t epoll_collect(epoll_set *s, k_epoll_event *events, size_t count) {
+K_LOCKED static size_t epoll_collect(epoll_set *s, k_epoll_event *events, size_t count) {
   size_t found = 0, left = s->count;
   LIST_EACH_SAFE (i, &s->interests, interest, in_set) {
     if (found == count || left-- == 0) break;
@@ -93,7 +93,7 @@ static uint32_t epoll_ready(k_file *f) {
   return 0;
 }
 
-static void epoll_release(k_file *f) {
+K_LOCKED static void epoll_release(k_file *f) {
   epoll_set *s = epoll_of(f);
   LIST_EACH_SAFE (i, &s->interests, interest, in_set) epoll_drop(i);
   mem_free(s);
@@ -126,7 +126,7 @@ static interest *epoll_find(epoll_set *s, const k_file *file, int32_t fd) {
   return NULL;
 }
 
-static k_ret epoll_add(epoll_set *s, k_file *file, int32_t fd, const k_epoll_event *event) {
+K_LOCKED static k_ret epoll_add(epoll_set *s, k_file *file, int32_t fd, const k_epoll_event *event) {
   if (s->count >= K_SLEEP_MAX_QUEUES - 1 || file->kernel->interest_count >= MAX_INTERESTS) return -K_ENOSPC;
   interest *i = mem_zalloc(sizeof *i);
   if (i == NULL) return -K_ENOMEM;
@@ -173,7 +173,7 @@ typedef struct watched {
   k_file **files; /* references: another process that shares the set may close its descriptors meanwhile */
 } watched;
 
-static void watch_all(epoll_set *s, watched *w) {
+K_LOCKED static void watch_all(epoll_set *s, watched *w) {
   w->queues[w->count++] = &s->changed;
   LIST_EACH (i, &s->interests, interest, in_set) {
     if (is_off(i) || i->file->ops->queue == NULL) continue;

@@ -18,11 +18,12 @@ typedef struct k_epoll_event {
   uint64_t data;
 } k_epoll_event;
 
-k_ret k_epoll_new(k_kernel *k, k_file **out) CHECKED;
-k_ret k_epoll_ctl(k_process *p, k_file *epoll, int op, int32_t fd, const k_epoll_event *event) CHECKED;
+k_ret k_epoll_new(k_kernel *k, k_file **out) CHECKED K_LOCKED;
+k_ret k_epoll_ctl(k_process *p, k_file *epoll, int op, int32_t fd,
+                  const k_epoll_event *event) CHECKED K_LOCKED;
 /* The count of events, 0 when `deadline_ns` passed. mask NULL: unchanged. */
 k_ret k_epoll_wait(k_process *p, k_file *epoll, k_epoll_event *events, size_t count, int64_t deadline_ns,
                    const k_sigset *mask) CHECKED;
 
 /* For file.c: this description is gone. */
-void k_epoll_forget(k_file *f);
+void k_epoll_forget(k_file *f) K_LOCKED;

@@ -14,7 +14,7 @@ static const uint64_t most = UINT64_MAX - 1;
 
 static counter *eventfd_of(const k_file *f) { return f->object; }
 
-static k_ret counter_read(k_file *f, void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret counter_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)pos;
   counter *c = eventfd_of(f);
   if (len < sizeof c->value) return -K_EINVAL;
@@ -26,7 +26,7 @@ static k_ret counter_read(k_file *f, void *buf, size_t len, int64_t pos) {
   return sizeof taken;
 }
 
-static k_ret counter_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret counter_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
   counter *c = eventfd_of(f);
   uint64_t added;

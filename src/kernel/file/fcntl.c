@@ -2,7 +2,7 @@
 
 #include "kernel/file/pipe.h"
 
-static k_ret fcntl_duplicate(k_process *p, k_file *f, uint32_t from, bool cloexec) {
+K_LOCKED static k_ret fcntl_duplicate(k_process *p, k_file *f, uint32_t from, bool cloexec) {
   if (from >= p->fds.limit) return -K_EINVAL;
   k_ret r = k_fd_add(&p->fds, k_file_ref(f), (int32_t)from, cloexec);
   if (r < 0) k_file_unref(f);

@@ -31,7 +31,7 @@ enum {
 };
 
 /* Every command but the six about locks: -K_EINVAL for those. */
-k_ret k_fcntl(k_process *p, int32_t fd, uint32_t cmd, uint32_t arg) CHECKED;
+k_ret k_fcntl(k_process *p, int32_t fd, uint32_t cmd, uint32_t arg) CHECKED K_LOCKED;
 
 enum { K_F_RDLCK = 0, K_F_WRLCK = 1, K_F_UNLCK = 2 };
 typedef struct k_flock {
@@ -49,5 +49,5 @@ enum { K_LOCK_SH = 1, K_LOCK_EX = 2, K_LOCK_NB = 4, K_LOCK_UN = 8 };
 k_ret k_flock_set(k_process *p, int32_t fd, uint32_t operation) CHECKED;
 
 /* For fdtable.c and file.c: the locks of this table on this file, and of this description, are gone. */
-void k_locks_drop_table(k_kernel *k, const k_fdtable *table, const k_inode *inode);
-void k_locks_drop_file(k_file *f);
+void k_locks_drop_table(k_kernel *k, const k_fdtable *table, const k_inode *inode) K_LOCKED;
+void k_locks_drop_file(k_file *f) K_LOCKED;

@@ -15,7 +15,7 @@ static k_ret dead_stat(k_file *f, k_stat *out) {
 /* Everything else is refused as for O_PATH, whose flag it has. */
 static const k_file_ops dead_ops = { .stat = dead_stat };
 
-static k_ret open_dead(k_kernel *k, k_file **out) {
+K_LOCKED static k_ret open_dead(k_kernel *k, k_file **out) {
   return k_file_new(k, &dead_ops, K_O_PATH, NULL, NULL, out);
 }
 
@@ -37,7 +37,7 @@ enum kept_kind kept_kind_of(k_inode *inode) {
   }
 }
 
-static uint32_t add_file(k_fd_snapshot *kept, const k_file *f) {
+K_LOCKED static uint32_t add_file(k_fd_snapshot *kept, const k_file *f) {
   for (uint32_t i = kept->file_count; f->refs > 1 && i-- > 0;)
     if (kept->files[i].live == f) return i;
   kept->files[kept->file_count] = (k_fd_snapshot_file){ .live = f };
@@ -93,14 +93,14 @@ void k_fd_snapshot_clear(k_fd_snapshot *kept) {
 
 /* ---- opening again ---- */
 
-static k_ret fd_snapshot_open_inode(const vfs_view *v, k_inode *inode, const k_fd_snapshot_file *one,
-                                    k_file **out) {
+K_LOCKED static k_ret fd_snapshot_open_inode(const vfs_view *v, k_inode *inode, const k_fd_snapshot_file *one,
+                                             k_file **out) {
   if (kept_kind_of(inode) != one->kind) return -K_ESTALE;
   return vfs_open_inode(v, inode, one->flags & KEPT_FLAGS, out);
 }
 
 /* Meanwhile the embedder may have taken the mount away: then its files are gone, too. */
-static k_ret fd_snapshot_open_same(const vfs_view *v, const k_fd_snapshot_file *one, k_file **out) {
+K_LOCKED static k_ret fd_snapshot_open_same(const vfs_view *v, const k_fd_snapshot_file *one, k_file **out) {
   if (vfs_mount_of(v->kernel, one->inode)->root->fs != one->inode->fs) return -K_ESTALE;
   return fd_snapshot_open_inode(v, one->inode, one, out);
 }
@@ -112,7 +112,7 @@ K_LOCKED static k_ret fd_snapshot_open_path(const vfs_view *v, const k_fd_snapsh
 }
 
 /* One of the two, which are both there while the image is opened. */
-static k_ret open_end(k_file *const ends[2], const k_fd_snapshot_file *one, k_file **out) {
+K_LOCKED static k_ret open_end(k_file *const ends[2], const k_fd_snapshot_file *one, k_file **out) {
   k_file *f = ends[(one->flags & K_O_ACCMODE) == K_O_RDONLY ? 0 : 1];
   f->flags |= one->flags & K_O_NONBLOCK;
   *out = k_file_ref(f);
@@ -135,7 +135,7 @@ K_LOCKED static k_ret open_one(k_process *p, const k_fd_snapshot_file *one, k_fi
   return r == -K_ENOMEM ? r : open_dead(p->kernel, out);
 }
 
-static k_ret fd_snapshot_fill(k_file *end, const k_fd_snapshot_pipe *pipe) {
+K_LOCKED static k_ret fd_snapshot_fill(k_file *end, const k_fd_snapshot_pipe *pipe) {
   K_TRY(k_pipe_resize(end, pipe->cap));
   for (size_t done = 0; done < pipe->len;) {
     k_ret n = end->ops->write(end, (const uint8_t *)pipe->queued + done, pipe->len - done, 0);
@@ -145,7 +145,7 @@ static k_ret fd_snapshot_fill(k_file *end, const k_fd_snapshot_pipe *pipe) {
   return 0;
 }
 
-static void drop_pipes(const k_fd_snapshot *kept, k_file *ends[][2]) {
+K_LOCKED static void drop_pipes(const k_fd_snapshot *kept, k_file *ends[][2]) {
   for (uint32_t i = 0; ends != NULL && i < kept->pipe_count; i++) {
     k_file_unref(ends[i][0]);
     k_file_unref(ends[i][1]);
@@ -153,7 +153,7 @@ static void drop_pipes(const k_fd_snapshot *kept, k_file *ends[][2]) {
   mem_free(ends);
 }
 
-static k_ret make_pipes(k_kernel *k, const k_fd_snapshot *kept, k_file *(**out)[2]) {
+K_LOCKED static k_ret make_pipes(k_kernel *k, const k_fd_snapshot *kept, k_file *(**out)[2]) {
   if (kept->pipe_count == 0) return 0;
   k_file *(*ends)[2] = mem_zalloc_array(kept->pipe_count, sizeof *ends);
   k_ret r = ends != NULL ? 0 : -K_ENOMEM;
@@ -169,7 +169,7 @@ static k_ret make_pipes(k_kernel *k, const k_fd_snapshot *kept, k_file *(**out)[
 }
 
 /* Those that are open still, mostly under the number they had. */
-static void find_open(k_process *p, const k_fd_snapshot *kept, k_file **files) {
+K_LOCKED static void find_open(k_process *p, const k_fd_snapshot *kept, k_file **files) {
   const k_fdtable *t = &p->fds;
   for (uint32_t i = 0; i < kept->fd_count; i++) {
     const k_fd_snapshot_fd *fd = &kept->fds[i];
@@ -185,7 +185,7 @@ static void find_open(k_process *p, const k_fd_snapshot *kept, k_file **files) {
   }
 }
 
-static k_ret fd_snapshot_make_room(k_process *p, const k_fd_snapshot *kept) {
+K_LOCKED static k_ret fd_snapshot_make_room(k_process *p, const k_fd_snapshot *kept) {
   uint32_t limit = p->fds.limit;
   for (uint32_t i = kept->fd_count; i-- > 0;)
     if (kept->fds[i].fd < limit) return k_fdtable_reserve(&p->fds, kept->fds[i].fd + 1);

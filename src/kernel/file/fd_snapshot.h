@@ -48,13 +48,13 @@ typedef struct k_fd_snapshot {
 
 /* A checkpoint; takes no memory when nothing is open. It holds on to inodes, not to open files: a file
  * closed is closed. -K_ENOMEM. */
-k_ret k_fd_snapshot_take(const k_process *p, k_fd_snapshot *out) CHECKED;
+k_ret k_fd_snapshot_take(const k_process *p, k_fd_snapshot *out) CHECKED K_LOCKED;
 void k_fd_snapshot_clear(
-    k_fd_snapshot *kept); /* of an image also without kernel.mu. May release and retake it */
+    k_fd_snapshot *kept) K_LOCKED; /* of an image also without kernel.mu. May release and retake it */
 
 /* An image, appended; nothing when nothing is open. Numbers from K_FD_SNAPSHOT_FDS_MAX on are left out. -K_ENOMEM.
  */
-k_ret k_fd_snapshot_write(const k_process *p, buf *out) CHECKED;
+k_ret k_fd_snapshot_write(const k_process *p, buf *out) CHECKED K_LOCKED;
 
 /* Any bytes, or what k_fd_snapshot_write made: checked, and borrowed until *out is cleared. -K_EINVAL: they are not
  * such bytes. -K_ENOMEM. */
@@ -63,7 +63,8 @@ k_ret k_fd_snapshot_read(cay_slice bytes, k_fd_snapshot *out) CHECKED;
 /* Opens everything that is in `kept` and not open in `p`, which does not change meanwhile: *out has one file
  * for each of kept->files. May release and retake kernel.mu. -K_ENOMEM. */
 k_ret k_fd_snapshot_open(k_process *p, const k_fd_snapshot *kept, k_file ***out) CHECKED;
-void k_fd_snapshot_drop(const k_fd_snapshot *kept, k_file **files); /* instead of the next; NULL is fine */
+void k_fd_snapshot_drop(const k_fd_snapshot *kept,
+                        k_file **files) K_LOCKED; /* instead of the next; NULL is fine */
 
 /* The descriptors of `p` are those of `kept` from now on, and `files` is gone. Numbers beyond its limit are
  * left out. May release and retake kernel.mu. */

@@ -39,19 +39,19 @@ static uint32_t rename_own(const k_process *p, char *path, uint32_t len) {
 }
 
 /* With its NUL; 0: it has none. */
-static uint32_t path_of(const k_process *p, k_inode *inode, char path[static K_PATH_MAX]) {
+K_LOCKED static uint32_t path_of(const k_process *p, k_inode *inode, char path[static K_PATH_MAX]) {
   k_ret len = vfs_path_of(&p->view, inode, path, K_PATH_MAX);
   return len > 0 ? rename_own(p, path, (uint32_t)len + 1) : 0;
 }
 
-static uint32_t slots_of(const k_process *p, const k_file *f) {
+K_LOCKED static uint32_t slots_of(const k_process *p, const k_file *f) {
   uint32_t count = 0;
   for (uint32_t fd = 0; fd < p->fds.cap; fd++) count += p->fds.slots[fd].file == f;
   return count;
 }
 
 /* Whether all its ends are in this process. */
-static bool is_inside(const k_process *p, const k_fd_snapshot *kept, const void *pipe) {
+K_LOCKED static bool is_inside(const k_process *p, const k_fd_snapshot *kept, const void *pipe) {
   uint32_t ends = 0, inside = 0;
   for (uint32_t i = 0; i < kept->file_count; i++) {
     const k_file *f = kept->files[i].live;
@@ -77,7 +77,7 @@ static bool find_pipe(const struct writing *w, const void *pipe, uint32_t *out) 
   return false;
 }
 
-static void describe_pipe(struct writing *w, k_fd_snapshot_file *one, const void *pipe) {
+K_LOCKED static void describe_pipe(struct writing *w, k_fd_snapshot_file *one, const void *pipe) {
   const k_file *f = one->live;
   if (!find_pipe(w, pipe, &one->pipe)) {
     size_t len = k_pipe_peek(f, NULL, 0);
@@ -88,7 +88,7 @@ static void describe_pipe(struct writing *w, k_fd_snapshot_file *one, const void
   one->kind = KEPT_PIPE;
 }
 
-static k_ret fd_snapshot_bytes_describe(struct writing *w, k_fd_snapshot_file *one) {
+K_LOCKED static k_ret fd_snapshot_bytes_describe(struct writing *w, k_fd_snapshot_file *one) {
   char path[K_PATH_MAX];
   const k_file *f = one->live;
   const void *pipe = k_pipe_of(f);
@@ -139,7 +139,7 @@ static k_ret put_queued(const struct writing *w, buf *out) {
   return 0;
 }
 
-static k_ret write_kept(struct writing *w, buf *out) {
+K_LOCKED static k_ret write_kept(struct writing *w, buf *out) {
   const k_fd_snapshot *kept = &w->kept;
   size_t before = out->len;
   w->pipes = mem_zalloc_array(kept->file_count, sizeof *w->pipes);
@@ -249,7 +249,7 @@ static bool fd_snapshot_bytes_plausible(const struct head *head, size_t len) {
          head->fds <= K_FD_SNAPSHOT_FDS_MAX && head->fds * sizeof(k_fd_snapshot_fd) < len;
 }
 
-k_ret k_fd_snapshot_read(cay_slice bytes, k_fd_snapshot *out) {
+K_UNCHECKED k_ret k_fd_snapshot_read(cay_slice bytes, k_fd_snapshot *out) {
   struct head head;
   k_fd_snapshot kept = { 0 };
   *out = kept;

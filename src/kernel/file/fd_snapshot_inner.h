@@ -33,4 +33,4 @@ enum kept_kind kept_kind_of(k_inode *inode);
 
 /* Which descriptors smaller than `below` lead to which files; the contents of the files are left to the caller, but
  * for `live`. */
-k_ret kept_list(const k_process *p, uint32_t below, k_fd_snapshot *out) CHECKED;
+k_ret kept_list(const k_process *p, uint32_t below, k_fd_snapshot *out) CHECKED K_LOCKED;

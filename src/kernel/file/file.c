@@ -49,7 +49,7 @@ k_ret k_file_may_write(const k_file *f) {
 }
 
 /* RLIMIT_FSIZE: how much of `len` may be written at `pos`. */
-static k_ret within_size_limit(k_process *p, const k_file *f, size_t len, int64_t pos) {
+K_LOCKED static k_ret within_size_limit(k_process *p, const k_file *f, size_t len, int64_t pos) {
   if (p == NULL || f->inode == NULL || !k_is_reg(f->inode)) return (k_ret)len;
   uint64_t limit = p->rlimits[K_RLIMIT_FSIZE].soft;
   if (limit == K_RLIM_INFINITY || len == 0) return (k_ret)len;
@@ -73,7 +73,7 @@ K_LOCKED static k_ret take_position(k_process *p, k_file *f) {
   return 0;
 }
 
-static void give_position(k_file *f) {
+K_LOCKED static void give_position(k_file *f) {
   f->busy = false;
   k_wake(&f->kernel->positions);
 }
@@ -251,7 +251,7 @@ static k_ret seek_hole(k_file *f, int64_t offset, bool hole) {
   return hole ? size : offset;
 }
 
-static k_ret seek_target(k_file *f, int64_t offset, int whence) {
+K_LOCKED static k_ret seek_target(k_file *f, int64_t offset, int whence) {
   int64_t base;
   switch (whence) {
   case K_SEEK_SET: return offset;

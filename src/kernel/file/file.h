@@ -80,9 +80,9 @@ typedef struct k_file_ops {
 struct k_file {
   const k_file_ops *ops;
   k_kernel *kernel;
-  uint32_t refs;
+  uint32_t refs K_GUARDED;
   uint32_t flags; /* access mode and status flags; never O_CREAT, O_EXCL, O_TRUNC, O_CLOEXEC */
-  int64_t pos;
+  int64_t pos K_GUARDED;
   k_inode *inode;           /* a reference, or NULL (pipe, socket, embedder's stream) */
   void *object;             /* of the operations */
   union {                   /* of the operations, by kind of file */
@@ -90,19 +90,19 @@ struct k_file {
     uint64_t hangups_seen;  /* terminal: hang-ups of its slave side before it was opened */
     uint64_t answer_offset; /* callback: bytes of its answer that were read */
   };
-  uint64_t serial;    /* no other of its kernel has it; never 0 */
-  bool busy;          /* its position is in use by a call that has released kernel.mu */
-  uint32_t interests; /* entries of epoll sets that name it */
+  uint64_t serial;              /* no other of its kernel has it; never 0 */
+  bool busy K_GUARDED;          /* its position is in use by a call that has released kernel.mu */
+  uint32_t interests K_GUARDED; /* entries of epoll sets that name it */
 };
 
 /* refs 1. `inode` may be NULL; its reference is taken over only on success. -K_ENOMEM. */
 k_ret k_file_new(k_kernel *k, const k_file_ops *ops, uint32_t flags, k_inode *inode, void *object,
-                 k_file **out) CHECKED;
-static inline k_file *k_file_ref(k_file *f) {
+                 k_file **out) CHECKED K_LOCKED;
+K_LOCKED static inline k_file *k_file_ref(k_file *f) {
   f->refs++;
   return f;
 }
-void k_file_unref(k_file *f); /* NULL is fine; may release and retake kernel.mu */
+void k_file_unref(k_file *f) K_LOCKED; /* NULL is fine; may release and retake kernel.mu */
 
 /* What a call answers that wants another kind of file: `error`, or -K_EBADF for a place in the tree (O_PATH
  * of open(2)) and for dead files (fd_snapshot.h). */
@@ -125,7 +125,7 @@ typedef struct k_iov {
  * own. */
 k_ret k_file_readv(k_process *p, k_file *f, const k_iov *iov, size_t count, int64_t pos) CHECKED K_LOCKED;
 k_ret k_file_writev(k_process *p, k_file *f, const k_iov *iov, size_t count, int64_t pos) CHECKED K_LOCKED;
-k_ret k_file_seek(k_file *f, int64_t offset, int whence) CHECKED;
+k_ret k_file_seek(k_file *f, int64_t offset, int whence) CHECKED K_LOCKED;
 k_ret k_file_stat(k_file *f, k_stat *out) CHECKED;
 k_ret k_sendfile(k_process *p, k_file *out, k_file *in, int64_t *pos,
                  size_t len) CHECKED K_LOCKED; /* pos NULL: in's own */
@@ -147,7 +147,7 @@ void k_fdtable_init(k_fdtable *t, uint32_t limit);
 void k_fdtable_clear(k_fdtable *t) K_LOCKED; /* closes all; may release kernel.mu */
 k_ret k_fdtable_reserve(k_fdtable *t, uint32_t count)
     CHECKED; /* memory for numbers below `count`: k_fd_put of those cannot fail. -K_ENOMEM */
-k_ret k_fdtable_copy(k_fdtable *to, const k_fdtable *from) CHECKED; /* fork(2) */
+k_ret k_fdtable_copy(k_fdtable *to, const k_fdtable *from) CHECKED K_LOCKED; /* fork(2) */
 void k_fdtable_close_on_exec(k_fdtable *t) K_LOCKED;
 k_ret k_fd_get(const k_fdtable *t, int32_t fd, k_file **out) CHECKED; /* borrowed; -K_EBADF */
 k_ret k_fd_add(k_fdtable *t, k_file *f, int32_t from, bool cloexec)

@@ -37,7 +37,7 @@ static k_lock_set *find_set(const k_kernel *k, const k_inode *inode) {
   return NULL;
 }
 
-static k_ret get_set(k_kernel *k, k_inode *inode, k_lock_set **out) {
+K_LOCKED static k_ret get_set(k_kernel *k, k_inode *inode, k_lock_set **out) {
   *out = find_set(k, inode);
   if (*out != NULL) return 0;
   k_lock_set *s = mem_zalloc(sizeof *s);
@@ -51,7 +51,7 @@ static k_ret get_set(k_kernel *k, k_inode *inode, k_lock_set **out) {
   return 0;
 }
 
-static void drop_set_if_empty(k_lock_set *s) {
+K_LOCKED static void drop_set_if_empty(k_lock_set *s) {
   if (!list_empty(&s->records) || !list_empty(&s->sleepers)) return;
   list_remove(&s->node);
   k_inode_unref(s->inode);
@@ -74,7 +74,7 @@ static const record *conflict_of(const k_lock_set *s, const record *wanted) {
   return NULL;
 }
 
-static record *record_new(k_kernel *k, const record *like, int64_t first, int64_t last) {
+K_LOCKED static record *record_new(k_kernel *k, const record *like, int64_t first, int64_t last) {
   record *r = k->lock_count < MAX_LOCKS ? mem_alloc(sizeof *r) : NULL;
   if (r == NULL) return NULL;
   k->lock_count++;
@@ -85,7 +85,7 @@ static record *record_new(k_kernel *k, const record *like, int64_t first, int64_
   return r;
 }
 
-static void record_free(k_kernel *k, record *r) {
+K_LOCKED static void record_free(k_kernel *k, record *r) {
   if (r == NULL) return;
   list_remove(&r->node);
   k->lock_count--;
@@ -93,7 +93,7 @@ static void record_free(k_kernel *k, record *r) {
 }
 
 /* Takes [first, last] away from what this owner has. `spare` is for the one record that may fall in two. */
-static void cut_out(k_kernel *k, k_lock_set *s, const record *range, record **spare) {
+K_LOCKED static void cut_out(k_kernel *k, k_lock_set *s, const record *range, record **spare) {
   LIST_EACH_SAFE (r, &s->records, record, node) {
     if (r->owner != range->owner || r->whole != range->whole || !overlap(r, range)) continue;
     if (r->first < range->first && r->last > range->last) {
@@ -119,7 +119,7 @@ static void cut_out(k_kernel *k, k_lock_set *s, const record *range, record **sp
 }
 
 /* All memory is taken first: a failure changes nothing. */
-static k_ret lock_apply(k_kernel *k, k_lock_set *s, const record *wanted, bool unlock) {
+K_LOCKED static k_ret lock_apply(k_kernel *k, k_lock_set *s, const record *wanted, bool unlock) {
   record *spare = record_new(k, wanted, 0, 0), *added = NULL;
   if (spare == NULL) return -K_ENOLCK;
   if (!unlock && (added = record_new(k, wanted, wanted->first, wanted->last)) == NULL) {
@@ -184,7 +184,7 @@ K_LOCKED static k_ret set_lock(k_process *p, k_inode *inode, const record *wante
 
 /* ---- fcntl(2) ---- */
 
-static k_ret range_of(k_file *f, const k_flock *lock, record *out) {
+K_LOCKED static k_ret range_of(k_file *f, const k_flock *lock, record *out) {
   int64_t base = 0;
   if (lock->whence == K_SEEK_CUR)
     base = f->pos;
@@ -269,7 +269,7 @@ K_LOCKED k_ret k_flock_set(k_process *p, int32_t fd, uint32_t operation) {
 
 /* ---- what goes with a descriptor ---- */
 
-static void drop_owner(k_kernel *k, k_lock_set *s, const void *owner) {
+K_LOCKED static void drop_owner(k_kernel *k, k_lock_set *s, const void *owner) {
   bool any = false;
   LIST_EACH_SAFE (r, &s->records, record, node) {
     if (r->owner != owner) continue;

@@ -23,7 +23,7 @@ static pipe_state *pipe_of(const k_file *f) { return f->object; }
 static bool reads(uint32_t flags) { return (flags & K_O_ACCMODE) != K_O_WRONLY; }
 static bool writes(uint32_t flags) { return (flags & K_O_ACCMODE) != K_O_RDONLY; }
 
-static pipe_state *state_new(k_kernel *k) {
+K_LOCKED static pipe_state *state_new(k_kernel *k) {
   pipe_state *s = mem_zalloc(sizeof *s);
   if (s == NULL) return NULL;
   s->kernel = k;
@@ -34,20 +34,20 @@ static pipe_state *state_new(k_kernel *k) {
   return s;
 }
 
-static void state_drop(pipe_state *s) {
+K_LOCKED static void state_drop(pipe_state *s) {
   if (s->readers > 0 || s->writers > 0) return;
   if (s->slot != NULL) *s->slot = NULL;
   k_ring_free(&s->ring, s->kernel);
   mem_free(s);
 }
 
-static void pipe_enter(pipe_state *s, uint32_t flags) {
+K_LOCKED static void pipe_enter(pipe_state *s, uint32_t flags) {
   if (reads(flags)) s->readers++, s->reader_count++;
   if (writes(flags)) s->writers++, s->writer_count++;
   k_wake(&s->changed);
 }
 
-static void pipe_leave(pipe_state *s, uint32_t flags) {
+K_LOCKED static void pipe_leave(pipe_state *s, uint32_t flags) {
   if (reads(flags)) s->readers--;
   if (writes(flags)) s->writers--;
   k_wake(&s->changed);
@@ -56,7 +56,7 @@ static void pipe_leave(pipe_state *s, uint32_t flags) {
 
 /* ---- operations ---- */
 
-static k_ret pipe_read(k_file *f, void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret pipe_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)pos;
   pipe_state *s = pipe_of(f);
   if (len == 0) return 0;
@@ -67,7 +67,7 @@ static k_ret pipe_read(k_file *f, void *buf, size_t len, int64_t pos) {
   return (k_ret)n;
 }
 
-static k_ret pipe_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret pipe_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
   pipe_state *s = pipe_of(f);
   if (len == 0) return 0;
@@ -115,13 +115,13 @@ static k_ret pipe_stat(k_file *f, k_stat *out) {
   return 0;
 }
 
-static k_ret pipe_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
+K_LOCKED static k_ret pipe_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
   if (request != K_FIONREAD || len < sizeof(int32_t)) return -K_ENOTTY;
   *(int32_t *)arg = (int32_t)pipe_of(f)->ring.len;
   return 0;
 }
 
-static void pipe_release(k_file *f) { pipe_leave(pipe_of(f), f->flags); }
+K_LOCKED static void pipe_release(k_file *f) { pipe_leave(pipe_of(f), f->flags); }
 
 static const k_file_ops pipe_ops = {
   .read = pipe_read,

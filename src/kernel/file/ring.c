@@ -26,7 +26,7 @@ void k_ring_skip(k_ring *r, size_t len) {
   r->head = r->len == 0 ? 0 : (r->head + len) % r->size;
 }
 
-static k_ret ring_move_to(k_ring *r, k_kernel *k, size_t size) {
+K_LOCKED static k_ret ring_move_to(k_ring *r, k_kernel *k, size_t size) {
   if (size > r->size) K_TRY(k_memory_charge(k, size - r->size));
   uint8_t *data = mem_alloc(size);
   if (data == NULL) {

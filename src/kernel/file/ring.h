@@ -18,18 +18,18 @@ typedef struct k_ring {
 } k_ring;
 
 static inline void k_ring_init(k_ring *r, size_t cap) { *r = (k_ring){ .cap = cap }; }
-void k_ring_free(k_ring *r, k_kernel *k);
+void k_ring_free(k_ring *r, k_kernel *k) K_LOCKED;
 
 static inline size_t k_ring_room(const k_ring *r) { return r->cap - r->len; }
 
 /* Makes sure of memory for `len` bytes more, len <= room. -K_EAGAIN when there is none now but a reader will
  * make room; -K_ENOMEM when there would never be. */
-k_ret k_ring_reserve(k_ring *r, k_kernel *k, size_t len) CHECKED;
+k_ret k_ring_reserve(k_ring *r, k_kernel *k, size_t len) CHECKED K_LOCKED;
 
 /* Puts what fits, growing if it can. */
-k_ret k_ring_put(k_ring *r, k_kernel *k, const void *data, size_t len) CHECKED;
+k_ret k_ring_put(k_ring *r, k_kernel *k, const void *data, size_t len) CHECKED K_LOCKED;
 size_t k_ring_peek(const k_ring *r, void *out, size_t len); /* copies without taking */
 void k_ring_skip(k_ring *r, size_t len);
 
 /* A new capacity, at least the queued length. -K_EBUSY, -K_ENOMEM. */
-k_ret k_ring_resize(k_ring *r, k_kernel *k, size_t cap) CHECKED;
+k_ret k_ring_resize(k_ring *r, k_kernel *k, size_t cap) CHECKED K_LOCKED;

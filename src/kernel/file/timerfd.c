@@ -46,7 +46,7 @@ static k_ret arm(timer *t) {
   return alarm_arm(t->kernel->alarms, &t->alarm, t->due_ns, NULL) == CAY_OK ? 0 : -K_ENOMEM;
 }
 
-static void expire(timer *t) {
+K_LOCKED static void expire(timer *t) {
   catch_up(t);
   if (t->expired > 0)
     k_wake(&t->changed);

@@ -10,7 +10,7 @@ bool k_parent_reaps_itself(const k_process *parent) {
   return a->handler == K_SIG_IGN || (a->flags & K_SA_NOCLDWAIT) != 0;
 }
 
-static int32_t status_of_info(const k_process *p, int code) {
+K_LOCKED static int32_t status_of_info(const k_process *p, int code) {
   switch (code) {
   case K_CLD_EXITED: return (p->exit_status >> 8) & 0xff;
   case K_CLD_STOPPED: return p->stop_signal;
@@ -54,13 +54,13 @@ void k_children_to_init(k_process *p) {
 
 /* ---- waiting ---- */
 
-static bool is_asked_for(const k_process *p, const k_process *child, int32_t which) {
+K_LOCKED static bool is_asked_for(const k_process *p, const k_process *child, int32_t which) {
   if (which > 0) return child->pid == which;
   if (which == -1) return true;
   return child->pgid == (which == 0 ? p->pgid : -which);
 }
 
-static void children_fill(const k_process *child, int code, int32_t status, k_wait_result *out) {
+K_LOCKED static void children_fill(const k_process *child, int code, int32_t status, k_wait_result *out) {
   *out = (k_wait_result){
     .pid = child->pid,
     .status = status,
@@ -71,14 +71,14 @@ static void children_fill(const k_process *child, int code, int32_t status, k_wa
   };
 }
 
-static void take_zombie(k_process *p, k_process *child, const k_wait_result *result) {
+K_LOCKED static void take_zombie(k_process *p, k_process *child, const k_wait_result *result) {
   p->children_user_ns += result->user_ns;
   p->children_system_ns += result->system_ns;
   k_process_reap(child);
 }
 
 /* Is there something to tell about this child? Then tells it, and unless K_WNOWAIT it is told once. */
-static bool children_tell(k_process *p, k_process *child, uint32_t options, k_wait_result *out) {
+K_LOCKED static bool children_tell(k_process *p, k_process *child, uint32_t options, k_wait_result *out) {
   bool keep = (options & K_WNOWAIT) != 0;
   if (child->zombie) {
     if ((options & K_WEXITED) == 0) return false;
@@ -102,7 +102,7 @@ static bool children_tell(k_process *p, k_process *child, uint32_t options, k_wa
 
 /* A child that ended is gone but for its status; it still counts for ECHILD unless only other things are
  * waited for. */
-static k_ret children_look(k_process *p, int32_t which, uint32_t options, k_wait_result *out) {
+K_LOCKED static k_ret children_look(k_process *p, int32_t which, uint32_t options, k_wait_result *out) {
   bool any = false;
   LIST_EACH (child, &p->children, k_process, sibling) {
     if (!is_asked_for(p, child, which)) continue;

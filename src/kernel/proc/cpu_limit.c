@@ -12,7 +12,7 @@ static int64_t in_ns(uint64_t seconds) {
   return seconds < INT64_MAX / NS_PER_SEC ? (int64_t)seconds * NS_PER_SEC : INT64_MAX;
 }
 
-static void arm(k_process *p, int64_t used_ns) {
+K_LOCKED static void arm(k_process *p, int64_t used_ns) {
   const k_rlimit *limit = &p->rlimits[K_RLIMIT_CPU];
   int64_t next = in_ns(limit->soft < limit->hard ? limit->soft : limit->hard);
   if (next == INT64_MAX) return;
@@ -23,7 +23,7 @@ static void arm(k_process *p, int64_t used_ns) {
 }
 
 /* Linux moves the soft limit by a second with each SIGXCPU. */
-static void look(k_process *p) {
+K_LOCKED static void look(k_process *p) {
   k_rlimit *limit = &p->rlimits[K_RLIMIT_CPU];
   int64_t used = clock_of(p) - p->cpu.base_ns;
   if (used >= in_ns(limit->hard)) {

@@ -21,7 +21,7 @@ typedef struct search {
   int scripts;
 } search;
 
-static void search_clear(search *s) {
+K_LOCKED static void search_clear(search *s) {
   k_inode_unref(s->at);
   k_inode_unref(s->inode);
   mem_free(s->argv);
@@ -30,7 +30,7 @@ static void search_clear(search *s) {
 
 /* ---- the file ---- */
 
-static k_ret start_directory(search *s, int32_t dirfd, const char *path) {
+K_LOCKED static k_ret start_directory(search *s, int32_t dirfd, const char *path) {
   if (dirfd == K_AT_FDCWD || path[0] == '/') return 0;
   k_file *dir;
   K_TRY(k_fd_get(&s->process->fds, dirfd, &dir));
@@ -64,7 +64,7 @@ K_LOCKED static k_ret find(search *s, const char *path, uint32_t flags) {
 }
 
 /* Not vfs_open_inode: a program that may be executed need not be readable. */
-static k_ret open_it(search *s, k_file **out) {
+K_LOCKED static k_ret open_it(search *s, k_file **out) {
   K_TRY(s->inode->ops->open(s->inode, K_O_RDONLY, out));
   k_ret n = vfs_pread(*out, s->head, sizeof s->head, 0);
   if (n < 0) {

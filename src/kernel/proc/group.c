@@ -15,7 +15,7 @@ bool k_group_is_in_session(k_kernel *k, int32_t pgid, int32_t sid) {
   return false;
 }
 
-static bool may_be_moved(const k_process *p, const k_process *target, k_ret *why) {
+K_LOCKED static bool may_be_moved(const k_process *p, const k_process *target, k_ret *why) {
   *why = 0;
   if (target != p) {
     if (target->parent != p)
@@ -69,14 +69,15 @@ bool k_group_is_orphaned(k_kernel *k, int32_t pgid, const k_process *leaving) {
   return true;
 }
 
-static bool has_stopped(k_kernel *k, int32_t pgid) {
+K_LOCKED static bool has_stopped(k_kernel *k, int32_t pgid) {
   LIST_EACH (p, &k->processes, k_process, in_kernel) {
     if (p->pgid == pgid && p->stopped) return true;
   }
   return false;
 }
 
-static void hang_up_if_orphaned(const k_process *p, const k_process *parent, const k_process *leaving) {
+K_LOCKED static void hang_up_if_orphaned(const k_process *p, const k_process *parent,
+                                         const k_process *leaving) {
   k_kernel *k = p->kernel;
   if (parent->pgid == p->pgid || parent->sid != p->sid) return;
   if (!k_group_is_orphaned(k, p->pgid, leaving) || !has_stopped(k, p->pgid)) return;

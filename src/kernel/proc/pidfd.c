@@ -13,7 +13,7 @@ static pidfd *pidfd_of(const k_file *f) { return f->object; }
 /* Every end of a process wakes all who watch one: they look again. */
 static k_waitq *pidfd_queue(k_file *f) { return &f->kernel->exits; }
 
-static uint32_t pidfd_ready(k_file *f) {
+K_LOCKED static uint32_t pidfd_ready(k_file *f) {
   const k_process *p = pidfd_of(f)->process;
   if (p == NULL) return K_POLLIN | K_POLLRDNORM | K_POLLHUP;
   return p->zombie ? K_POLLIN | K_POLLRDNORM : 0;

@@ -9,21 +9,21 @@
 
 /* ---- birth ---- */
 
-static bool pid_is_free(k_kernel *k, int32_t pid) {
+K_LOCKED static bool pid_is_free(k_kernel *k, int32_t pid) {
   LIST_EACH (p, &k->processes, k_process, in_kernel) {
     if (p->pid == pid || p->pgid == pid || p->sid == pid) return false;
   }
   return !k_tty_uses_number(k, pid);
 }
 
-static int32_t next_pid(k_kernel *k) {
+K_LOCKED static int32_t next_pid(k_kernel *k) {
   do {
     k->last_pid = k->last_pid >= K_PID_MAX - 1 ? 2 : k->last_pid + 1;
   } while (!pid_is_free(k, k->last_pid));
   return k->last_pid;
 }
 
-static bool at_limit(const k_kernel *k, const k_process *parent) {
+K_LOCKED static bool at_limit(const k_kernel *k, const k_process *parent) {
   uint64_t limit = k->limits.processes;
   if (parent != NULL && parent->rlimits[K_RLIMIT_NPROC].soft < limit)
     limit = parent->rlimits[K_RLIMIT_NPROC].soft;
@@ -32,7 +32,7 @@ static bool at_limit(const k_kernel *k, const k_process *parent) {
 }
 
 /* The parts that need nothing of others and cannot fail. */
-static void init_fields(k_process *p, k_kernel *k) {
+K_LOCKED static void init_fields(k_process *p, k_kernel *k) {
   *p = (k_process){ .kernel = k, .start_ns = k_mono_ns(k) };
   list_init(&p->in_kernel);
   list_init(&p->children);
@@ -43,7 +43,7 @@ static void init_fields(k_process *p, k_kernel *k) {
   k_cpu_limit_init(p);
 }
 
-static k_ret process_allocate(k_kernel *k, k_process **out) {
+K_LOCKED static k_ret process_allocate(k_kernel *k, k_process **out) {
   k_process *p = mem_alloc(sizeof *p);
   if (p == NULL) return -K_ENOMEM;
   init_fields(p, k);
@@ -85,7 +85,7 @@ K_LOCKED static void process_destroy(k_process *p) {
   process_release(p);
 }
 
-static k_ret process_allocate_with_view(k_kernel *k, k_process **out) {
+K_LOCKED static k_ret process_allocate_with_view(k_kernel *k, k_process **out) {
   k_process *p = NULL;
   K_TRY(process_allocate(k, &p));
   k_ret r = vfs_view_init(&p->view, k);
@@ -97,7 +97,7 @@ static k_ret process_allocate_with_view(k_kernel *k, k_process **out) {
   return 0;
 }
 
-static void process_enter(k_process *p, k_process *parent) {
+K_LOCKED static void process_enter(k_process *p, k_process *parent) {
   k_kernel *k = p->kernel;
   p->pid = next_pid(k);
   p->parent = parent;
@@ -138,7 +138,7 @@ k_ret k_process_new(k_kernel *k, k_job *job, k_process **out) {
   return 0;
 }
 
-static k_ret copy_parts(k_process *child, const k_process *parent) {
+K_LOCKED static k_ret copy_parts(k_process *child, const k_process *parent) {
   k_ret r = vfs_view_copy(&child->view, &parent->view);
   if (r >= 0) {
     child->view.process = child;
@@ -188,7 +188,7 @@ k_ret k_process_start(k_process *p) {
 
 /* ---- end ---- */
 
-static void process_leave(k_process *p) {
+K_LOCKED static void process_leave(k_process *p) {
   list_remove(&p->sibling);
   list_remove(&p->in_kernel);
   p->kernel->used.processes--;
@@ -214,7 +214,7 @@ void k_process_discard(k_process *p) {
   k_job_unref(job);
 }
 
-static void become_zombie(k_process *p) {
+K_LOCKED static void become_zombie(k_process *p) {
   k_process *parent = p->parent;
   bool reap = parent == p->kernel->init || k_parent_reaps_itself(parent);
   p->zombie = true;

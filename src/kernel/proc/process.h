@@ -59,42 +59,44 @@ typedef struct k_cpu_limit {
 
 struct k_process {
   k_kernel *kernel;
-  list in_kernel;    /* kernel.processes */
-  k_process *parent; /* init for orphans; NULL for init itself */
-  list children, sibling;
-  list pidfds; /* that name it (pidfd.h) */
-  int32_t pid, pgid, sid;
+  list in_kernel;              /* kernel.processes */
+  k_process *parent K_GUARDED; /* init for orphans; NULL for init itself */
+  list children K_GUARDED, sibling K_GUARDED;
+  list pidfds K_GUARDED; /* that name it (pidfd.h) */
+  int32_t pid, pgid K_GUARDED, sid K_GUARDED;
   vfs_view view; /* working directory, umask, user */
-  k_fdtable fds;
-  k_signals signals;
-  k_itimer timers[K_ITIMER_COUNT];
-  k_rlimit rlimits[K_RLIMIT_COUNT];
+  k_fdtable fds K_GUARDED;
+  k_signals signals K_GUARDED;
+  k_itimer timers[K_ITIMER_COUNT] K_GUARDED;
+  k_rlimit rlimits[K_RLIMIT_COUNT] K_GUARDED;
   k_cpu_limit cpu;
   k_program *program;
   char comm[16]; /* prctl(2) PR_SET_NAME, /proc/pid/comm */
   k_sleeper sleeper;
-  k_waitq child_events;   /* its own children ended, stopped, continued */
-  k_job *job;             /* the embedder's run that started it or an ancestor; NULL: none */
-  void *machine;          /* the runner's: what executes it; NULL when nothing does */
+  k_waitq child_events K_GUARDED; /* its own children ended, stopped, continued */
+  k_job *job K_GUARDED;           /* the embedder's run that started it or an ancestor; NULL: none */
+  void *machine;                  /* the runner's: what executes it; NULL when nothing does */
   _Atomic bool attention; /* a signal or its end is pending: read without the mutex after each system call */
-  bool dying;             /* its thread must leave; exit_status is set */
-  bool zombie, stopped, has_execed;
-  bool stop_reported, continue_pending; /* for WUNTRACED and WCONTINUED */
-  int32_t exit_status; /* as wait(2) gives it: code << 8, or the signal; core files are never written */
-  int32_t stop_signal;
-  uint64_t memory;  /* linear memory charged to the kernel for it; k_process_exit gives back the rest */
+  bool dying K_GUARDED;   /* its thread must leave; exit_status is set */
+  bool zombie K_GUARDED, stopped, has_execed K_GUARDED;
+  bool stop_reported K_GUARDED, continue_pending K_GUARDED; /* for WUNTRACED and WCONTINUED */
+  int32_t exit_status
+      K_GUARDED; /* as wait(2) gives it: code << 8, or the signal; core files are never written */
+  int32_t stop_signal K_GUARDED;
+  uint64_t memory
+      K_GUARDED;    /* linear memory charged to the kernel for it; k_process_exit gives back the rest */
   int64_t start_ns; /* k_mono_ns */
-  int64_t user_ns, system_ns;                   /* kept by the runner */
-  int64_t children_user_ns, children_system_ns; /* of those waited for */
-  bool started;                                 /* the runner has it; counted in kernel.threads */
-  bool has_no_tty;                              /* has given up its session's terminal: TIOCNOTTY */
-  int32_t lost_foreground; /* of a leader whose terminal was hung up: the group that had it, or 0 */
-  bool resident;           /* at rest between calls of the embedder: k_process_revive, k_job_attach */
+  int64_t user_ns, system_ns;                             /* kept by the runner */
+  int64_t children_user_ns, children_system_ns K_GUARDED; /* of those waited for */
+  bool started;                                           /* the runner has it; counted in kernel.threads */
+  bool has_no_tty K_GUARDED;                              /* has given up its session's terminal: TIOCNOTTY */
+  int32_t lost_foreground K_GUARDED; /* of a leader whose terminal was hung up: the group that had it, or 0 */
+  bool resident; /* at rest between calls of the embedder: k_process_revive, k_job_attach */
 };
 
 /* A first process without parent (child of init) in group and session of its own; descriptors empty.
  * -K_EAGAIN at the limit, -K_ENOMEM. */
-k_ret k_process_new(k_kernel *k, k_job *job, k_process **out) CHECKED;
+k_ret k_process_new(k_kernel *k, k_job *job, k_process **out) CHECKED K_LOCKED;
 
 /* fork(2) without the running: everything inherited is copied, memory is the runner's affair. -K_EAGAIN,
  * -K_ENOMEM. */
@@ -102,7 +104,7 @@ k_ret k_process_fork(k_process *parent, k_process **out) CHECKED;
 
 /* Hands a process with a program to the runner. On failure the process is as before. The new thread begins
  * with k_signal_poll: the process may have been ended already. */
-k_ret k_process_start(k_process *p) CHECKED;
+k_ret k_process_start(k_process *p) CHECKED K_LOCKED;
 
 /* The failed or abandoned child of k_process_fork that never ran: gone without trace. */
 void k_process_discard(k_process *p) K_LOCKED;
@@ -114,11 +116,11 @@ void k_process_exit(k_process *p, int32_t status) K_LOCKED;
 
 /* Ends it from outside, whatever it does: its thread leaves the guest and calls k_process_exit with this
  * status. */
-void k_process_end(k_process *p, int32_t status);
+void k_process_end(k_process *p, int32_t status) K_LOCKED;
 
 /* A resident process was ended, and is rolled back: it goes on, with nothing pending. On
  * the thread that ran it. */
-void k_process_revive(k_process *p);
+void k_process_revive(k_process *p) K_LOCKED;
 
 k_process *k_process_find(k_kernel *k, int32_t pid); /* NULL: none; zombies are found */
 
@@ -132,19 +134,20 @@ typedef struct k_wait_result {
 } k_wait_result;
 k_ret k_wait(k_process *p, int32_t which, uint32_t options, k_wait_result *out) CHECKED;
 
-k_ret k_setpgid(k_process *p, int32_t pid, int32_t pgid) CHECKED;
-k_ret k_getpgid(k_process *p, int32_t pid) CHECKED;
-k_ret k_getsid(k_process *p, int32_t pid) CHECKED;
-k_ret k_setsid(k_process *p) CHECKED;
-k_ret k_prlimit(k_process *p, int32_t pid, uint32_t which, const k_rlimit *new_limit, k_rlimit *old) CHECKED;
+k_ret k_setpgid(k_process *p, int32_t pid, int32_t pgid) CHECKED K_LOCKED;
+k_ret k_getpgid(k_process *p, int32_t pid) CHECKED K_LOCKED;
+k_ret k_getsid(k_process *p, int32_t pid) CHECKED K_LOCKED;
+k_ret k_setsid(k_process *p) CHECKED K_LOCKED;
+k_ret k_prlimit(k_process *p, int32_t pid, uint32_t which, const k_rlimit *new_limit,
+                k_rlimit *old) CHECKED K_LOCKED;
 
 /* The calling thread runs `p` from here to its exit, or to k_cpu_limit_pause: RLIMIT_CPU is about the time that
  * it computes. A process for which this is not called (a child of vfork before it execs) has no such limit; a
  * resident one that sets a limit begins with that. k_cpu_limit_pause releases and retakes kernel.mu when there
  * was a limit. */
-void k_cpu_limit_begin(k_process *p);
+void k_cpu_limit_begin(k_process *p) K_LOCKED;
 void k_cpu_limit_pause(k_process *p);
-static inline bool k_cpu_limit_is_set(const k_process *p) {
+K_LOCKED static inline bool k_cpu_limit_is_set(const k_process *p) {
   return p->rlimits[K_RLIMIT_CPU].soft != K_RLIM_INFINITY;
 }
 
@@ -163,8 +166,8 @@ k_ret k_exec_prepare(k_process *p, int32_t dirfd, const char *path, const char *
                      const char *const *envp, uint32_t flags, k_program **out) CHECKED K_LOCKED;
 void k_exec_commit(k_process *p, k_program *program);
 k_program *k_program_ref(k_program *program);
-void k_program_unref(k_kernel *k, k_program *program);
+void k_program_unref(k_kernel *k, k_program *program) K_LOCKED;
 
 /* A program that is no file of the sandbox (the embedder's own module). `image` is taken over on success. */
 k_ret k_program_from_image(k_kernel *k, k_image *image, const char *path, const char *const *argv,
-                           const char *const *envp, k_program **out) CHECKED;
+                           const char *const *envp, k_program **out) CHECKED K_LOCKED;

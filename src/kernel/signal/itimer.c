@@ -25,7 +25,7 @@ static void arm(k_itimer *t) {
   if (alarm_arm(t->process->kernel->alarms, &t->entry, soonest(t), NULL) != CAY_OK) t->due_ns = 0;
 }
 
-static void expire(k_itimer *t, int64_t now) {
+K_LOCKED static void expire(k_itimer *t, int64_t now) {
   k_signal_send(t->process, &(k_siginfo){ .signo = signal_of[t->which], .code = K_SI_KERNEL });
   if (t->interval_ns == 0) {
     t->due_ns = 0;
@@ -34,7 +34,7 @@ static void expire(k_itimer *t, int64_t now) {
   t->due_ns += ((now - t->due_ns) / t->interval_ns + 1) * t->interval_ns;
 }
 
-static void look(k_itimer *t) {
+K_LOCKED static void look(k_itimer *t) {
   if (t->due_ns == 0 || t->process->dying) return;
   int64_t now = now_of(t);
   if (now >= t->due_ns) expire(t, now);
@@ -65,7 +65,9 @@ void k_itimers_init(k_process *p) {
   }
 }
 
-K_LOCKED void k_itimers_stop(k_process *p) {
+/* Unchecked: disarming waits for the alarm's function, which takes kernel.mu; nothing else uses the timers of a process
+ * that ends. */
+K_UNCHECKED void k_itimers_stop(k_process *p) {
   bool any = false;
   for (int which = 0; which < K_ITIMER_COUNT; which++) {
     any |= p->timers[which].used;

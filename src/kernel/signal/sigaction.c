@@ -26,7 +26,7 @@ k_ret k_sigaction_set(k_process *p, int sig, const k_sigaction *new_action, k_si
   return 0;
 }
 
-static void set_mask(k_process *p, k_sigset mask) {
+K_LOCKED static void set_mask(k_process *p, k_sigset mask) {
   p->signals.mask = mask & ~unblockable();
   k_signal_update(p);
 }

@@ -12,9 +12,11 @@ static const k_sigset stops = BIT(K_SIGSTOP) | BIT(K_SIGTSTP) | BIT(K_SIGTTIN) |
 static const k_sigset harmless = BIT(K_SIGCHLD) | BIT(K_SIGCONT) | BIT(K_SIGURG) | BIT(K_SIGWINCH);
 enum { FIRST_REALTIME = 32 };
 
-static bool has_handler(const k_process *p, int sig) { return p->signals.actions[sig].handler > K_SIG_IGN; }
+K_LOCKED static bool has_handler(const k_process *p, int sig) {
+  return p->signals.actions[sig].handler > K_SIG_IGN;
+}
 
-static bool is_fatal(const k_process *p, int sig) {
+K_LOCKED static bool is_fatal(const k_process *p, int sig) {
   return p->signals.actions[sig].handler == K_SIG_DFL && ((stops | harmless) & BIT(sig)) == 0;
 }
 
@@ -23,7 +25,7 @@ bool k_signal_is_ignored(const k_process *p, int sig) {
   return handler == K_SIG_IGN || (handler == K_SIG_DFL && (harmless & BIT(sig)) != 0);
 }
 
-static k_sigset deliverable(const k_process *p) { return p->signals.pending & ~p->signals.mask; }
+K_LOCKED static k_sigset deliverable(const k_process *p) { return p->signals.pending & ~p->signals.mask; }
 
 static int lowest(k_sigset set) { return set == 0 ? 0 : 1 + __builtin_ctzll(set); }
 
@@ -108,7 +110,7 @@ void k_signal_update(k_process *p) {
 
 /* ---- sending ---- */
 
-static void resume(k_process *p) {
+K_LOCKED static void resume(k_process *p) {
   if (!p->stopped) return;
   p->stopped = false;
   p->continue_pending = true;
@@ -118,7 +120,7 @@ static void resume(k_process *p) {
 }
 
 /* A stop and a continue undo each other even when they are ignored or blocked. */
-static void undo_opposites(k_process *p, int sig) {
+K_LOCKED static void undo_opposites(k_process *p, int sig) {
   if (sig == K_SIGCONT) {
     signal_forget(p, stops);
     resume(p);
@@ -127,7 +129,7 @@ static void undo_opposites(k_process *p, int sig) {
   }
 }
 
-static void make_it_look(k_process *p) {
+K_LOCKED static void make_it_look(k_process *p) {
   k_signal_update(p);
   k_wake(&p->kernel->arrivals);
   if ((p->signals.pending & p->signals.awaited) != 0) k_wake_sleeper(&p->sleeper);
@@ -137,7 +139,7 @@ static void make_it_look(k_process *p) {
 }
 
 /* false: there was no room to remember it. */
-static bool send(k_process *p, const k_siginfo *info) {
+K_LOCKED static bool send(k_process *p, const k_siginfo *info) {
   int sig = info->signo;
   if (sig == 0 || p->dying || p->zombie || p == p->kernel->init) return true;
   if (sig == K_SIGKILL) {
@@ -172,7 +174,7 @@ void k_signal_force(k_process *p, int sig) { k_process_end(p, sig); }
 
 k_sigset k_signal_pending(const k_process *p) { return p->signals.pending & p->signals.mask; }
 
-static bool is_addressed(const k_process *p, const k_process *self, int32_t pid) {
+K_LOCKED static bool is_addressed(const k_process *p, const k_process *self, int32_t pid) {
   if (p->zombie) return false;
   if (pid == -1) return p != self;
   return p->pgid == (pid == 0 ? self->pgid : -pid);
@@ -238,7 +240,7 @@ K_LOCKED enum k_signal_todo k_signal_poll(k_process *p) {
   return todo;
 }
 
-static k_sigset with_handler(const k_process *p, k_sigset set) {
+K_LOCKED static k_sigset with_handler(const k_process *p, k_sigset set) {
   k_sigset found = 0;
   for (k_sigset left = set; left != 0; left &= left - 1) {
     if (has_handler(p, lowest(left))) found |= left & -left;

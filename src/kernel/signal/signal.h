@@ -104,23 +104,23 @@ typedef struct k_signals {
 
 /* Sends (kill(2) semantics for ignored and stopped). Wakes and kicks the process as needed. info->signo 0:
  * nothing. */
-void k_signal_send(k_process *p, const k_siginfo *info);
+void k_signal_send(k_process *p, const k_siginfo *info) K_LOCKED;
 
 /* Ends the process as a fault of its own does (a trap: SIGSEGV, SIGFPE, SIGILL, SIGABRT): the default action,
  * whatever is blocked, ignored or handled. */
-void k_signal_force(k_process *p, int sig);
+void k_signal_force(k_process *p, int sig) K_LOCKED;
 
 /* Takes back the pending signals of `set`. */
-void k_signals_forget(k_process *p, k_sigset set);
+void k_signals_forget(k_process *p, k_sigset set) K_LOCKED;
 
 /* The bits of pending signals that are blocked too: sigpending(2). */
-k_sigset k_signal_pending(const k_process *p);
+k_sigset k_signal_pending(const k_process *p) K_LOCKED;
 
 static inline k_sigset k_sigbit(int sig) { return UINT64_C(1) << (sig - 1); }
 
 /* kill(2): pid > 0, 0 (own group), -1 (all but init and the sender), < -1 (group). `self` NULL: the embedder,
  * who may signal anyone. -K_ESRCH, -K_EINVAL, -K_EPERM (init), -K_EAGAIN (sigqueue(3) with a full queue). */
-k_ret k_kill(k_kernel *kernel, k_process *self, int32_t pid, const k_siginfo *info) CHECKED;
+k_ret k_kill(k_kernel *kernel, k_process *self, int32_t pid, const k_siginfo *info) CHECKED K_LOCKED;
 
 /* What the process's own thread must do now. Acts on default actions itself: a fatal signal makes the process
  * dying (k_process.dying, .exit_status) and answers K_SIGNAL_END; a stop sleeps here. */
@@ -129,22 +129,22 @@ enum k_signal_todo k_signal_poll(k_process *p);
 
 /* The next handler to run: fills the action and what to restore afterwards, blocks what the handler blocks,
  * resets it with SA_RESETHAND. Returns the signal or 0. */
-int k_signal_take(k_process *p, k_sigaction *action, k_siginfo *info, k_sigset *old_mask);
-void k_signal_return(k_process *p, k_sigset mask); /* after the handler */
+int k_signal_take(k_process *p, k_sigaction *action, k_siginfo *info, k_sigset *old_mask) K_LOCKED;
+void k_signal_return(k_process *p, k_sigset mask) K_LOCKED; /* after the handler */
 
 /* Is there a signal that a handler or default action waits to act on? restart: all such have SA_RESTART. */
-bool k_signal_wants_attention(const k_process *p, bool *restart);
+bool k_signal_wants_attention(const k_process *p, bool *restart) K_LOCKED;
 
 k_ret k_sigaction_set(k_process *p, int sig, const k_sigaction *new_action,
-                      k_sigaction *old) CHECKED; /* NULL: not set, not wanted */
-k_ret k_sigmask_set(k_process *p, int how, const k_sigset *set, k_sigset *old) CHECKED;
+                      k_sigaction *old) CHECKED K_LOCKED; /* NULL: not set, not wanted */
+k_ret k_sigmask_set(k_process *p, int how, const k_sigset *set, k_sigset *old) CHECKED K_LOCKED;
 k_ret k_sigsuspend(k_process *p, k_sigset mask) CHECKED; /* sleeps; always -K_EINTR or -K_EKILLED */
 k_ret k_sigtimedwait(k_process *p, k_sigset set, k_siginfo *info,
                      int64_t deadline_ns) CHECKED; /* signal; -K_EAGAIN in time */
 
-void k_signals_exec(k_process *p); /* handlers back to default, ignored stay */
+void k_signals_exec(k_process *p) K_LOCKED; /* handlers back to default, ignored stay */
 k_ret k_signals_fork(k_process *child,
-                     const k_process *parent) CHECKED; /* actions and mask; nothing pending */
+                     const k_process *parent) CHECKED K_LOCKED; /* actions and mask; nothing pending */
 void k_signals_clear(k_process *p);
 
 /* alarm(2), setitimer(2) ITIMER_REAL, ITIMER_VIRTUAL and ITIMER_PROF (the last two count wall time of the
@@ -161,5 +161,5 @@ typedef struct k_itimer {
 } k_itimer;
 k_ret k_itimer_set(k_process *p, int which, int64_t first_ns, int64_t interval_ns, int64_t *old_first_ns,
                    int64_t *old_interval_ns) CHECKED;
-void k_itimers_off(k_process *p);
+void k_itimers_off(k_process *p) K_LOCKED;
 void k_itimer_get(k_process *p, int which, int64_t *left_ns, int64_t *interval_ns);

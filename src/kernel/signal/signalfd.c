@@ -29,7 +29,7 @@ _Static_assert(sizeof(record) == 128, "as the guest's C library has it");
 
 static receiver *signalfd_of(const k_file *f) { return f->object; }
 
-static k_process *owner_of(const receiver *r) {
+K_LOCKED static k_process *owner_of(const receiver *r) {
   k_process *p = k_process_find(r->kernel, r->pid);
   return p == NULL || p->zombie ? NULL : p;
 }
@@ -46,7 +46,7 @@ static record record_of(const k_siginfo *info) {
   };
 }
 
-static k_ret signals_read(k_file *f, void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret signals_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)pos;
   k_process *p = owner_of(signalfd_of(f));
   if (len < sizeof(record)) return -K_EINVAL;
@@ -62,7 +62,7 @@ static k_ret signals_read(k_file *f, void *buf, size_t len, int64_t pos) {
   return (k_ret)done;
 }
 
-static uint32_t signals_ready(k_file *f) {
+K_LOCKED static uint32_t signals_ready(k_file *f) {
   const k_process *p = owner_of(signalfd_of(f));
   return p != NULL && (p->signals.pending & signalfd_of(f)->set) != 0 ? K_POLLIN | K_POLLRDNORM : 0;
 }

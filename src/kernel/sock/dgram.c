@@ -39,7 +39,7 @@ void sock_dgram_close(k_socket *s) {
 
 /* ---- sending ---- */
 
-static k_ret send_udp(k_socket *s, const void *buf, size_t len, const k_sockaddr *to) {
+K_LOCKED static k_ret send_udp(k_socket *s, const void *buf, size_t len, const k_sockaddr *to) {
   enum { MOST = 65507 };
   k_sockaddr where = s->remote;
   if (to == NULL && !s->has_peer) return -K_EDESTADDRREQ;
@@ -68,8 +68,8 @@ static k_ret send_udp(k_socket *s, const void *buf, size_t len, const k_sockaddr
   return (k_ret)len;
 }
 
-static k_ret send_local(k_process *p, k_socket *s, const void *buf, size_t len, const k_sockaddr *to,
-                        k_parcel **parcel, k_socket **full) {
+K_LOCKED static k_ret send_local(k_process *p, k_socket *s, const void *buf, size_t len, const k_sockaddr *to,
+                                 k_parcel **parcel, k_socket **full) {
   K_TRY(sock_local_autobind(p, s));
   k_socket *receiver = s->peer;
   if (to != NULL) {
@@ -108,7 +108,7 @@ static k_ret connect_udp(k_socket *s, const k_sockaddr *addr) {
   return 0;
 }
 
-static k_ret dgram_connect_local(k_process *p, k_socket *s, const k_sockaddr *addr) {
+K_LOCKED static k_ret dgram_connect_local(k_process *p, k_socket *s, const k_sockaddr *addr) {
   k_socket *to = NULL;
   K_TRY(sock_local_autobind(p, s));
   K_TRY(sock_local_find(p, addr, s->type, &to));

@@ -61,7 +61,7 @@ static k_ret autoname(k_kernel *k, k_sockaddr *name) {
   return -K_ENOSPC;
 }
 
-static k_ret make_in_tree(k_process *p, k_socket *s, const k_sockaddr *addr) {
+K_LOCKED static k_ret make_in_tree(k_process *p, k_socket *s, const k_sockaddr *addr) {
   char path[K_SUN_PATH + 1];
   local_path_of(addr, path);
   k_inode *made = NULL;

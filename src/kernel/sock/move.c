@@ -17,13 +17,13 @@ static k_ret move_wait_for_room(k_process *p, k_file *f, k_socket *full, int64_t
   return r;
 }
 
-static void no_reader(k_process *p, uint32_t flags) {
+K_LOCKED static void no_reader(k_process *p, uint32_t flags) {
   if (p != NULL && (flags & K_MSG_NOSIGNAL) == 0)
     k_signal_send(p, &(k_siginfo){ .signo = K_SIGPIPE, .code = K_SI_USER, .pid = p->pid });
 }
 
-static k_ret send_message(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
-                          const k_sockaddr *to, k_parcel **parcel) {
+K_LOCKED static k_ret send_message(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
+                                   const k_sockaddr *to, k_parcel **parcel) {
   k_socket *full = NULL;
   int64_t deadline = k_file_deadline(f, true);
   for (;;) {
@@ -87,7 +87,7 @@ K_LOCKED k_ret k_socket_send(k_process *p, k_file *f, const void *buf, size_t le
 
 /* ---- receiving ---- */
 
-static k_ret receive_once(k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
+K_LOCKED static k_ret receive_once(k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
   k_socket *s = sock_of(f);
   bool peek = (flags & K_MSG_PEEK) != 0;
   k_ret whole = sock_take(s, buf, len, peek, what);
@@ -103,7 +103,8 @@ static void name_sender(const k_socket *s, k_ret r, k_received *what) {
   if (sock_is_inet(s) && what->from.family != K_AF_UNSPEC) what->from = sock_seen_by(s, what->from);
 }
 
-static k_ret move_receive(k_process *p, k_file *f, void *buf, size_t len, uint32_t flags, k_received *what) {
+K_LOCKED static k_ret move_receive(k_process *p, k_file *f, void *buf, size_t len, uint32_t flags,
+                                   k_received *what) {
   k_socket *s = sock_of(f);
   bool all = (flags & K_MSG_WAITALL) != 0 && (flags & K_MSG_PEEK) == 0 && sock_is_stream(s);
   int64_t deadline = k_file_deadline(f, false);

@@ -70,7 +70,7 @@ static k_ret option_set_timeout(int64_t *timeout, const int32_t *value, size_t c
   return 0;
 }
 
-static k_ret set_socket(k_socket *s, int name, const int32_t *value, size_t count) {
+K_LOCKED static k_ret set_socket(k_socket *s, int name, const int32_t *value, size_t count) {
   sock_options *o = &s->options;
   switch (name) {
   case K_SO_REUSEADDR: o->reuse_addr = value[0] != 0; return 0;

@@ -51,13 +51,13 @@ static void end_on_wake(k_watch *watch) {
   if (end->conn != NULL && end_is_worth_a_look(end)) end->changed(end->conn);
 }
 
-static void outside_end_free(k_net_end *end) {
+K_LOCKED static void outside_end_free(k_net_end *end) {
   k_watch_remove(&end->watch);
   sock_free(end->proxy);
   mem_free(end);
 }
 
-static k_ret end_new(k_kernel *k, uint16_t family, k_net_end **out) {
+K_LOCKED static k_ret end_new(k_kernel *k, uint16_t family, k_net_end **out) {
   if (k_memory_charge(k, sizeof(k_socket)) < 0) return -K_ENOMEM;
   k_net_end *end = mem_zalloc(sizeof *end);
   k_ret r = end != NULL ? sock_new(k, family, K_SOCK_STREAM, K_IPPROTO_TCP, &end->proxy) : -K_ENOMEM;
@@ -151,7 +151,7 @@ void k_net_refuse(k_net_end *end, int32_t error) {
 }
 
 /* Bytes of at most `want` for which there is memory now. */
-static size_t end_reserve(k_net_end *end, size_t want) {
+K_LOCKED static size_t end_reserve(k_net_end *end, size_t want) {
   k_socket *s = end->inner;
   size_t room = sock_room(s, end->proxy), n = want < room ? want : room;
   if (n == 0) return 0;
@@ -214,7 +214,7 @@ void k_net_finish(k_net_end *end) {
 }
 
 /* The guest's socket loses its peer. */
-static void end_lose(k_net_end *end, int32_t error) {
+K_LOCKED static void end_lose(k_net_end *end, int32_t error) {
   k_socket *s = end_part(end);
   if (s == NULL) return;
   if (s->state == SOCK_CONNECTING) {
@@ -247,7 +247,7 @@ void k_net_free(k_net_end *end) {
 
 /* ---- from outside to inside ---- */
 
-static k_ret end_dial(k_kernel *k, const k_net_addr *to, const k_net_addr *from, k_net_end **out) {
+K_LOCKED static k_ret end_dial(k_kernel *k, const k_net_addr *to, const k_net_addr *from, k_net_end **out) {
   uint16_t family = outside_is_v4(to->ip) ? K_AF_INET : K_AF_INET6;
   k_sockaddr where = outside_sockaddr(family, to);
   k_socket *l = sock_inet_listener(k, &where);

@@ -26,7 +26,7 @@ static k_socket *local_socket(const k_file *f) {
   return k_is_socket(f) && !sock_is_inet(sock_of(f)) ? sock_of(f) : NULL;
 }
 
-static void parcel_put_in(k_parcel *x, k_file *f) {
+K_LOCKED static void parcel_put_in(k_parcel *x, k_file *f) {
   k_socket *s = local_socket(f);
   if (s != NULL) {
     s->in_flight++;
@@ -36,7 +36,7 @@ static void parcel_put_in(k_parcel *x, k_file *f) {
   x->files[x->count++] = k_file_ref(f);
 }
 
-static void uncount(k_parcel *x) {
+K_LOCKED static void uncount(k_parcel *x) {
   for (uint32_t i = 0; i < x->count; i++) {
     k_socket *s = local_socket(x->files[i]);
     if (s == NULL) continue;
@@ -48,7 +48,7 @@ static void uncount(k_parcel *x) {
 
 /* ---- the life of one ---- */
 
-static k_ret parcel_new(k_kernel *k, size_t count, k_parcel **out) {
+K_LOCKED static k_ret parcel_new(k_kernel *k, size_t count, k_parcel **out) {
   K_TRY(k_memory_charge(k, cost(count)));
   k_parcel *x = mem_zalloc(cost(count));
   if (x == NULL) {
@@ -152,7 +152,7 @@ k_ret k_parcel_open(k_process *p, const k_parcel *x, size_t at, bool cloexec) {
 /* ---- what only parcels hold ---- */
 
 /* Has anybody this socket as a descriptor? A connection not yet accepted can be had with its listener. */
-static bool is_held(const k_socket *s) {
+K_LOCKED static bool is_held(const k_socket *s) {
   if (s->file == NULL) return s->listener == NULL || is_held(s->listener);
   return s->file->refs > s->in_flight;
 }

@@ -52,7 +52,7 @@ static void origin_set(origin *o, k_socket *to, const k_socket *by, k_parcel **p
 }
 
 /* Reports the sender's credentials; if `what` is NULL, discards the parcel. */
-static k_ret origin_tell(origin *o, const k_socket *s, bool peek, k_received *what) {
+K_LOCKED static k_ret origin_tell(origin *o, const k_socket *s, bool peek, k_received *what) {
   enum { NOBODY = 65534 };
   if (what != NULL && s->options.pass_cred && !sock_is_inet(s) && !what->has_cred) {
     what->has_cred = true;
@@ -68,7 +68,7 @@ static k_ret origin_tell(origin *o, const k_socket *s, bool peek, k_received *wh
   return 0;
 }
 
-static void origin_drop(origin *o) {
+K_LOCKED static void origin_drop(origin *o) {
   k_parcel *x = sock_parcel_leave(&o->parcel);
   if (x != NULL) sock_parcel_drop(x);
 }
@@ -79,7 +79,7 @@ static span *first_span(const k_socket *s) {
   return list_empty(&s->spans) ? NULL : CONTAINER_OF(s->spans.next, span, node);
 }
 
-static void span_free(k_socket *s, span *x) {
+K_LOCKED static void span_free(k_socket *s, span *x) {
   list_remove(&x->node);
   origin_drop(&x->origin);
   k_memory_uncharge(s->kernel, sizeof *x);
@@ -99,7 +99,7 @@ static span *last_span(const k_socket *to, const k_socket *by, const k_parcel *p
 }
 
 /* *out NULL: the next bytes need none. It is in no list yet. */
-static k_ret span_new(k_socket *to, const k_socket *by, const k_parcel *parcel, span **out) {
+K_LOCKED static k_ret span_new(k_socket *to, const k_socket *by, const k_parcel *parcel, span **out) {
   *out = NULL;
   if (parcel == NULL && !queue_is_asked(to, by)) return 0;
   *out = last_span(to, by, parcel);
@@ -134,7 +134,7 @@ static size_t until_border(const k_socket *s, size_t len) {
 }
 
 /* Tells of the spans that the next `n` bytes touch. */
-static k_ret tell_of_spans(k_socket *s, size_t n, bool peek, k_received *what) {
+K_LOCKED static k_ret tell_of_spans(k_socket *s, size_t n, bool peek, k_received *what) {
   span *x = first_span(s);
   bool first_is_told = x != NULL && x->begin <= s->taken;
   if (n == 0) return 0;
@@ -145,7 +145,7 @@ static k_ret tell_of_spans(k_socket *s, size_t n, bool peek, k_received *what) {
   return 0;
 }
 
-static void skip_bytes(k_socket *s, size_t n) {
+K_LOCKED static void skip_bytes(k_socket *s, size_t n) {
   k_ring_skip(&s->ring, n);
   s->taken += n;
   for (span *x = first_span(s); x != NULL && x->end <= s->taken; x = first_span(s)) span_free(s, x);
@@ -209,7 +209,7 @@ k_ret sock_put_message(k_socket *to, const k_socket *by, const void *buf, size_t
   return (k_ret)len;
 }
 
-static void message_free(k_socket *s, message *m) {
+K_LOCKED static void message_free(k_socket *s, message *m) {
   list_remove(&m->node);
   origin_drop(&m->origin);
   s->queued -= m->len + MESSAGE_COST;
@@ -238,13 +238,13 @@ static k_ret nothing(k_socket *s) {
 }
 
 /* Room may matter to the peer, and to those that follow. */
-static void tell_of_room(k_socket *s) {
+K_LOCKED static void tell_of_room(k_socket *s) {
   k_wake(&s->changed);
   if (s->peer != NULL) k_wake(&s->peer->changed);
   sock_wake_followers(s);
 }
 
-static k_ret queue_take_bytes(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
+K_LOCKED static k_ret queue_take_bytes(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
   if (s->ring.len == 0) return nothing(s);
   size_t n = k_ring_peek(&s->ring, buf, until_border(s, len));
   K_TRY(tell_of_spans(s, n, peek, what));
@@ -255,7 +255,7 @@ static k_ret queue_take_bytes(k_socket *s, void *buf, size_t len, bool peek, k_r
   return (k_ret)n;
 }
 
-static k_ret queue_take_message(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
+K_LOCKED static k_ret queue_take_message(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
   if (list_empty(&s->messages)) return nothing(s);
   message *m = first(s);
   size_t whole = m->len, n = len < whole ? len : whole;

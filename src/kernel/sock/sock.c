@@ -37,7 +37,7 @@ void sock_free(k_socket *s) {
   mem_free(s);
 }
 
-static void sock_release(k_file *f) {
+K_LOCKED static void sock_release(k_file *f) {
   k_socket *s = sock_of(f);
   k_kernel *k = s->kernel;
   if (sock_is_connected_kind(s))
@@ -51,7 +51,7 @@ static void sock_release(k_file *f) {
 
 /* ---- the operations of its file ---- */
 
-static k_ret sock_read(k_file *f, void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret sock_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)pos;
   k_socket *s = sock_of(f);
   if (len == 0 && sock_is_stream(s)) return 0;
@@ -60,7 +60,7 @@ static k_ret sock_read(k_file *f, void *buf, size_t len, int64_t pos) {
   return r > (k_ret)len ? (k_ret)len : r;
 }
 
-static k_ret sock_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret sock_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
   k_socket *s = sock_of(f), *full = NULL;
   k_parcel *none = NULL;

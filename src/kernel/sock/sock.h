@@ -104,10 +104,10 @@ static inline bool sock_is_connected_kind(const k_socket *s) { return s->type !=
 
 /* ---- sock.c ---- */
 
-k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) CHECKED;
-void sock_free(k_socket *s);                                        /* closed, without an owner */
-k_ret sock_open(k_socket *s, uint32_t flags, k_file **out) CHECKED; /* takes it over on success */
-static inline k_ret sock_take_error(k_socket *s) {                  /* 0 or -K_E..., once */
+k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) CHECKED K_LOCKED;
+void sock_free(k_socket *s) K_LOCKED;                                        /* closed, without an owner */
+k_ret sock_open(k_socket *s, uint32_t flags, k_file **out) CHECKED K_LOCKED; /* takes it over on success */
+static inline k_ret sock_take_error(k_socket *s) {                           /* 0 or -K_E..., once */
   k_ret r = -s->error;
   s->error = 0;
   return r;
@@ -117,66 +117,68 @@ static inline k_ret sock_take_error(k_socket *s) {                  /* 0 or -K_E
 
 /* Bytes, -K_EAGAIN, -K_ENOMEM, -K_ENOBUFS. `by` writes. A parcel that is put in becomes NULL. */
 k_ret sock_put_bytes(k_socket *to, const k_socket *by, const void *buf, size_t len,
-                     k_parcel **parcel) CHECKED;
+                     k_parcel **parcel) CHECKED K_LOCKED;
 size_t sock_room(const k_socket *to, const k_socket *by);
 /* A message from that address; -K_EMSGSIZE, -K_EAGAIN, -K_ENOBUFS. */
 k_ret sock_put_message(k_socket *to, const k_socket *by, const void *buf, size_t len, const k_sockaddr *from,
-                       k_parcel **parcel) CHECKED;
+                       k_parcel **parcel) CHECKED K_LOCKED;
 bool sock_has_message_room(const k_socket *to);
 /* Up to `len` bytes; 0 at the end, -K_EAGAIN. A message gives its whole length: bytes beyond `len` are lost. To
  * *what are added who sent it and what came with it; without `what` that is put to the dead parcels. */
-k_ret sock_take(k_socket *s, void *buf, size_t len, bool peek, k_received *what /* or NULL */) CHECKED;
+k_ret sock_take(k_socket *s, void *buf, size_t len, bool peek,
+                k_received *what /* or NULL */) CHECKED K_LOCKED;
 size_t sock_next_len(const k_socket *s); /* FIONREAD */
 bool sock_is_empty(const k_socket *s);
-void sock_drop_queue(k_socket *s); /* and parcels to the dead ones */
+void sock_drop_queue(k_socket *s) K_LOCKED; /* and parcels to the dead ones */
 
 /* ---- parcel.c ---- */
 
 /* A waiting socket: its place in the queue that holds it. */
 void sock_parcel_enter(k_parcel *parcel, k_socket *queue, k_parcel **place);
 k_parcel *sock_parcel_leave(k_parcel **place); /* out of there again; NULL: there was none */
-k_ret sock_parcel_copy(const k_parcel *parcel, k_parcel **out) CHECKED;
-void sock_parcel_drop(k_parcel *parcel); /* to the dead ones, which sock_bury lets go */
+k_ret sock_parcel_copy(const k_parcel *parcel, k_parcel **out) CHECKED K_LOCKED;
+void sock_parcel_drop(k_parcel *parcel) K_LOCKED; /* to the dead ones, which sock_bury lets go */
 /* Lets go of files, which may close sockets, which have parcels: one after the other, never one inside
  * another. May release and retake kernel.mu: for the end of a call. */
-void sock_bury(k_kernel *k);
-void sock_collect(k_kernel *k); /* what only parcels hold: to the dead ones */
+void sock_bury(k_kernel *k) K_LOCKED;
+void sock_collect(k_kernel *k) K_LOCKED; /* what only parcels hold: to the dead ones */
 
 /* ---- stream.c ---- */
 
 /* write(2) of one that is connected, once. */
-k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parcel) CHECKED;
+k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parcel) CHECKED K_LOCKED;
 
 void sock_join(k_socket *a, k_socket *b);
 /* Makes the other end of `s`, in the queue of `l`. */
-k_ret sock_enter_queue(k_socket *s, k_socket *l) CHECKED;
-void sock_stream_close(k_socket *s);
-void sock_stream_forsake(k_socket *s); /* connections waiting here will not be accepted */
+k_ret sock_enter_queue(k_socket *s, k_socket *l) CHECKED K_LOCKED;
+void sock_stream_close(k_socket *s) K_LOCKED;
+void sock_stream_forsake(k_socket *s) K_LOCKED; /* connections waiting here will not be accepted */
 
 /* ---- outside.c ---- */
 
 bool sock_is_resolver(const k_kernel *k, const k_sockaddr *to); /* the layer above answers for this address */
 k_ret sock_outside_connect(k_socket *s,
-                           const k_sockaddr *to) CHECKED; /* with k_kernel.net: SOCK_CONNECTING */
-void sock_outside_leave(k_socket *s);                     /* tells the other end; no effect without one */
+                           const k_sockaddr *to) CHECKED K_LOCKED; /* with k_kernel.net: SOCK_CONNECTING */
+void sock_outside_leave(k_socket *s) K_LOCKED; /* tells the other end; no effect without one */
 void sock_outside_datagram(k_socket *s, const k_sockaddr *to, const void *buf, size_t len);
 
 /* ---- dgram.c ---- */
 
 /* One message on its way: `to` NULL is the peer. -K_EAGAIN: *full is whose queue is. */
 k_ret sock_send_message(k_process *p, k_socket *s, const void *buf, size_t len, const k_sockaddr *to,
-                        k_parcel **parcel, k_socket **full) CHECKED;
-k_ret sock_dgram_connect(k_process *p, k_socket *s, const k_sockaddr *addr) CHECKED;
-void sock_dgram_close(k_socket *s);
+                        k_parcel **parcel, k_socket **full) CHECKED K_LOCKED;
+k_ret sock_dgram_connect(k_process *p, k_socket *s, const k_sockaddr *addr) CHECKED K_LOCKED;
+void sock_dgram_close(k_socket *s) K_LOCKED;
 void sock_follow(sock_follower *who, k_socket *socket, k_socket *whom);
-void sock_wake_followers(k_socket *s);
+void sock_wake_followers(k_socket *s) K_LOCKED;
 
 /* ---- names: local.c, inet.c ---- */
 
 /* Who listens at, or receives at, this address; -K_ECONNREFUSED and the errors of a path. */
 k_ret sock_local_find(k_process *p, const k_sockaddr *addr, int type, k_socket **out) CHECKED;
-k_ret sock_local_bind(k_process *p, k_socket *s, const k_sockaddr *addr) CHECKED;
-k_ret sock_local_autobind(k_process *p, k_socket *s) CHECKED; /* with SO_PASSCRED, before it is connected */
+k_ret sock_local_bind(k_process *p, k_socket *s, const k_sockaddr *addr) CHECKED K_LOCKED;
+k_ret sock_local_autobind(k_process *p,
+                          k_socket *s) CHECKED K_LOCKED; /* with SO_PASSCRED, before it is connected */
 
 k_ret sock_inet_bind(k_socket *s, const k_sockaddr *addr) CHECKED;
 /* Gives a local port to one that has none, and `local` an address from which `to` is reached when `fix`. */
@@ -191,7 +193,7 @@ bool sock_inet_is_here(const k_sockaddr *addr);              /* of the loopback 
 k_sockaddr sock_seen_by(const k_socket *s, k_sockaddr addr); /* in the family of the asking socket */
 void sock_inet_unbind(k_socket *s);         /* an address that was not asked for is given up */
 void sock_inet_forget_address(k_socket *s); /* but not the port */
-void sock_unname(k_socket *s);
+void sock_unname(k_socket *s) K_LOCKED;
 
 /* ---- interface.c, option.c ---- */
 

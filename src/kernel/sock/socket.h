@@ -35,10 +35,12 @@ typedef struct k_sockaddr {
 
 /* A new socket; flags: K_O_NONBLOCK. protocol 0: the one there is. -K_EAFNOSUPPORT, -K_ESOCKTNOSUPPORT,
  * -K_EPROTONOSUPPORT, -K_ENOMEM. */
-k_ret k_socket_new(k_kernel *k, int family, int type, int protocol, uint32_t flags, k_file **out) CHECKED;
+k_ret k_socket_new(k_kernel *k, int family, int type, int protocol, uint32_t flags,
+                   k_file **out) CHECKED K_LOCKED;
 
 /* socketpair(2): both connected, without names. `p` (or NULL) is whom SO_PEERCRED tells of. */
-k_ret k_socketpair(k_process *p, k_kernel *k, int type, uint32_t flags, k_file **a, k_file **b) CHECKED;
+k_ret k_socketpair(k_process *p, k_kernel *k, int type, uint32_t flags, k_file **a,
+                   k_file **b) CHECKED K_LOCKED;
 
 bool k_is_socket(const k_file *f);
 int k_socket_type(const k_file *f);   /* K_SOCK_* */
@@ -46,17 +48,17 @@ int k_socket_family(const k_file *f); /* K_AF_* */
 
 /* bind(2). A path is made as by mknod(2) in a file system whose sockets are the sandbox's own; one of the
  * host answers -K_EOPNOTSUPP. */
-k_ret k_socket_bind(k_process *p, k_file *f, const k_sockaddr *addr) CHECKED;
+k_ret k_socket_bind(k_process *p, k_file *f, const k_sockaddr *addr) CHECKED K_LOCKED;
 
 /* listen(2), accept(2). An accepted socket has the options of the listening one. */
-k_ret k_socket_listen(k_process *p, k_file *f, int32_t backlog) CHECKED;
+k_ret k_socket_listen(k_process *p, k_file *f, int32_t backlog) CHECKED K_LOCKED;
 k_ret k_socket_accept(k_process *p, k_file *f, uint32_t flags, k_file **out) CHECKED;
 
 /* connect(2). A stream with O_NONBLOCK answers -K_EINPROGRESS as Linux does, though it is decided by then. */
 k_ret k_socket_connect(k_process *p, k_file *f, const k_sockaddr *addr) CHECKED;
 
 enum { K_SHUT_RD, K_SHUT_WR, K_SHUT_RDWR };
-k_ret k_socket_shutdown(k_file *f, int how) CHECKED; /* -K_ENOTSOCK, -K_EINVAL, -K_ENOTCONN */
+k_ret k_socket_shutdown(k_file *f, int how) CHECKED K_LOCKED; /* -K_ENOTSOCK, -K_EINVAL, -K_ENOTCONN */
 
 /* getsockname(2), getpeername(2): -K_ENOTCONN. */
 k_ret k_socket_name(k_file *f, k_sockaddr *out) CHECKED;
@@ -69,13 +71,13 @@ k_ret k_socket_peer_name(k_file *f, k_sockaddr *out) CHECKED;
 typedef struct k_parcel k_parcel;
 enum { K_PARCEL_MAX = 253 };
 /* *out is NULL for none. -K_EBADF; -K_EINVAL: more than K_PARCEL_MAX; -K_ETOOMANYREFS, -K_ENOMEM. */
-k_ret k_parcel_new(k_process *p, const int32_t *fds, size_t count, k_parcel **out) CHECKED;
-void k_parcel_free(k_parcel *parcel);          /* NULL is fine; may release and retake kernel.mu */
+k_ret k_parcel_new(k_process *p, const int32_t *fds, size_t count, k_parcel **out) CHECKED K_LOCKED;
+void k_parcel_free(k_parcel *parcel) K_LOCKED; /* NULL is fine; may release and retake kernel.mu */
 size_t k_parcel_count(const k_parcel *parcel); /* NULL has none */
 /* One of them as a descriptor of `p`: its number, -K_EMFILE, -K_ENOMEM. */
-k_ret k_parcel_open(k_process *p, const k_parcel *parcel, size_t at, bool cloexec) CHECKED;
+k_ret k_parcel_open(k_process *p, const k_parcel *parcel, size_t at, bool cloexec) CHECKED K_LOCKED;
 /* For the end of a kernel, when no process holds a file any more. May release and retake kernel.mu. */
-void k_parcels_collect(k_kernel *k);
+void k_parcels_collect(k_kernel *k) K_LOCKED;
 
 typedef struct k_cred { /* credentials(7) */
   int32_t pid;
@@ -106,7 +108,7 @@ k_ret k_socket_send_parcel(k_process *p, k_file *f, const void *buf, size_t len,
 /* Bytes of a stream are not read beyond those that descriptors came with, and with SO_PASSCRED not beyond
  * those of one writer. */
 k_ret k_socket_recv(k_process *p, k_file *f, void *buf, size_t len, uint32_t flags,
-                    k_received *what /* or NULL */) CHECKED;
+                    k_received *what /* or NULL */) CHECKED K_LOCKED;
 
 /* getsockopt(2), setsockopt(2), socket(7), in the words of the kernel: `level` and `name` are Linux's,
  * `value` is up to K_OPTION_MAX numbers of 32 bits; timeouts are nanoseconds in two of them, low half first.
@@ -139,7 +141,7 @@ enum {
 };
 k_ret k_socket_get(k_file *f, int level, int name, int32_t value[static K_OPTION_MAX]) CHECKED;
 k_ret k_socket_set(k_file *f, int level, int name, const int32_t value[static K_OPTION_MAX],
-                   size_t count) CHECKED;
+                   size_t count) CHECKED K_LOCKED;
 static inline bool k_option_is_time(int level, int name) {
   return level == K_SOL_SOCKET && (name == K_SO_RCVTIMEO || name == K_SO_SNDTIMEO);
 }

@@ -45,7 +45,7 @@ k_ret k_socketpair(k_process *p, k_kernel *k, int type, uint32_t flags, k_file *
 }
 
 /* The other end is closed: it sends nothing more, and data it had not read is lost, which gives a reset. */
-static void lose_peer(k_socket *s, bool reset) {
+K_LOCKED static void lose_peer(k_socket *s, bool reset) {
   s->peer = NULL;
   s->no_more = true;
   if (reset) {
@@ -55,7 +55,7 @@ static void lose_peer(k_socket *s, bool reset) {
   k_wake(&s->changed);
 }
 
-static void stream_part(k_socket *s, bool reset) {
+K_LOCKED static void stream_part(k_socket *s, bool reset) {
   k_socket *peer = s->peer;
   sock_outside_leave(s);
   if (peer == NULL) return;
@@ -75,7 +75,7 @@ static void leave_listener(k_socket *s) {
   s->listener = NULL;
 }
 
-static void stream_refuse(k_socket *s, int32_t error) {
+K_LOCKED static void stream_refuse(k_socket *s, int32_t error) {
   leave_listener(s);
   s->state = SOCK_DECIDED;
   s->error = error;
@@ -152,7 +152,7 @@ k_ret sock_enter_queue(k_socket *s, k_socket *l) {
 }
 
 /* Room was made: those that wait come in, in their order. */
-static void stream_admit(k_socket *l) {
+K_LOCKED static void stream_admit(k_socket *l) {
   while (!stream_is_full(l) && !list_empty(&l->waiting)) {
     k_socket *s = CONTAINER_OF(l->waiting.next, k_socket, in_listener);
     leave_listener(s);
@@ -199,7 +199,7 @@ K_LOCKED static k_ret wait_for_answer(k_process *p, k_file *f) {
   return s->state == SOCK_DECIDED ? conclude(s) : 0;
 }
 
-static k_ret begin_here(k_socket *s, const k_sockaddr *to) {
+K_LOCKED static k_ret begin_here(k_socket *s, const k_sockaddr *to) {
   k_socket *l = sock_inet_listener(s->kernel, to);
   if (l != NULL && stream_is_full(l)) {
     wait_in(s, l);
@@ -211,7 +211,7 @@ static k_ret begin_here(k_socket *s, const k_sockaddr *to) {
   return 0;
 }
 
-static k_ret begin_outside(k_socket *s, const k_sockaddr *to) {
+K_LOCKED static k_ret begin_outside(k_socket *s, const k_sockaddr *to) {
   k_ret r = sock_outside_connect(s, to);
   if (r < 0) sock_inet_unbind(s);
   return r;
@@ -266,7 +266,7 @@ K_LOCKED static k_ret stream_connect_local(k_process *p, k_file *f, const k_sock
 }
 
 /* connect(2) with AF_UNSPEC: as it was made. */
-static k_ret stream_disconnect(k_socket *s) {
+K_LOCKED static k_ret stream_disconnect(k_socket *s) {
   if (s->state == SOCK_LISTENING) sock_stream_forsake(s);
   leave_listener(s);
   stream_part(s, true);
@@ -297,7 +297,7 @@ K_LOCKED k_ret k_socket_connect(k_process *p, k_file *f, const k_sockaddr *addr)
 
 /* ---- accepting ---- */
 
-static k_ret accept_once(k_socket *l, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret accept_once(k_socket *l, uint32_t flags, k_file **out) {
   if (l->state != SOCK_LISTENING) return -K_EINVAL;
   if (list_empty(&l->accepts)) return -K_EAGAIN;
   k_socket *s = CONTAINER_OF(l->accepts.next, k_socket, in_listener);
@@ -354,7 +354,7 @@ k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parce
 
 /* ---- shutdown(2) ---- */
 
-static void shut(k_socket *s, int how) {
+K_LOCKED static void shut(k_socket *s, int how) {
   k_socket *peer = sock_is_connected_kind(s) ? s->peer : NULL;
   if (how != K_SHUT_WR) {
     s->no_more = true;

@@ -50,7 +50,7 @@ void k_ldisc_free(k_ldisc *l) { k_ring_free(&l->out, l->kernel); }
 
 /* ---- the queue ---- */
 
-static void ldisc_put(k_ldisc *l, uint8_t c, enum k_ldisc_mark mark) {
+K_LOCKED static void ldisc_put(k_ldisc *l, uint8_t c, enum k_ldisc_mark mark) {
   /* The last place is for the end of the line. */
   if (used(l) >= K_LDISC_CAP - (mark == K_MARK_NONE ? 1 : 0)) {
     if (input(l, K_IMAXBEL)) k_echo_raw(l, '\a');
@@ -63,7 +63,7 @@ static void ldisc_put(k_ldisc *l, uint8_t c, enum k_ldisc_mark mark) {
 }
 
 /* 0377 is doubled with PARMRK, where it would begin the mark of an error. */
-static void put_char(k_ldisc *l, uint8_t c) {
+K_LOCKED static void put_char(k_ldisc *l, uint8_t c) {
   if (c == 0xff && input(l, K_PARMRK)) ldisc_put(l, c, K_MARK_NONE);
   ldisc_put(l, c, K_MARK_NONE);
 }
@@ -105,7 +105,7 @@ void k_ldisc_set(k_ldisc *l, const k_termios *t) {
 /* ---- editing ---- */
 
 /* How many columns stand between the tab at `l->head` and the one before it, or the start of the line. */
-static void erase_tab(k_ldisc *l) {
+K_LOCKED static void erase_tab(k_ldisc *l) {
   uint32_t columns = 0;
   bool after_tab = false;
   for (uint32_t i = l->head; i != l->line_end && !after_tab;) {
@@ -120,7 +120,7 @@ static void erase_tab(k_ldisc *l) {
   k_echo_erase_tab(l, columns, after_tab);
 }
 
-static void show_erased(k_ldisc *l, uint8_t c, uint32_t old_head, bool one) {
+K_LOCKED static void show_erased(k_ldisc *l, uint8_t c, uint32_t old_head, bool one) {
   if (!local(l, K_ECHO)) return;
   if (local(l, K_ECHOPRT))
     k_echo_erased(l, l->head, old_head);
@@ -146,7 +146,7 @@ static bool is_of_word(uint8_t c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
-static void erase(k_ldisc *l, int which) {
+K_LOCKED static void erase(k_ldisc *l, int which) {
   bool in_word = false;
   uint32_t start;
   while (l->head != l->line_end && last_char(l, &start)) {
@@ -161,7 +161,7 @@ static void erase(k_ldisc *l, int which) {
   if (l->head == l->line_end && local(l, K_ECHO)) k_echo_finish_erasing(l);
 }
 
-static void kill_line(k_ldisc *l) {
+K_LOCKED static void kill_line(k_ldisc *l) {
   if (l->head == l->line_end) return;
   if (local(l, K_ECHO) && local(l, K_ECHOK) && local(l, K_ECHOKE) && local(l, K_ECHOE)) {
     erase(l, K_VKILL);
@@ -174,14 +174,14 @@ static void kill_line(k_ldisc *l) {
   if (local(l, K_ECHOK)) k_echo_raw(l, '\n');
 }
 
-static void reprint(k_ldisc *l, uint8_t c) {
+K_LOCKED static void reprint(k_ldisc *l, uint8_t c) {
   k_echo_finish_erasing(l);
   k_echo_char(l, c);
   k_echo_raw(l, '\n');
   for (uint32_t i = l->line_end; i != l->head; i++) k_echo_char(l, at(l, i));
 }
 
-static void take_literally(k_ldisc *l) {
+K_LOCKED static void take_literally(k_ldisc *l) {
   l->literal = true;
   if (!local(l, K_ECHO)) return;
   k_echo_finish_erasing(l);
@@ -190,14 +190,14 @@ static void take_literally(k_ldisc *l) {
   k_echo_raw(l, '\b');
 }
 
-static void echo_as_text(k_ldisc *l, uint8_t c) {
+K_LOCKED static void echo_as_text(k_ldisc *l, uint8_t c) {
   if (!local(l, K_ECHO)) return;
   k_echo_finish_erasing(l);
   if (l->head == l->line_end) l->line_column = l->column;
   k_echo_char(l, c);
 }
 
-static void echo(k_ldisc *l, uint8_t c) {
+K_LOCKED static void echo(k_ldisc *l, uint8_t c) {
   if (c != '\n') {
     echo_as_text(l, c);
   } else if (local(l, K_ECHO)) {
@@ -207,7 +207,7 @@ static void echo(k_ldisc *l, uint8_t c) {
 }
 
 /* Ends the line, if `c` does. */
-static bool end_line(k_ldisc *l, uint8_t c) {
+K_LOCKED static bool end_line(k_ldisc *l, uint8_t c) {
   if (c == '\n') {
     if (local(l, K_ECHO) || local(l, K_ECHONL)) k_echo_raw(l, '\n');
     ldisc_put(l, c, K_MARK_LINE);
@@ -223,7 +223,7 @@ static bool end_line(k_ldisc *l, uint8_t c) {
   return true;
 }
 
-static bool edit(k_ldisc *l, uint8_t c) {
+K_LOCKED static bool edit(k_ldisc *l, uint8_t c) {
   bool extended = local(l, K_IEXTEN);
   if (is_special(l, K_VERASE, c))
     erase(l, K_VERASE);
@@ -260,14 +260,14 @@ static int signal_of(const k_ldisc *l, uint8_t c) {
   return is_special(l, K_VSUSP, c) ? K_SIGTSTP : 0;
 }
 
-static void signal_from(k_ldisc *l, int sig, uint8_t c) {
+K_LOCKED static void signal_from(k_ldisc *l, int sig, uint8_t c) {
   l->on_signal(l->ctx, sig);
   if (!local(l, K_NOFLSH)) k_ldisc_flush_input(l);
   if (input(l, K_IXON)) k_ldisc_start(l, false);
   if (local(l, K_ECHO)) k_echo_char(l, c);
 }
 
-static void ldisc_receive(k_ldisc *l, uint8_t c) {
+K_LOCKED static void ldisc_receive(k_ldisc *l, uint8_t c) {
   if (input(l, K_ISTRIP)) c &= 0x7f;
   if (input(l, K_IUCLC) && local(l, K_IEXTEN) && c >= 'A' && c <= 'Z') c = (uint8_t)(c | 0x20);
   if (local(l, K_EXTPROC)) {

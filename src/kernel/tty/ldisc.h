@@ -48,14 +48,14 @@ typedef struct k_ldisc {
   uint8_t marks[K_LDISC_CAP]; /* enum k_ldisc_mark */
 } k_ldisc;
 
-void k_ldisc_init(k_ldisc *l, k_kernel *k, void (*on_signal)(void *ctx, int sig), void *ctx);
-void k_ldisc_free(k_ldisc *l);
+void k_ldisc_init(k_ldisc *l, k_kernel *k, void (*on_signal)(void *ctx, int sig), void *ctx) K_LOCKED;
+void k_ldisc_free(k_ldisc *l) K_LOCKED;
 
 /* TCSETS: takes effect on later input; the bytes in `in` become lines or bytes as ICANON says. */
 void k_ldisc_set(k_ldisc *l, const k_termios *t);
 
 /* From the keyboard: how many of the bytes were taken, the rest has to wait until something was read. */
-size_t k_ldisc_receive(k_ldisc *l, const uint8_t *bytes, size_t len);
+size_t k_ldisc_receive(k_ldisc *l, const uint8_t *bytes, size_t len) K_LOCKED;
 
 /* For read(2) of programs. canonical: one line at most, 0 for an end of file, -K_EAGAIN while none is
  * complete. Else what there is, -K_EAGAIN when that is nothing. */
@@ -66,7 +66,7 @@ void k_ldisc_end_line(k_ldisc *l); /* the typed line is complete without a newli
 void k_ldisc_flush_input(k_ldisc *l);
 
 /* write(2) of programs: how many bytes were taken; -K_EAGAIN: stopped or full; -K_ENOMEM. */
-k_ret k_ldisc_write(k_ldisc *l, const void *bytes, size_t len) CHECKED;
+k_ret k_ldisc_write(k_ldisc *l, const void *bytes, size_t len) CHECKED K_LOCKED;
 bool k_ldisc_has_room(const k_ldisc *l); /* for output */
 
 /* For the keyboard's side: bytes to be shown. */
@@ -82,9 +82,10 @@ static inline bool k_ldisc_is_canonical(const k_ldisc *l) { return (l->t.lflag &
 
 /* ---- between ldisc.c and ldisc_echo.c ---- */
 
-void k_echo_char(k_ldisc *l, uint8_t c);  /* a control character as ^X with ECHOCTL */
-void k_echo_raw(k_ldisc *l, uint8_t c);   /* as output of a program */
-void k_echo_finish_erasing(k_ldisc *l);   /* the '/' of ECHOPRT */
-void k_echo_erase(k_ldisc *l, uint8_t c); /* the cursor goes back over `c`, which is no tab */
-void k_echo_erase_tab(k_ldisc *l, uint32_t columns, bool after_tab);
-void k_echo_erased(k_ldisc *l, uint32_t from, uint32_t to); /* ECHOPRT: bytes [from, to) of `in` are shown */
+void k_echo_char(k_ldisc *l, uint8_t c) K_LOCKED;  /* a control character as ^X with ECHOCTL */
+void k_echo_raw(k_ldisc *l, uint8_t c) K_LOCKED;   /* as output of a program */
+void k_echo_finish_erasing(k_ldisc *l) K_LOCKED;   /* the '/' of ECHOPRT */
+void k_echo_erase(k_ldisc *l, uint8_t c) K_LOCKED; /* the cursor goes back over `c`, which is no tab */
+void k_echo_erase_tab(k_ldisc *l, uint32_t columns, bool after_tab) K_LOCKED;
+void k_echo_erased(k_ldisc *l, uint32_t from,
+                   uint32_t to) K_LOCKED; /* ECHOPRT: bytes [from, to) of `in` are shown */

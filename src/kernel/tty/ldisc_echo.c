@@ -101,7 +101,7 @@ void k_ldisc_flush_output(k_ldisc *l) {
 
 /* ---- echo: bytes without room are lost, as the screen has no reader ---- */
 
-static void ldisc_echo_show(k_ldisc *l, const void *bytes, size_t len) {
+K_LOCKED static void ldisc_echo_show(k_ldisc *l, const void *bytes, size_t len) {
   if (k_ring_room(&l->out) >= len) (void)!k_ring_put(&l->out, l->kernel, bytes, len);
 }
 
@@ -127,7 +127,7 @@ void k_echo_finish_erasing(k_ldisc *l) {
   l->erasing = false;
 }
 
-static void back_over_one(k_ldisc *l) {
+K_LOCKED static void back_over_one(k_ldisc *l) {
   k_echo_raw(l, '\b');
   k_echo_raw(l, ' ');
   k_echo_raw(l, '\b');

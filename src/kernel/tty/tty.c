@@ -20,10 +20,10 @@ bool k_tty_is_hung_up(const k_file *slave) {
 
 /* ---- life ---- */
 
-static void tty_on_signal(void *ctx, int sig) { k_tty_signal(ctx, sig); }
+K_LOCKED static void tty_on_signal(void *ctx, int sig) { k_tty_signal(ctx, sig); }
 
 /* The lowest number that is free, and whom it goes before in the list. */
-static k_ret free_number(k_kernel *k, list **before, uint32_t *out) {
+K_LOCKED static k_ret free_number(k_kernel *k, list **before, uint32_t *out) {
   uint32_t number = 0;
   list *at = k->ttys.next;
   for (; at != &k->ttys && CONTAINER_OF(at, k_tty, in_kernel)->number == number; at = at->next) number++;
@@ -33,7 +33,7 @@ static k_ret free_number(k_kernel *k, list **before, uint32_t *out) {
   return 0;
 }
 
-static k_ret tty_new(k_kernel *k, k_tty **out) {
+K_LOCKED static k_ret tty_new(k_kernel *k, k_tty **out) {
   list *before;
   uint32_t number;
   K_TRY(free_number(k, &before, &number));
@@ -84,7 +84,7 @@ k_ret k_tty_open(k_tty *t, k_process *p, k_inode *inode, uint32_t flags, k_file 
   return 0;
 }
 
-static void master_release(k_file *f) {
+K_LOCKED static void master_release(k_file *f) {
   k_tty *t = f->object;
   t->has_master = false;
   list_remove(&t->in_kernel);
@@ -93,7 +93,7 @@ static void master_release(k_file *f) {
   k_tty_unref(t);
 }
 
-static void slave_release(k_file *f) {
+K_LOCKED static void slave_release(k_file *f) {
   k_tty *t = f->object;
   if (!k_tty_is_hung_up(f) && --t->slaves == 0) {
     t->slave_gone = true;
@@ -104,7 +104,7 @@ static void slave_release(k_file *f) {
 
 /* ---- from side to side ---- */
 
-static void take_typed(k_tty *t) {
+K_LOCKED static void take_typed(k_tty *t) {
   uint8_t chunk[256];
   size_t n, taken;
   do {
@@ -122,7 +122,7 @@ void k_tty_changed(k_tty *t) {
 
 /* ---- the master ---- */
 
-static k_ret master_read(k_file *f, void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret master_read(k_file *f, void *buf, size_t len, int64_t pos) {
   (void)pos;
   k_tty *t = f->object;
   if (len == 0) return 0;
@@ -132,7 +132,7 @@ static k_ret master_read(k_file *f, void *buf, size_t len, int64_t pos) {
   return (k_ret)n;
 }
 
-static k_ret master_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret master_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
   k_tty *t = f->object;
   if (len == 0) return 0;
@@ -173,7 +173,7 @@ K_LOCKED static k_ret sleep_for_input(reading *r) {
   return k_sleep(&r->p->sleeper, queues, COUNT_OF(queues), r->deadline_ns);
 }
 
-static k_ret take_input(reading *r) {
+K_LOCKED static k_ret take_input(reading *r) {
   k_ret n = k_ldisc_read(&r->tty->line, r->buf + r->done, r->len - r->done);
   if (n > 0) r->done += (size_t)n;
   if (n >= 0) k_tty_changed(r->tty);
@@ -220,7 +220,7 @@ K_LOCKED static k_ret slave_read(k_process *p, k_file *f, void *buf, size_t len,
   return tty_read_input(&r);
 }
 
-static k_ret slave_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret slave_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
   k_tty *t = f->object;
   if (k_tty_is_hung_up(f)) return -K_EIO;

@@ -40,43 +40,43 @@ static inline k_tty *k_tty_ref(k_tty *t) {
   t->refs++;
   return t;
 }
-void k_tty_unref(k_tty *t); /* NULL is fine */
+void k_tty_unref(k_tty *t) K_LOCKED; /* NULL is fine */
 
 /* A new pair: the master, whose inode (a reference, or NULL) is taken over on success. The slave is locked,
  * as by open("/dev/ptmx"). -K_ENOSPC: K_TTY_MAX are there; -K_ENOMEM. */
-k_ret k_tty_new(k_kernel *k, k_inode *inode, uint32_t flags, k_file **master) CHECKED;
+k_ret k_tty_new(k_kernel *k, k_inode *inode, uint32_t flags, k_file **master) CHECKED K_LOCKED;
 bool k_tty_is_master(const k_file *f);
 k_tty *k_tty_of(const k_file *f); /* of a master or slave; else NULL. Borrowed */
 
 /* A slave; `inode` as above. It becomes the terminal of `p` (may be NULL) when that leads a session
  * without one, unless K_O_NOCTTY. -K_EIO: locked or hung up. */
-k_ret k_tty_open(k_tty *t, k_process *p, k_inode *inode, uint32_t flags, k_file **slave) CHECKED;
+k_ret k_tty_open(k_tty *t, k_process *p, k_inode *inode, uint32_t flags, k_file **slave) CHECKED K_LOCKED;
 
 /* ---- sessions (tty_session.c) ---- */
 
-k_tty *k_tty_controlling(const k_process *p); /* borrowed; NULL: none */
+k_tty *k_tty_controlling(const k_process *p) K_LOCKED; /* borrowed; NULL: none */
 
 /* Makes it the terminal of the session that `p` leads, and its group the foreground. */
-void k_tty_give(k_tty *t, k_process *p);
-bool k_tty_may_be_given(const k_tty *t, const k_process *p);
+void k_tty_give(k_tty *t, k_process *p) K_LOCKED;
+bool k_tty_may_be_given(const k_tty *t, const k_process *p) K_LOCKED;
 
 /* May `p` do this to its terminal, or is it in the background? 0; -K_EIO when nothing can be done about it;
  * else the group is sent `sig` (SIGTTIN, SIGTTOU) and this comes back when `p` was continued, to be asked
  * again: -K_EAGAIN; or as k_sleep. Of another terminal than its own: 0. */
 k_ret k_tty_admit(k_process *p, k_tty *t, int sig) CHECKED;
 
-void k_tty_signal(k_tty *t, int sig);        /* to the foreground group */
-void k_tty_resize(k_tty *t, k_winsize size); /* SIGWINCH when it is a change */
-void k_tty_hang_up(k_tty *t);
-k_ret k_tty_disown(k_process *p) CHECKED;         /* TIOCNOTTY: -K_ENOTTY when it has none */
-void k_tty_leader_exits(k_process *p);            /* if it leads a session */
-bool k_tty_uses_number(k_kernel *k, int32_t pid); /* as session or group: it must not be another's */
+void k_tty_signal(k_tty *t, int sig) K_LOCKED;        /* to the foreground group */
+void k_tty_resize(k_tty *t, k_winsize size) K_LOCKED; /* SIGWINCH when it is a change */
+void k_tty_hang_up(k_tty *t) K_LOCKED;
+k_ret k_tty_disown(k_process *p) CHECKED K_LOCKED; /* TIOCNOTTY: -K_ENOTTY when it has none */
+void k_tty_leader_exits(k_process *p) K_LOCKED;    /* if it leads a session */
+bool k_tty_uses_number(k_kernel *k, int32_t pid);  /* as session or group: it must not be another's */
 
 /* ---- between tty.c and tty_ioctl.c ---- */
 
 bool k_tty_is_hung_up(const k_file *slave);
-k_ret k_tty_control(k_process *p, k_file *f, uint32_t request, void *arg, size_t len) CHECKED;
-void k_tty_changed(k_tty *t); /* moves typed bytes on if there is room, and wakes all sleepers */
+k_ret k_tty_control(k_process *p, k_file *f, uint32_t request, void *arg, size_t len) CHECKED K_LOCKED;
+void k_tty_changed(k_tty *t) K_LOCKED; /* moves typed bytes on if there is room, and wakes all sleepers */
 
 /* ioctl(2) of terminals. Arguments are in `arg`; those passed by value are an int there. */
 enum {

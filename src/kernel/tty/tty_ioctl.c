@@ -30,7 +30,7 @@ static k_ret tty_ioctl_admit(k_process *p, k_tty *t) {
 /* ---- settings ---- */
 
 /* Output needs no waiting for (TCSETSW): written bytes are at the other side already. */
-static k_ret tty_ioctl_set(k_tty *t, const void *arg, bool flush) {
+K_LOCKED static k_ret tty_ioctl_set(k_tty *t, const void *arg, bool flush) {
   k_termios wanted;
   memcpy(&wanted, arg, sizeof wanted);
   if (flush) k_ldisc_flush_input(&t->line);
@@ -41,7 +41,7 @@ static k_ret tty_ioctl_set(k_tty *t, const void *arg, bool flush) {
 
 /* The one request that is about the side it is asked of. Output of a slave is at the other side at once,
  * where it is input: that alone can drop it. */
-static k_ret tty_ioctl_flush(k_tty *t, int32_t which, bool of_master) {
+K_LOCKED static k_ret tty_ioctl_flush(k_tty *t, int32_t which, bool of_master) {
   enum { INPUT, OUTPUT, BOTH };
   if (which < INPUT || which > BOTH) return -K_EINVAL;
   bool input = which != OUTPUT, output = which != INPUT;
@@ -53,7 +53,7 @@ static k_ret tty_ioctl_flush(k_tty *t, int32_t which, bool of_master) {
 }
 
 /* VSTOP and VSTART go to the other side as if a program had written them. */
-static void tell_other_side(k_tty *t, int which) {
+K_LOCKED static void tell_other_side(k_tty *t, int which) {
   uint8_t c = t->line.t.cc[which];
   k_termios own = t->line.t;
   t->line.t.oflag = 0;
@@ -61,7 +61,7 @@ static void tell_other_side(k_tty *t, int which) {
   t->line.t = own;
 }
 
-static k_ret flow(k_tty *t, int32_t what) {
+K_LOCKED static k_ret flow(k_tty *t, int32_t what) {
   switch (what) {
   case 0: k_ldisc_stop(&t->line, true); break;
   case 1: k_ldisc_start(&t->line, true); break;
@@ -76,11 +76,11 @@ static k_ret flow(k_tty *t, int32_t what) {
 /* ---- sessions ---- */
 
 /* Of the slave only its own session may know; the master's side knows all. */
-static bool is_of_session(const k_process *p, const k_file *f, const k_tty *t) {
+K_LOCKED static bool is_of_session(const k_process *p, const k_file *f, const k_tty *t) {
   return k_tty_is_master(f) || (p != NULL && k_tty_controlling(p) == t);
 }
 
-static k_ret set_foreground(k_process *p, k_tty *t, int32_t pgid) {
+K_LOCKED static k_ret set_foreground(k_process *p, k_tty *t, int32_t pgid) {
   if (p == NULL || k_tty_controlling(p) != t) return -K_ENOTTY;
   if (pgid < 0) return -K_EINVAL;
   if (!k_group_exists(p->kernel, pgid)) return -K_ESRCH;
@@ -89,7 +89,7 @@ static k_ret set_foreground(k_process *p, k_tty *t, int32_t pgid) {
   return 0;
 }
 
-static k_ret make_controlling(k_process *p, const k_file *f, k_tty *t) {
+K_LOCKED static k_ret make_controlling(k_process *p, const k_file *f, k_tty *t) {
   if (p == NULL) return -K_EPERM;
   if (p->sid == p->pid && t->session == p->sid) return 0;
   if (!k_tty_may_be_given(t, p) || (f->flags & K_O_ACCMODE) == K_O_WRONLY) return -K_EPERM;
@@ -99,7 +99,7 @@ static k_ret make_controlling(k_process *p, const k_file *f, k_tty *t) {
 
 /* ---- all ---- */
 
-static k_ret of_master(k_tty *t, uint32_t request, int32_t *arg) {
+K_LOCKED static k_ret of_master(k_tty *t, uint32_t request, int32_t *arg) {
   switch (request) {
   case K_TIOCGPTN: *arg = (int32_t)t->number; return 0;
   case K_TIOCSPTLCK: t->locked = *arg != 0; return 0;
@@ -112,7 +112,7 @@ static k_ret of_master(k_tty *t, uint32_t request, int32_t *arg) {
   }
 }
 
-static k_ret of_session(k_process *p, k_file *f, k_tty *t, uint32_t request, int32_t *arg) {
+K_LOCKED static k_ret of_session(k_process *p, k_file *f, k_tty *t, uint32_t request, int32_t *arg) {
   switch (request) {
   case K_TIOCSCTTY: return make_controlling(p, f, t);
   case K_TIOCNOTTY: return p != NULL && k_tty_controlling(p) == t ? k_tty_disown(p) : -K_ENOTTY;
@@ -129,7 +129,7 @@ static k_ret of_session(k_process *p, k_file *f, k_tty *t, uint32_t request, int
   }
 }
 
-static k_ret of_terminal(k_process *p, k_file *f, k_tty *t, uint32_t request, void *arg) {
+K_LOCKED static k_ret of_terminal(k_process *p, k_file *f, k_tty *t, uint32_t request, void *arg) {
   int32_t *number = arg;
   k_winsize size;
   switch (request) {

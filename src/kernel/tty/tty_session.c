@@ -2,7 +2,7 @@
 #include "kernel/proc/inner.h"
 #include "kernel/tty/tty.h"
 
-static void tell_group(k_kernel *k, int32_t pgid, int sig) {
+K_LOCKED static void tell_group(k_kernel *k, int32_t pgid, int sig) {
   if (pgid == 0) return;
   (void)!k_kill(k, NULL, -pgid,
                 &(k_siginfo){ .signo = sig, .code = K_SI_KERNEL }); /* an empty group is fine */
@@ -36,7 +36,7 @@ void k_tty_give(k_tty *t, k_process *p) {
   t->foreground = p->pgid;
 }
 
-static bool is_deaf_to(const k_process *p, int sig) {
+K_LOCKED static bool is_deaf_to(const k_process *p, int sig) {
   return (p->signals.mask & k_sigbit(sig)) != 0 || p->signals.actions[sig].handler == K_SIG_IGN;
 }
 
@@ -65,14 +65,14 @@ static k_process *leader_of(const k_tty *t) {
 }
 
 /* The session has no terminal any more; its leader remembers whom to hang up when it exits. */
-static void tty_session_part(k_tty *t) {
+K_LOCKED static void tty_session_part(k_tty *t) {
   k_process *leader = leader_of(t);
   if (leader != NULL) leader->lost_foreground = t->foreground;
   t->session = t->foreground = 0;
 }
 
 /* Earlier opens are cut off. */
-static void cut_off(k_tty *t) {
+K_LOCKED static void cut_off(k_tty *t) {
   t->hangups++;
   if (t->slaves > 0) t->slave_gone = true;
   t->slaves = 0;

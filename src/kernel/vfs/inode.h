@@ -95,28 +95,30 @@ struct k_inode {
   const k_inode_ops *ops;
   k_kernel *kernel; /* NULL until the file system is mounted in one */
   void *fs;         /* the file system: two inodes are on one when these are equal */
-  uint32_t refs;
-  uint32_t mode;                  /* the type bits are fixed; permission bits are a hint, stat tells */
-  bool writing;                   /* a call that changes the contents has let go of kernel.mu */
-  struct vfs_mount *mounted_here; /* a mount covers this directory */
-  struct k_fifo *fifo;            /* what a FIFO holds while it is open (pipe.h) */
-  struct k_socket *socket;        /* bound to this name, borrowed; NULL: none (socket.h) */
-  void *exe;                      /* the runner's note about a program in this file; see k_inode_changed */
-  uint64_t version;               /* grows with each change of the contents */
+  uint32_t refs K_GUARDED;
+  uint32_t mode;          /* the type bits are fixed; permission bits are a hint, stat tells */
+  bool writing K_GUARDED; /* a call that changes the contents has let go of kernel.mu */
+  struct vfs_mount *mounted_here K_GUARDED; /* a mount covers this directory */
+  struct k_fifo *fifo K_GUARDED;            /* what a FIFO holds while it is open (pipe.h) */
+  struct k_socket *socket K_GUARDED;        /* bound to this name, borrowed; NULL: none (socket.h) */
+  void *exe;        /* the runner's note about a program in this file; see k_inode_changed */
+  uint64_t version; /* grows with each change of the contents */
 };
 
-static inline k_inode *k_inode_ref(k_inode *i) {
+K_LOCKED static inline k_inode *k_inode_ref(k_inode *i) {
   i->refs++;
   return i;
 }
-void k_inode_unref(k_inode *i); /* NULL is fine */
+void k_inode_unref(k_inode *i) K_LOCKED; /* NULL is fine */
 
 /* Around a change of the contents that may let go of kernel.mu between its pieces: another one waits for its
  * end, which no signal interrupts since it is near. begin may release and retake kernel.mu. */
 void k_inode_write_begin(k_inode *i);
-void k_inode_write_end(k_inode *i);
-OWNED_DEFINE(k_inode, k_inode_unref)
+void k_inode_write_end(k_inode *i) K_LOCKED;
+K_LOCKED OWNED_DEFINE(k_inode, k_inode_unref)
 
-static inline bool k_is_dir(const k_inode *i) { return (i->mode & K_S_IFMT) == K_S_IFDIR; }
+    static inline bool k_is_dir(const k_inode *i) {
+  return (i->mode & K_S_IFMT) == K_S_IFDIR;
+}
 static inline bool k_is_link(const k_inode *i) { return (i->mode & K_S_IFMT) == K_S_IFLNK; }
 static inline bool k_is_reg(const k_inode *i) { return (i->mode & K_S_IFMT) == K_S_IFREG; }

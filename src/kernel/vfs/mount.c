@@ -9,7 +9,7 @@ struct vfs_mounts {
   list all; /* of vfs_mount; the root's comes first */
 };
 
-static void mount_free(vfs_mount *m) {
+K_LOCKED static void mount_free(vfs_mount *m) {
   if (m->covered != NULL) m->covered->mounted_here = NULL;
   k_inode_unref(m->root);
   k_inode_unref(m->covered);
@@ -99,7 +99,7 @@ K_LOCKED static k_ret covered_by(k_kernel *k, const char *path, bool is_file, k_
 }
 
 /* Where the directory is, whatever way was written to it. */
-static k_ret true_path(k_kernel *k, k_inode *dir, char *buf, size_t cap) {
+K_LOCKED static k_ret true_path(k_kernel *k, k_inode *dir, char *buf, size_t cap) {
   vfs_view v;
   K_TRY(vfs_view_init(&v, k));
   k_ret r = vfs_path_of(&v, dir, buf, cap);
@@ -162,7 +162,7 @@ K_LOCKED static k_ret mount_at(k_kernel *k, const char *path, vfs_mount **out) {
   return (*out)->root == root && (*out)->covered != NULL ? 0 : -K_EINVAL;
 }
 
-static bool process_uses(const k_process *p, const vfs_mount *m) {
+K_LOCKED static bool process_uses(const k_process *p, const vfs_mount *m) {
   if (p->view.cwd != NULL && p->view.cwd->fs == m->root->fs) return true;
   for (uint32_t i = 0; i < p->fds.cap; i++) {
     const k_file *f = p->fds.slots[i].file;
@@ -171,7 +171,7 @@ static bool process_uses(const k_process *p, const vfs_mount *m) {
   return false;
 }
 
-static bool is_used(k_kernel *k, const vfs_mount *m) {
+K_LOCKED static bool is_used(k_kernel *k, const vfs_mount *m) {
   LIST_EACH (other, &k->mounts->all, vfs_mount, in_mounts) {
     if (other->covered != NULL && other->covered->fs == m->root->fs) return true;
   }

@@ -17,8 +17,8 @@ typedef struct vfs_mount {
 } vfs_mount;
 
 k_ret vfs_mounts_new(k_kernel *k,
-                     k_inode *root) CHECKED; /* sets kernel.mounts; takes `root` over on success */
-void vfs_mounts_free(k_kernel *k);
+                     k_inode *root) CHECKED K_LOCKED; /* sets kernel.mounts; takes `root` over on success */
+void vfs_mounts_free(k_kernel *k) K_LOCKED;
 
 /* Mounts `root` (taken over on success) on the directory `path`, which is made if missing. -K_EBUSY when
  * something is mounted there. */
@@ -27,8 +27,8 @@ k_ret vfs_mount_add(k_kernel *k, const char *path, const char *type, k_inode *ro
 /* -K_EINVAL: no mount there; -K_EBUSY: a process has its working directory or an open file in it. */
 k_ret vfs_mount_remove(k_kernel *k, const char *path) CHECKED;
 
-k_inode *vfs_mounts_root(k_kernel *k); /* borrowed */
-vfs_mount *vfs_mount_of(k_kernel *k,
-                        const k_inode *inode); /* by inode->fs; never NULL for an inode of the tree */
+k_inode *vfs_mounts_root(k_kernel *k) K_LOCKED; /* borrowed */
+vfs_mount *vfs_mount_of(
+    k_kernel *k, const k_inode *inode) K_LOCKED; /* by inode->fs; never NULL for an inode of the tree */
 typedef bool vfs_mount_fn(void *ctx, const vfs_mount *m);
-void vfs_mounts_each(k_kernel *k, vfs_mount_fn *each, void *ctx);
+void vfs_mounts_each(k_kernel *k, vfs_mount_fn *each, void *ctx) K_LOCKED;

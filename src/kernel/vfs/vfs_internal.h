@@ -16,12 +16,13 @@ typedef struct vfs_last {
 
 /* Everything but the last component. */
 k_ret vfs_resolve_last(const vfs_view *v, k_inode *at, const char *path, vfs_last *out) CHECKED;
-void vfs_last_clear(vfs_last *last);
+void vfs_last_clear(vfs_last *last) K_LOCKED;
 
 /* The last component itself; -K_ENOENT when there is none. Follows mounts, not symlinks. */
-k_ret vfs_lookup(const vfs_view *v, k_inode *dir, const char *name, size_t len, k_inode **out) CHECKED;
+k_ret vfs_lookup(const vfs_view *v, k_inode *dir, const char *name, size_t len,
+                 k_inode **out) CHECKED K_LOCKED;
 
 /* EROFS when the file system of this inode was mounted read-only. */
-k_ret vfs_writable(const vfs_view *v, const k_inode *inode) CHECKED;
+k_ret vfs_writable(const vfs_view *v, const k_inode *inode) CHECKED K_LOCKED;
 
 static inline k_name vfs_name(const vfs_last *last) { return (k_name){ last->name, last->len }; }

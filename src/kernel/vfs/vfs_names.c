@@ -9,7 +9,8 @@
 /* ---- making ---- */
 
 /* The directory must take a new name, and the name be free. */
-static k_ret find_room(const vfs_view *v, k_inode *at, const char *path, bool directory, vfs_last *last) {
+K_LOCKED static k_ret find_room(const vfs_view *v, k_inode *at, const char *path, bool directory,
+                                vfs_last *last) {
   K_TRY(vfs_resolve_last(v, at, path, last));
   k_ret r = last->dot ? -K_EEXIST : vfs_may(v, last->dir, 1);
   if (r >= 0) {
@@ -27,7 +28,8 @@ static k_ret find_room(const vfs_view *v, k_inode *at, const char *path, bool di
   return r;
 }
 
-static k_ret vfs_names_make(const vfs_view *v, k_inode *at, const char *path, uint32_t mode, uint64_t rdev) {
+K_LOCKED static k_ret vfs_names_make(const vfs_view *v, k_inode *at, const char *path, uint32_t mode,
+                                     uint64_t rdev) {
   vfs_last last;
   K_TRY(find_room(v, at, path, (mode & K_S_IFMT) == K_S_IFDIR, &last));
   OWNED(k_inode_unref) k_inode *made = NULL;
@@ -104,14 +106,14 @@ static k_ret sticky(const vfs_view *v, k_inode *dir, k_inode *inode) {
   return i.uid == v->uid ? 0 : -K_EPERM;
 }
 
-static k_ret may_take_away(const vfs_view *v, k_inode *dir, k_inode *inode) {
+K_LOCKED static k_ret may_take_away(const vfs_view *v, k_inode *dir, k_inode *inode) {
   K_TRY(vfs_may(v, dir, 3));
   K_TRY(sticky(v, dir, inode));
   return inode == vfs_mount_of(v->kernel, inode)->root ? -K_EBUSY : 0;
 }
 
 /* Looks the name up as it stands in its directory. */
-static k_ret find_named(const vfs_view *v, const vfs_last *last, k_inode **out) {
+K_LOCKED static k_ret find_named(const vfs_view *v, const vfs_last *last, k_inode **out) {
   K_TRY(vfs_may(v, last->dir, 1));
   return vfs_lookup(v, last->dir, last->name, last->len, out);
 }
@@ -122,7 +124,7 @@ static k_ret dot_error(const vfs_last *last, bool directory) {
   return last->len == 0 ? -K_EBUSY : -K_ENOTEMPTY;
 }
 
-static k_ret take_away(const vfs_view *v, const vfs_last *last, bool directory) {
+K_LOCKED static k_ret take_away(const vfs_view *v, const vfs_last *last, bool directory) {
   if (last->dot) return dot_error(last, directory);
   OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(find_named(v, last, &inode));
@@ -134,7 +136,7 @@ static k_ret take_away(const vfs_view *v, const vfs_last *last, bool directory) 
                                         : -K_EPERM;
 }
 
-static k_ret remove_path(const vfs_view *v, k_inode *at, const char *path, bool directory) {
+K_LOCKED static k_ret remove_path(const vfs_view *v, k_inode *at, const char *path, bool directory) {
   vfs_last last;
   K_TRY(vfs_resolve_last(v, at, path, &last));
   k_ret r = take_away(v, &last, directory);
@@ -147,7 +149,7 @@ k_ret vfs_rmdir(const vfs_view *v, k_inode *at, const char *path) { return remov
 
 /* ---- moving ---- */
 
-static k_ret inside(k_inode *dir, const k_inode *maybe_above) {
+K_LOCKED static k_ret inside(k_inode *dir, const k_inode *maybe_above) {
   k_inode *here = k_inode_ref(dir);
   k_ret found = 0;
   while (found == 0) {
@@ -164,8 +166,8 @@ static k_ret inside(k_inode *dir, const k_inode *maybe_above) {
   return found;
 }
 
-static k_ret check_replace(const vfs_view *v, const vfs_last *to, k_inode *moved, k_inode *there,
-                           uint32_t flags) {
+K_LOCKED static k_ret check_replace(const vfs_view *v, const vfs_last *to, k_inode *moved, k_inode *there,
+                                    uint32_t flags) {
   if (flags & VFS_RENAME_NOREPLACE) return -K_EEXIST;
   K_TRY(may_take_away(v, to->dir, there));
   if (flags & VFS_RENAME_EXCHANGE) return 0;
@@ -174,7 +176,8 @@ static k_ret check_replace(const vfs_view *v, const vfs_last *to, k_inode *moved
   return 0;
 }
 
-static k_ret rename_checked(const vfs_view *v, const vfs_last *from, const vfs_last *to, uint32_t flags) {
+K_LOCKED static k_ret rename_checked(const vfs_view *v, const vfs_last *from, const vfs_last *to,
+                                     uint32_t flags) {
   OWNED(k_inode_unref) k_inode *moved = NULL;
   OWNED(k_inode_unref) k_inode *there = NULL;
   if (from->dot || to->dot) return (flags & VFS_RENAME_NOREPLACE) && to->dot ? -K_EEXIST : -K_EBUSY;

@@ -14,7 +14,7 @@ enum {
 /* A place in the tree and nothing more: the generic functions refuse all else by the flag. */
 static const k_file_ops path_ops = { 0 };
 
-static k_ret vfs_open_path(const vfs_view *v, k_inode *inode, k_file **out) {
+K_LOCKED static k_ret vfs_open_path(const vfs_view *v, k_inode *inode, k_file **out) {
   k_inode_ref(inode);
   k_ret r = k_file_new(v->kernel, &path_ops, K_O_PATH, inode, NULL, out);
   if (r < 0) k_inode_unref(inode);
@@ -37,7 +37,7 @@ static k_ret vfs_open_check_type(const k_inode *inode, uint32_t flags) {
   return 0;
 }
 
-static k_ret open_checked(const vfs_view *v, k_inode *inode, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret open_checked(const vfs_view *v, k_inode *inode, uint32_t flags, k_file **out) {
   if ((inode->mode & K_S_IFMT) == K_S_IFIFO && inode->ops->has_fifos)
     return k_fifo_open(v->process, inode, &inode->fifo, flags & STATUS_FLAGS, out);
   if ((flags & K_O_TRUNC) && k_is_reg(inode)) K_TRY(vfs_truncate(v, inode, 0));
@@ -54,7 +54,8 @@ k_ret vfs_open_inode(const vfs_view *v, k_inode *inode, uint32_t flags, k_file *
 }
 
 /* A new file in `last`, already open: its own permission bits do not matter to who made it. */
-static k_ret create(const vfs_view *v, const vfs_last *last, uint32_t flags, uint32_t mode, k_file **out) {
+K_LOCKED static k_ret create(const vfs_view *v, const vfs_last *last, uint32_t flags, uint32_t mode,
+                             k_file **out) {
   K_TRY(vfs_may(v, last->dir, 3));
   OWNED(k_inode_unref) k_inode *made = NULL;
   if (last->dir->ops->create == NULL) return -K_EACCES;
@@ -65,8 +66,8 @@ static k_ret create(const vfs_view *v, const vfs_last *last, uint32_t flags, uin
 
 /* One try to open or make the last component. *again: it is a symlink, whose text is in `target`, to be
  * looked at from `last->dir`. */
-static k_ret open_or_create(const vfs_view *v, const vfs_last *last, uint32_t flags, uint32_t mode,
-                            char target[K_PATH_MAX], bool *again, k_file **out) {
+K_LOCKED static k_ret open_or_create(const vfs_view *v, const vfs_last *last, uint32_t flags, uint32_t mode,
+                                     char target[K_PATH_MAX], bool *again, k_file **out) {
   OWNED(k_inode_unref) k_inode *found = NULL;
   k_ret r = vfs_lookup(v, last->dir, last->name, last->len, &found);
   if (r == -K_ENOENT) {
@@ -92,8 +93,8 @@ static k_ret open_or_create(const vfs_view *v, const vfs_last *last, uint32_t fl
 }
 
 /* A link at the end that leads nowhere names the file to be made. */
-static k_ret open_creating(const vfs_view *v, k_inode *at, const char *path, uint32_t flags, uint32_t mode,
-                           k_file **out) {
+K_LOCKED static k_ret open_creating(const vfs_view *v, k_inode *at, const char *path, uint32_t flags,
+                                    uint32_t mode, k_file **out) {
   char target[K_PATH_MAX];
   k_inode *from = at != NULL ? k_inode_ref(at) : NULL;
   k_ret r = -K_ELOOP;

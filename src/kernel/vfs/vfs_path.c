@@ -20,19 +20,21 @@ typedef struct walk {
   unsigned links;
 } walk;
 
-static k_inode *root_of(const vfs_view *v) { return v->root != NULL ? v->root : vfs_mounts_root(v->kernel); }
+K_LOCKED static k_inode *root_of(const vfs_view *v) {
+  return v->root != NULL ? v->root : vfs_mounts_root(v->kernel);
+}
 
-static void walk_clear(walk *w) {
+K_LOCKED static void walk_clear(walk *w) {
   k_inode_unref(w->dir);
   mem_free(w->text);
 }
 
-static void move_to(walk *w, k_inode *dir) {
+K_LOCKED static void move_to(walk *w, k_inode *dir) {
   k_inode_unref(w->dir);
   w->dir = dir;
 }
 
-static k_ret start(walk *w, const vfs_view *v, k_inode *at, const char *path) {
+K_LOCKED static k_ret start(walk *w, const vfs_view *v, k_inode *at, const char *path) {
   *w = (walk){ .view = v, .ahead = path };
   if (v->beneath != 0) w->bound = at;
   if (path[0] == '\0') return -K_ENOENT;
@@ -57,7 +59,7 @@ static k_ret next(walk *w, k_name *out, bool *last, bool *slash) {
   return 0;
 }
 
-static k_ret up(walk *w) {
+K_LOCKED static k_ret up(walk *w) {
   const vfs_view *v = w->view;
   if (w->dir == w->bound) return v->beneath;
   if (w->dir == root_of(v)) return 0;
@@ -94,7 +96,7 @@ k_ret vfs_lookup(const vfs_view *v, k_inode *dir, const char *name, size_t len, 
 }
 
 /* Puts the target of `link` in front of the rest. */
-static k_ret splice(walk *w, k_inode *link) {
+K_LOCKED static k_ret splice(walk *w, k_inode *link) {
   char target[K_PATH_MAX];
   if (link->ops->readlink == NULL) return -K_EINVAL;
   k_ret n = link->ops->readlink(link, target, sizeof target);
@@ -116,7 +118,7 @@ static k_ret splice(walk *w, k_inode *link) {
 
 /* Follows a link in the middle of a path, or at its end. `link` is given up. 1: *direct is its target;
  * 0: the walk goes on with its text. */
-static k_ret follow(walk *w, k_inode *link, k_inode **direct) {
+K_LOCKED static k_ret follow(walk *w, k_inode *link, k_inode **direct) {
   k_ret r;
   if (++w->links > K_SYMLOOP_MAX) {
     r = -K_ELOOP;
@@ -162,7 +164,7 @@ K_LOCKED static k_ret walk_to_last(walk *w, k_name *name, bool *slash) {
 
 /* One component, the last: a reference in *out, or *out stays NULL and the walk goes on with the text of a
  * link. */
-static k_ret take_last(walk *w, k_name name, bool follow_it, k_inode **out) {
+K_LOCKED static k_ret take_last(walk *w, k_name name, bool follow_it, k_inode **out) {
   if (name.len == 0 || is_dot(name) || is_dotdot(name)) {
     if (name.len != 0) K_TRY(vfs_may(w->view, w->dir, 1));
     if (is_dotdot(name)) K_TRY(up(w));

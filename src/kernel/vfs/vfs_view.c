@@ -46,7 +46,7 @@ static k_ret vfs_view_own(const vfs_view *v, k_inode *inode, k_stat *st) {
 
 /* ---- attributes ---- */
 
-static k_ret set(const vfs_view *v, k_inode *inode, const k_attr *attr) {
+K_LOCKED static k_ret set(const vfs_view *v, k_inode *inode, const k_attr *attr) {
   K_TRY(vfs_writable(v, inode));
   return inode->ops->setattr != NULL ? inode->ops->setattr(inode, attr) : -K_EPERM;
 }

@@ -10,10 +10,10 @@
 /* ---- session_stop.c ---- */
 
 void sb_session_stop_init(cay_session *s);
-void sb_session_on_stop(void *ctx, enum k_job_stop why); /* k_job_stop_fn */
+void sb_session_on_stop(void *ctx, enum k_job_stop why) K_LOCKED; /* k_job_stop_fn */
 
-/* With kernel.mu. The interpreter is left where it stands. */
-void sb_session_force(cay_session *s);
+/* The interpreter is left where it stands. */
+void sb_session_force(cay_session *s) K_LOCKED;
 
 /* ---- session.c ---- */
 

@@ -22,8 +22,7 @@ static enum talk_reason stop_reason(enum k_job_stop why) {
   return TALK_REASON_CANCELLED;
 }
 
-/* With kernel.mu. */
-static void session_urge(cay_session *s) {
+K_LOCKED static void session_urge(cay_session *s) {
   int64_t now = clock_mono_ns(), next = now + POKE_MS * NS_PER_MS;
   if (now >= s->hard_ns) {
     sb_session_force(s);

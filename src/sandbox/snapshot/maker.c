@@ -229,7 +229,7 @@ static cay_entry maker_normal(const cay_entry *given) {
   return e;
 }
 
-static k_ret maker_keep_dir(cay_snapshot_maker *m, k_inode *dir, int64_t mtime_ns) {
+K_LOCKED static k_ret maker_keep_dir(cay_snapshot_maker *m, k_inode *dir, int64_t mtime_ns) {
   if (m->dir_count == m->dir_cap) {
     size_t cap = m->dir_cap != 0 ? 2 * m->dir_cap : 64;
     made_dir *dirs = mem_realloc_array(m->dirs, cap, sizeof *dirs);

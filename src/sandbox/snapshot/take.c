@@ -100,10 +100,10 @@ static cay_status sessions_copy(taking *t, cay_error *err) {
 
 /* ---- processes ---- */
 
-static bool process_runs(const k_process *p) { return !p->zombie && !p->resident && p->started; }
+K_LOCKED static bool process_runs(const k_process *p) { return !p->zombie && !p->resident && p->started; }
 
 /* With kernel.mu: how many run, without those that are being ended in *running. */
-static size_t processes_count(const taking *t, const k_process **first, size_t *running) {
+K_LOCKED static size_t processes_count(const taking *t, const k_process **first, size_t *running) {
   size_t count = 0;
   *running = 0;
   LIST_EACH (p, &t->box->kernel->processes, k_process, in_kernel) {

@@ -108,7 +108,7 @@ static k_ret dev_stat(k_inode *i, k_stat *out) {
   return 0;
 }
 
-static k_ret devfs_take(dev_node *n, k_inode **out) {
+K_LOCKED static k_ret devfs_take(dev_node *n, k_inode **out) {
   dev_fs *fs = devfs_fs_of(n);
   if (n->base.refs == 0) fs->live++;
   n->base.kernel = fs->root.base.kernel;
@@ -116,7 +116,7 @@ static k_ret devfs_take(dev_node *n, k_inode **out) {
   return 0;
 }
 
-static k_ret dev_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
+K_LOCKED static k_ret dev_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
   (void)viewer;
   if (!k_is_dir(dir)) return -K_ENOTDIR;
   dev_node *n = devfs_node_of(dir);
@@ -127,7 +127,9 @@ static k_ret dev_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **
   return -K_ENOENT;
 }
 
-static k_ret dev_parent(k_inode *dir, k_inode **out) { return devfs_take(devfs_node_of(dir)->root, out); }
+K_LOCKED static k_ret dev_parent(k_inode *dir, k_inode **out) {
+  return devfs_take(devfs_node_of(dir)->root, out);
+}
 
 static k_ret dev_name_of(k_inode *dir, char *buf, size_t cap) {
   const struct device *d = devfs_node_of(dir)->device;
@@ -161,7 +163,7 @@ static k_ret dev_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
 
 static const k_file_ops dir_ops = { .readdir = dev_readdir, .size = devfs_no_size };
 
-static k_ret dev_open(k_inode *i, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret dev_open(k_inode *i, uint32_t flags, k_file **out) {
   const struct device *d = devfs_node_of(i)->device;
   const k_file_ops *ops = k_is_dir(i) ? &dir_ops : d->ops;
   k_inode_ref(i);
@@ -171,7 +173,7 @@ static k_ret dev_open(k_inode *i, uint32_t flags, k_file **out) {
 }
 
 /* tty(4): whatever terminal the session has. ptmx(4): a new one. */
-static k_ret devfs_open_terminal(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret devfs_open_terminal(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
   enum { PTMX = 2 };
   if (p == NULL) return -K_ENXIO;
   k_tty *own = k_tty_controlling(p);
@@ -183,7 +185,7 @@ static k_ret devfs_open_terminal(k_inode *i, k_process *p, uint32_t flags, k_fil
   return r;
 }
 
-static k_ret dev_open_by(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret dev_open_by(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
   const struct device *d = devfs_node_of(i)->device;
   if (d != NULL && d->kind == DEVICE && d->ops == NULL) return devfs_open_terminal(i, p, flags, out);
   return dev_open(i, flags & ~(uint32_t)K_O_NOCTTY, out);

@@ -49,7 +49,7 @@ static k_ret node_stat(k_inode *i, k_stat *out) {
   return 0;
 }
 
-static k_ret node_open(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret node_open(k_inode *i, k_process *p, uint32_t flags, k_file **out) {
   k_inode_ref(i);
   k_ret r = k_tty_open(devpts_node_of(i)->tty, p, i, flags, out);
   if (r < 0) k_inode_unref(i);
@@ -65,7 +65,7 @@ static k_ret node_setattr(k_inode *i, const k_attr *attr) {
   return 0;
 }
 
-static k_ret node_parent(k_inode *i, k_inode **out) {
+K_LOCKED static k_ret node_parent(k_inode *i, k_inode **out) {
   *out = k_inode_ref(&devpts_node_of(i)->fs->root);
   return 0;
 }
@@ -87,7 +87,7 @@ static k_ret pts_statfs(k_inode *i, k_statfs *out) {
   return 0;
 }
 
-static void node_release(k_inode *i) {
+K_LOCKED static void node_release(k_inode *i) {
   pts_node *n = devpts_node_of(i);
   n->tty->node = NULL;
   k_tty_unref(n->tty);
@@ -106,7 +106,7 @@ static const k_inode_ops node_ops = {
 };
 
 /* The same inode for everybody who looks while one of them holds it. */
-static k_ret node_get(pts_fs *fs, k_tty *t, k_inode **out) {
+K_LOCKED static k_ret node_get(pts_fs *fs, k_tty *t, k_inode **out) {
   if (t->node != NULL) {
     *out = k_inode_ref(t->node);
     return 0;
@@ -143,7 +143,7 @@ static k_ret root_stat(k_inode *i, k_stat *out) {
   return 0;
 }
 
-static k_ret root_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
+K_LOCKED static k_ret root_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
   (void)viewer;
   LIST_EACH (t, &dir->kernel->ttys, k_tty, in_kernel) {
     char text[NUMBER_MAX];
@@ -153,7 +153,7 @@ static k_ret root_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode *
   return -K_ENOENT;
 }
 
-static k_ret root_parent(k_inode *dir, k_inode **out) {
+K_LOCKED static k_ret root_parent(k_inode *dir, k_inode **out) {
   *out = k_inode_ref(dir);
   return 0;
 }
@@ -178,7 +178,7 @@ static k_ret devpts_no_size(k_file *f) {
 
 static const k_file_ops dir_ops = { .readdir = root_readdir, .size = devpts_no_size };
 
-static k_ret root_open(k_inode *i, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret root_open(k_inode *i, uint32_t flags, k_file **out) {
   k_inode_ref(i);
   k_ret r = k_file_new(i->kernel, &dir_ops, flags, i, NULL, out);
   if (r < 0) k_inode_unref(i);

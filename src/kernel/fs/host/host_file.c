@@ -178,7 +178,7 @@ static const k_file_ops dir_ops = { .readdir = host_file_dir_readdir,
 
 /* ---- opening ---- */
 
-static k_ret open_dir(host_node *n, uint32_t flags, int fd, k_file **out) {
+K_LOCKED static k_ret open_dir(host_node *n, uint32_t flags, int fd, k_file **out) {
   listing *l = mem_zalloc(sizeof *l);
   if (l == NULL) return -K_ENOMEM;
   l->fd = fd;
@@ -188,7 +188,7 @@ static k_ret open_dir(host_node *n, uint32_t flags, int fd, k_file **out) {
   return r;
 }
 
-static k_ret open_file(host_node *n, uint32_t flags, int fd, k_file **out) {
+K_LOCKED static k_ret open_file(host_node *n, uint32_t flags, int fd, k_file **out) {
   host_handle *h = mem_alloc(sizeof *h);
   if (h == NULL) return -K_ENOMEM;
   *h = (host_handle){ .fd = fd, .users = 1 };

@@ -158,7 +158,7 @@ static k_ret move_prepare(move *m) {
 }
 
 /* The cache of the two names follows the host's rename. */
-static void move_known(move *m, bool exchange) {
+K_LOCKED static void move_known(move *m, bool exchange) {
   host_node *moved = host_node_named(m->from->fs, m->from, m->old_name);
   host_node *there = host_node_named(m->to->fs, m->to, m->new_name);
   if (moved == there) return;

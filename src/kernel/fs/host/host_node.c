@@ -71,7 +71,7 @@ void host_node_seen(host_node *n, const struct statx *st) {
 
 /* The host may have turned the tree over: `n`, seen in `dir` now, was above it before. Then the one below `n`
  * on the way is no longer there, and its place is unknown. */
-static void break_circle(host_node *n, host_node *dir) {
+K_LOCKED static void break_circle(host_node *n, host_node *dir) {
   for (host_node *at = dir; at->parent != NULL; at = at->parent) {
     if (at->parent != n) continue;
     k_inode_ref(&n->fs->root->base);
@@ -95,7 +95,7 @@ void host_node_moved(host_node *n, host_node *dir, char *name) {
   n->gone = false;
 }
 
-static k_ret found_again(host_node *n, host_node *dir, const char *name, const struct statx *st) {
+K_LOCKED static k_ret found_again(host_node *n, host_node *dir, const char *name, const struct statx *st) {
   host_node_seen(n, st);
   if (n->parent == NULL || n == dir) return 0; /* the root stays on top, wherever else the host shows it */
   if (n->parent == dir && !n->gone && strcmp(n->name, name) == 0) return 0;
@@ -107,8 +107,8 @@ static k_ret found_again(host_node *n, host_node *dir, const char *name, const s
 
 /* ---- making and freeing ---- */
 
-static host_node *host_node_make(hostfs *fs, host_node *dir, const char *name, int fd,
-                                 const struct statx *st) {
+K_LOCKED static host_node *host_node_make(hostfs *fs, host_node *dir, const char *name, int fd,
+                                          const struct statx *st) {
   host_node *n = mem_zalloc(sizeof *n);
   char *copy = dir != NULL ? mem_strdup(name) : NULL;
   if (n == NULL || (dir != NULL && copy == NULL)) {

@@ -50,7 +50,7 @@ K_LOCKED static k_ret lookup(k_inode *dir, k_name name, k_process *viewer, k_ino
   return 0;
 }
 
-static k_ret parent(k_inode *dir, k_inode **out) {
+K_LOCKED static k_ret parent(k_inode *dir, k_inode **out) {
   host_node *n = host_of(dir);
   *out = k_inode_ref(n->parent != NULL ? &n->parent->base : dir);
   return 0;
@@ -286,7 +286,7 @@ static int highest_descriptor(void) {
   return (int)(limit.rlim_cur - limit.rlim_cur / 4) - 1;
 }
 
-static k_ret open_root(hostfs *fs, int dirfd) {
+K_LOCKED static k_ret open_root(hostfs *fs, int dirfd) {
   struct statx st;
   K_TRY(host_count(fs));
   k_ret fd = host_open(dirfd, ".", O_PATH | O_DIRECTORY, 0, fs->highest);

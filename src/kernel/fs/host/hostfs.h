@@ -17,7 +17,7 @@
 #include "kernel/vfs/inode.h"
 
 /* `dirfd` is duplicated. -K_ENOTDIR, -K_ENOMEM, -K_ENOSYS when the host has no openat2. */
-k_ret hostfs_new(int dirfd, bool writable, k_inode **out) CHECKED;
+k_ret hostfs_new(int dirfd, bool writable, k_inode **out) CHECKED K_LOCKED;
 
 /* The same for one regular file, `name` in that directory, of which nothing else can be reached: the root is a file and
  * has no parent in the tree. With the mutex of `k`, whose tree it will be in. -K_EINVAL: it is no regular file. */

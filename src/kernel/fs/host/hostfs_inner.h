@@ -67,12 +67,12 @@ void host_close_counted(hostfs *fs, int fd);
 /* The inode of this O_PATH descriptor, found or made. Takes the (counted) descriptor over, also on failure.
  * dir NULL: the root. */
 k_ret host_adopt(hostfs *fs, host_node *dir, const char *name, int fd, const struct statx *st,
-                 host_node **out) CHECKED;
-void host_node_release(k_inode *i);
+                 host_node **out) CHECKED K_LOCKED;
+void host_node_release(k_inode *i) K_LOCKED;
 bool host_node_is(const host_node *n, const struct statx *st); /* the file that this tells of */
 host_node *host_node_named(const hostfs *fs, const host_node *dir, const char *name); /* live, or NULL */
-void host_node_moved(host_node *n, host_node *dir, char *name); /* takes `name` over (mem_alloc) */
-void host_node_changed(host_node *n);                           /* its contents did */
+void host_node_moved(host_node *n, host_node *dir, char *name) K_LOCKED; /* takes `name` over (mem_alloc) */
+void host_node_changed(host_node *n);                                    /* its contents did */
 void host_node_seen(host_node *n, const struct statx *st);
 
 /* ---- inodes (hostfs.c) ---- */
@@ -89,7 +89,7 @@ k_ret host_reopen(host_node *n, uint64_t flags) CHECKED;
 
 /* ---- open files (host_file.c) ---- */
 
-k_ret host_open_file(k_inode *inode, uint32_t flags, k_file **out) CHECKED;
+k_ret host_open_file(k_inode *inode, uint32_t flags, k_file **out) CHECKED K_LOCKED;
 void host_handle_drop(hostfs *fs, host_handle *h); /* one user less; may release and retake kernel.mu */
 
 /* ---- names (host_names.c) ---- */

@@ -43,7 +43,7 @@ static const struct {
     "NAME=\"cay\"\nID=cay\nPRETTY_NAME=\"cay sandbox\"\nVERSION_ID=\"" CAY_VERSION "\"\n" },
 };
 
-k_ret k_base_tree_add(mem_builder *b) {
+K_UNCHECKED k_ret k_base_tree_add(mem_builder *b) {
   for (size_t i = 0; i < COUNT_OF(DIRECTORIES); i++)
     K_TRY(mem_builder_dir(b, DIRECTORIES[i].path, DIRECTORIES[i].mode, DIRECTORIES[i].owner,
                           DIRECTORIES[i].owner));

@@ -57,18 +57,18 @@ size_t mem_contents_read(const mem_contents *c, void *buf, size_t len, uint64_t 
 
 /* ---- quota ---- */
 
-static void charge(mem_contents *c, k_kernel *k, uint64_t bytes) {
+K_LOCKED static void charge(mem_contents *c, k_kernel *k, uint64_t bytes) {
   c->charged += bytes;
   k->used.disk += bytes;
   if (k->used.disk > k->used.disk_peak) k->used.disk_peak = k->used.disk;
 }
 
-static void uncharge(mem_contents *c, k_kernel *k, uint64_t bytes) {
+K_LOCKED static void uncharge(mem_contents *c, k_kernel *k, uint64_t bytes) {
   c->charged -= bytes;
   k->used.disk -= bytes;
 }
 
-static uint64_t room(const k_kernel *k) {
+K_LOCKED static uint64_t room(const k_kernel *k) {
   return k->limits.disk > k->used.disk ? k->limits.disk - k->used.disk : 0;
 }
 
@@ -99,7 +99,7 @@ static mem_block *copy_of(const mem_contents *c, uint64_t index, uint32_t cap, u
   return b;
 }
 
-static k_ret replace(mem_contents *c, k_kernel *k, uint64_t index, mem_block *b, uint32_t shown) {
+K_LOCKED static k_ret replace(mem_contents *c, k_kernel *k, uint64_t index, mem_block *b, uint32_t shown) {
   const mem_block *old = mem_map_get(&c->own, index);
   uint64_t old_cap = old != NULL ? old->cap : 0, knots = c->own.knots;
   if (!mem_map_put(&c->own, index, b)) {
@@ -115,7 +115,7 @@ static k_ret replace(mem_contents *c, k_kernel *k, uint64_t index, mem_block *b,
 
 /* Makes slot `index` a block that may be written in [from, to), or in a first part of it when the quota does
  * not reach further: where that ends. -K_ENOSPC: not one byte. */
-static k_ret own_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t from, uint32_t to) {
+K_LOCKED static k_ret own_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t from, uint32_t to) {
   const mem_block *old = mem_map_get(&c->own, index);
   if (old != NULL && old->cap >= to && !mem_block_is_shared(old)) return to;
   uint32_t shown = view_of(c, index).len, cap = rounded(to > shown ? to : shown);
@@ -155,7 +155,7 @@ k_ret mem_contents_write(mem_contents *c, k_kernel *k, const void *buf, size_t l
 }
 
 /* The own block at the new end must read as zeros behind it if the file grows again. */
-static k_ret clear_tail(mem_contents *c, k_kernel *k, uint64_t size) {
+K_LOCKED static k_ret clear_tail(mem_contents *c, k_kernel *k, uint64_t size) {
   uint64_t index = size / MEM_BLOCK;
   uint32_t keep = (uint32_t)(size % MEM_BLOCK);
   mem_block *b = mem_map_get(&c->own, index);
@@ -185,7 +185,7 @@ static uint64_t held_below(const mem_contents *c, uint64_t index) {
 enum { SOME = 64 /* blocks that are freed in one piece */ };
 
 /* Frees some of the own blocks of [index, end); true: there is none left. */
-static bool drop_some(mem_contents *c, k_kernel *k, uint64_t index, uint64_t end) {
+K_LOCKED static bool drop_some(mem_contents *c, k_kernel *k, uint64_t index, uint64_t end) {
   uint64_t knots = c->own.knots;
   mem_cut cut = { .budget = SOME, .freed = k->freed };
   bool all = mem_map_cut_some(&c->own, index, end, &cut);
@@ -244,7 +244,7 @@ k_ret mem_contents_seek(const mem_contents *c, uint64_t pos, bool hole) {
 }
 
 /* Makes a block read as zeros over a base that would show through without it. */
-static k_ret hide_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t shown) {
+K_LOCKED static k_ret hide_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t shown) {
   const mem_block *old = mem_map_get(&c->own, index);
   uint32_t cap = rounded(1);
   uint64_t need = cap + mem_map_need(&c->own, index) * sizeof(mem_knot);
@@ -255,7 +255,7 @@ static k_ret hide_block(mem_contents *c, k_kernel *k, uint64_t index, uint32_t s
   return replace(c, k, index, b, shown);
 }
 
-static k_ret clear_part(mem_contents *c, k_kernel *k, uint64_t index, uint32_t from, uint32_t to) {
+K_LOCKED static k_ret clear_part(mem_contents *c, k_kernel *k, uint64_t index, uint32_t from, uint32_t to) {
   k_ret end = own_block(c, k, index, from, to);
   if (end < 0) return end;
   memset(mem_map_get(&c->own, index)->data + from, 0, (size_t)end - from);

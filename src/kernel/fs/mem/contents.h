@@ -30,7 +30,8 @@ size_t mem_contents_read(const mem_contents *c, void *buf, size_t len, uint64_t 
 
 /* Bytes written, fewer when the quota or memory ends in between; -K_ENOSPC, -K_ENOMEM, -K_EFBIG when not one
  * could be. */
-k_ret mem_contents_write(mem_contents *c, k_kernel *k, const void *buf, size_t len, uint64_t pos) CHECKED;
+k_ret mem_contents_write(mem_contents *c, k_kernel *k, const void *buf, size_t len,
+                         uint64_t pos) CHECKED K_LOCKED;
 
 /* Shorter frees blocks, longer is a hole. -K_ENOMEM (the block at the new end is shared and cannot be
  * copied), -K_EFBIG. May release and retake kernel.mu: the caller keeps other writers away. */
@@ -58,11 +59,11 @@ uint64_t mem_contents_size(const mem_contents *c);
 
 /* A frozen file's as those of a live one are now, sharing its blocks. The floor, if any, is the base's: keep
  * that alive. -K_ENOMEM. */
-k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) CHECKED;
+k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) CHECKED K_LOCKED;
 
 /* Makes [from, to) a hole, within the size. -K_ENOSPC, -K_ENOMEM. As mem_contents_resize. */
 k_ret mem_contents_punch(mem_contents *c, k_kernel *k, uint64_t from, uint64_t to) CHECKED;
 
 /* Frees some blocks: true when that were the last ones, and then the rest as mem_contents_free. */
-bool mem_contents_free_some(mem_contents *c, k_kernel *k);
-void mem_contents_free(mem_contents *c, k_kernel *k); /* k NULL: a frozen file's */
+bool mem_contents_free_some(mem_contents *c, k_kernel *k) K_LOCKED;
+void mem_contents_free(mem_contents *c, k_kernel *k) K_LOCKED; /* k NULL: a frozen file's */

@@ -16,7 +16,7 @@ static void mem_builder_stamp(const mem_builder *b, mem_node *n) {
   n->atime_ns = n->mtime_ns = n->ctime_ns = n->btime_ns = b->now_ns;
 }
 
-k_ret mem_builder_new(mem_builder **out) {
+K_UNCHECKED k_ret mem_builder_new(mem_builder **out) {
   mem_builder *b = mem_zalloc(sizeof *b);
   mem_tree *tree = mem_zalloc(sizeof *tree);
   mem_node *root = mem_node_new(K_S_IFDIR | 0755, 0, 0, 1);
@@ -35,13 +35,13 @@ k_ret mem_builder_new(mem_builder **out) {
   return 0;
 }
 
-void mem_builder_free(mem_builder *b) {
+K_UNCHECKED void mem_builder_free(mem_builder *b) {
   if (b == NULL) return;
   mem_tree_unref(b->tree);
   mem_free(b);
 }
 
-k_ret mem_builder_finish(mem_builder *b, mem_tree **out) {
+K_UNCHECKED k_ret mem_builder_finish(mem_builder *b, mem_tree **out) {
   *out = MOVE(b->tree);
   mem_builder_free(b);
   return 0;
@@ -56,7 +56,7 @@ static k_ret next_name(const char **path, k_name *out) {
   return 0;
 }
 
-static k_ret mem_builder_add(mem_builder *b, mem_node *dir, k_name name, mem_node *child) {
+K_LOCKED static k_ret mem_builder_add(mem_builder *b, mem_node *dir, k_name name, mem_node *child) {
   if (child == NULL) return -K_ENOMEM;
   mem_builder_stamp(b, child);
   k_ret r = mem_node_add(dir, name, child, 0);
@@ -65,7 +65,7 @@ static k_ret mem_builder_add(mem_builder *b, mem_node *dir, k_name name, mem_nod
 }
 
 /* The directory that `path` stands in, made with its parents, and the last name. */
-static k_ret parent_of(mem_builder *b, const char *path, mem_node **dir, k_name *name) {
+K_LOCKED static k_ret parent_of(mem_builder *b, const char *path, mem_node **dir, k_name *name) {
   *dir = b->tree->root;
   for (;;) {
     K_TRY(next_name(&path, name));
@@ -78,12 +78,13 @@ static k_ret parent_of(mem_builder *b, const char *path, mem_node **dir, k_name 
   }
 }
 
-static k_ret place(mem_builder *b, const char *path, mem_node **dir, k_name *name) {
+K_LOCKED static k_ret place(mem_builder *b, const char *path, mem_node **dir, k_name *name) {
   K_TRY(parent_of(b, path, dir, name));
   return mem_node_find(*dir, *name, mem_hash(*name)) == NULL ? 0 : -K_EEXIST;
 }
 
-k_ret mem_builder_dir(mem_builder *b, const char *path, uint32_t mode, uint32_t uid, uint32_t gid) {
+K_UNCHECKED k_ret mem_builder_dir(mem_builder *b, const char *path, uint32_t mode, uint32_t uid,
+                                  uint32_t gid) {
   mem_node *dir;
   k_name name;
   k_ret r = place(b, path, &dir, &name);
@@ -99,8 +100,9 @@ k_ret mem_builder_dir(mem_builder *b, const char *path, uint32_t mode, uint32_t 
   return mem_builder_add(b, dir, name, mem_node_new(K_S_IFDIR | mode, uid, gid, b->tree->next_ino++));
 }
 
-k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t uid, uint32_t gid,
-                       const void *data, size_t len, void (*drop)(void *ctx), void *ctx, void *exe) {
+K_UNCHECKED k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t uid,
+                                   uint32_t gid, const void *data, size_t len, void (*drop)(void *ctx),
+                                   void *ctx, void *exe) {
   mem_node *dir;
   k_name name;
   K_TRY(place(b, path, &dir, &name));
@@ -114,7 +116,7 @@ k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t
   return 0;
 }
 
-k_ret mem_builder_symlink(mem_builder *b, const char *path, const char *target) {
+K_UNCHECKED k_ret mem_builder_symlink(mem_builder *b, const char *path, const char *target) {
   mem_node *dir;
   k_name name;
   K_TRY(place(b, path, &dir, &name));
@@ -131,7 +133,7 @@ mem_tree *mem_tree_ref(mem_tree *tree) {
   return tree;
 }
 
-void mem_tree_unref(mem_tree *tree) {
+K_UNCHECKED void mem_tree_unref(mem_tree *tree) {
   if (tree == NULL || atomic_fetch_sub_explicit(&tree->refs, 1, memory_order_acq_rel) != 1) return;
   mem_node_unref(tree->root);
   mem_free(tree);

@@ -185,7 +185,7 @@ mem_inode *mem_dir_clear(mem_inode *dir, mem_entry *e) {
 }
 
 /* Only an unmounted tree loses names so: files still open below must not find their way up any more. */
-static void cast_off(mem_inode *i, const mem_entry *e) {
+K_LOCKED static void cast_off(mem_inode *i, const mem_entry *e) {
   if (k_is_dir(&i->base)) {
     i->dir.parent = i;
     i->nlink = 0;

@@ -5,7 +5,7 @@ static k_ret mem_file_read(k_file *f, void *buf, size_t len, int64_t pos) {
   return (k_ret)mem_contents_read(&mem_of(f->inode)->contents, buf, len, (uint64_t)pos);
 }
 
-static k_ret mem_file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
+K_LOCKED static k_ret mem_file_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   mem_inode *i = mem_of(f->inode);
   uint64_t at = (f->flags & K_O_APPEND) ? i->contents.size : (uint64_t)pos;
   if (len == 0) return 0;

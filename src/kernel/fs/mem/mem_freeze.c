@@ -43,7 +43,7 @@ static bool must_look_everywhere(const memfs *fs) {
   return false;
 }
 
-static k_ret look_at_all(mem_inode *dir) {
+K_LOCKED static k_ret look_at_all(mem_inode *dir) {
   for (size_t c = 0; dir->origin != NULL && c < dir->origin->count; c++) {
     const mem_child *child = &dir->origin->children[c];
     mem_entry *e;
@@ -55,7 +55,7 @@ static k_ret look_at_all(mem_inode *dir) {
 
 static bool has_changed(const mem_inode *dir) { return dir->dirty || dir->dirty_below || dir->fs->scattered; }
 
-static k_ret mem_freeze_collect(freezer *f, mem_inode *root) {
+K_LOCKED static k_ret mem_freeze_collect(freezer *f, mem_inode *root) {
   bool everywhere = must_look_everywhere(root->fs);
   K_TRY(add_dir(f, root));
   for (size_t i = 0; i < f->count; i++) {
@@ -87,7 +87,7 @@ static mem_node *node_like(const freezer *f, const mem_inode *i) {
   return n;
 }
 
-static k_ret fill_leaf(const freezer *f, mem_node *n, const mem_inode *i) {
+K_LOCKED static k_ret fill_leaf(const freezer *f, mem_node *n, const mem_inode *i) {
   n->nlink = i->nlink;
   if (k_is_link(&i->base)) {
     n->target = mem_strdup(mem_target(i));
@@ -103,7 +103,7 @@ static k_ret fill_leaf(const freezer *f, mem_node *n, const mem_inode *i) {
 }
 
 /* A file, symlink or FIFO; once, however many names it has. */
-static k_ret freeze_leaf(freezer *f, mem_inode *i) {
+K_LOCKED static k_ret freeze_leaf(freezer *f, mem_inode *i) {
   if (i->frozen != NULL || !i->dirty) return 0;
   mem_node *n = node_like(f, i);
   if (n == NULL) return -K_ENOMEM;
@@ -119,7 +119,7 @@ static k_ret freeze_leaf(freezer *f, mem_inode *i) {
 
 /* ---- one directory; those below it are frozen already ---- */
 
-static k_ret freeze_names(freezer *f, const mem_dir *d) {
+K_LOCKED static k_ret freeze_names(freezer *f, const mem_dir *d) {
   for (size_t b = 0; b < d->bucket_count; b++)
     for (mem_entry *e = d->buckets[b]; e != NULL; e = e->next)
       if (e->inode != NULL && !k_is_dir(&e->inode->base)) K_TRY(freeze_leaf(f, e->inode));
@@ -134,14 +134,14 @@ static bool is_as_inherited(const mem_inode *dir) {
   return true;
 }
 
-static k_ret add_child(mem_node *n, k_name name, mem_node *child, int64_t pos) {
+K_LOCKED static k_ret add_child(mem_node *n, k_name name, mem_node *child, int64_t pos) {
   mem_node_ref(child);
   k_ret r = mem_node_add(n, name, child, pos);
   if (r < 0) mem_node_unref(child);
   return r;
 }
 
-static k_ret add_inherited(mem_node *n, const mem_inode *dir) {
+K_LOCKED static k_ret add_inherited(mem_node *n, const mem_inode *dir) {
   for (size_t i = 0; dir->origin != NULL && i < dir->origin->count; i++) {
     const mem_child *c = &dir->origin->children[i];
     const mem_entry *e = mem_dir_own(dir, c);
@@ -151,7 +151,7 @@ static k_ret add_inherited(mem_node *n, const mem_inode *dir) {
   return 0;
 }
 
-static k_ret add_fresh(mem_node *n, const mem_dir *d) {
+K_LOCKED static k_ret add_fresh(mem_node *n, const mem_dir *d) {
   for (size_t i = 0; i < d->fresh_len; i++) {
     const mem_entry *e = d->fresh[i].entry;
     if (e != NULL) K_TRY(add_child(n, (k_name){ e->name, e->len }, node_of(e->inode), e->pos));
@@ -159,7 +159,7 @@ static k_ret add_fresh(mem_node *n, const mem_dir *d) {
   return 0;
 }
 
-static k_ret freeze_dir(freezer *f, mem_inode *dir) {
+K_LOCKED static k_ret freeze_dir(freezer *f, mem_inode *dir) {
   K_TRY(freeze_names(f, &dir->dir));
   if (is_as_inherited(dir)) return 0;
   mem_node *n = node_like(f, dir);
@@ -177,12 +177,12 @@ static k_ret freeze_dir(freezer *f, mem_inode *dir) {
 
 /* ---- all ---- */
 
-static void forget_one(mem_inode *i) {
+K_LOCKED static void forget_one(mem_inode *i) {
   mem_node_unref(i->frozen);
   i->frozen = NULL;
 }
 
-static void mem_freeze_forget(freezer *f) {
+K_LOCKED static void mem_freeze_forget(freezer *f) {
   for (size_t i = 0; i < f->count; i++) {
     const mem_dir *d = &f->dirs[i]->dir;
     forget_one(f->dirs[i]);
@@ -193,7 +193,7 @@ static void mem_freeze_forget(freezer *f) {
   mem_free(f->dirs);
 }
 
-static k_ret freeze_all(freezer *f, mem_inode *root) {
+K_LOCKED static k_ret freeze_all(freezer *f, mem_inode *root) {
   K_TRY(mem_freeze_collect(f, root));
   for (size_t i = f->count; i > 0; i--) K_TRY(freeze_dir(f, f->dirs[i - 1]));
   return 0;
@@ -223,7 +223,7 @@ k_ret memfs_freeze(k_inode *root, mem_tree **out) {
 /* ---- snapshots ---- */
 
 /* Leaves of a directory before the next one: each gives its new node away once. */
-static void mem_freeze_adopt(const freezer *f, memfs *fs, mem_tree *tree) {
+K_LOCKED static void mem_freeze_adopt(const freezer *f, memfs *fs, mem_tree *tree) {
   for (size_t i = 0; i < f->count; i++) {
     const mem_dir *d = &f->dirs[i]->dir;
     for (size_t b = 0; b < d->bucket_count; b++)

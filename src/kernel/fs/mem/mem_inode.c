@@ -7,7 +7,7 @@
 
 /* ---- quota ---- */
 
-static k_ret count_one(k_kernel *k) {
+K_LOCKED static k_ret count_one(k_kernel *k) {
   if (k == NULL) return 0;
   if (k->used.inodes >= k->limits.inodes) return -K_ENOSPC;
   k->used.inodes++;
@@ -106,19 +106,19 @@ static void alias_forget(mem_inode *i) {
   fs->alias_count--;
 }
 
-static void alias_pin(mem_inode *i) {
+K_LOCKED static void alias_pin(mem_inode *i) {
   if (!i->pinned) k_inode_ref(&i->base);
   i->pinned = true;
 }
 
-static void alias_unpin(mem_inode *i) {
+K_LOCKED static void alias_unpin(mem_inode *i) {
   if (!i->pinned) return;
   i->pinned = false;
   k_inode_unref(&i->base);
 }
 
 /* The file system is unmounted: its names are gone. */
-static void alias_unpin_all(memfs *fs) {
+K_LOCKED static void alias_unpin_all(memfs *fs) {
   for (size_t b = 0; b < fs->alias_buckets; b++) {
     for (mem_inode *i = fs->aliases[b], *next; i != NULL; i = next) {
       next = i->next_alias;
@@ -243,14 +243,14 @@ void mem_inode_unlinked(mem_inode *i) {
   if (mem_kernel(i) != NULL) mem_kernel(i)->used.inodes--;
 }
 
-static void give_back_quota(mem_inode *i, k_kernel *k) {
+K_LOCKED static void give_back_quota(mem_inode *i, k_kernel *k) {
   mem_contents_free(&i->contents, k);
   if (k == NULL) return;
   if (i->counted) k->used.inodes--;
   k->used.inodes -= i->links_counted;
 }
 
-static void free_one(mem_inode *i, k_kernel *k) {
+K_LOCKED static void free_one(mem_inode *i, k_kernel *k) {
   mem_inode *parent = i->dir.parent;
   bool removed = k_is_dir(&i->base) && i->nlink == 0 && parent != NULL && parent != i;
   mem_dir_free(i);
@@ -263,14 +263,14 @@ static void free_one(mem_inode *i, k_kernel *k) {
   mem_free(i);
 }
 
-static void fs_free(memfs *fs) {
+K_LOCKED static void fs_free(memfs *fs) {
   mem_tree_unref(fs->tree);
   mem_free(fs->aliases);
   mem_free(fs);
 }
 
 /* Frees some of the doomed, or some blocks of the first. True: there are no more. */
-static bool free_some(k_chore *chore) {
+K_LOCKED static bool free_some(k_chore *chore) {
   enum { INODES = 64 };
   memfs *fs = CONTAINER_OF(chore, memfs, freeing);
   for (int n = 0; n < INODES && fs->doomed != NULL; n++) {
@@ -340,7 +340,7 @@ static k_ret get_stat(k_inode *inode, k_stat *out) {
   return 0;
 }
 
-static k_ret resize(mem_inode *i, uint64_t size) {
+K_LOCKED static k_ret resize(mem_inode *i, uint64_t size) {
   k_inode_write_begin(&i->base);
   k_ret r = mem_contents_resize(&i->contents, mem_kernel(i), size);
   if (r >= 0) {
@@ -351,7 +351,7 @@ static k_ret resize(mem_inode *i, uint64_t size) {
   return r;
 }
 
-static k_ret setattr(k_inode *inode, const k_attr *attr) {
+K_LOCKED static k_ret setattr(k_inode *inode, const k_attr *attr) {
   mem_inode *i = mem_of(inode);
   K_TRY(mem_touch(i));
   if (attr->which & K_ATTR_SIZE) K_TRY(resize(i, attr->size));
@@ -364,7 +364,7 @@ static k_ret setattr(k_inode *inode, const k_attr *attr) {
   return 0;
 }
 
-static k_ret punch(k_inode *inode, uint64_t from, uint64_t to) {
+K_LOCKED static k_ret punch(k_inode *inode, uint64_t from, uint64_t to) {
   mem_inode *i = mem_of(inode);
   if (!k_is_reg(inode)) return -K_EOPNOTSUPP;
   K_TRY(mem_touch(i));
@@ -406,7 +406,7 @@ const k_inode_ops mem_inode_ops = {
 
 /* ---- the file system ---- */
 
-static k_ret make_root(memfs *fs, mem_tree *tree) {
+K_LOCKED static k_ret make_root(memfs *fs, mem_tree *tree) {
   mem_inode *root = NULL;
   if (tree != NULL) {
     K_TRY(mem_inode_inherit(fs, tree->root, &root));
@@ -420,7 +420,7 @@ static k_ret make_root(memfs *fs, mem_tree *tree) {
   return 0;
 }
 
-k_ret memfs_new(mem_tree *tree, k_inode **out) {
+K_UNCHECKED k_ret memfs_new(mem_tree *tree, k_inode **out) {
   memfs *fs = mem_zalloc(sizeof *fs);
   if (fs == NULL) return -K_ENOMEM;
   fs->freeing.some = free_some;

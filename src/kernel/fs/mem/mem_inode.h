@@ -80,32 +80,33 @@ extern const k_file_ops mem_file_ops, mem_dir_file_ops;
 /* ---- inodes (mem_inode.c) ---- */
 
 /* A new inode, counted against the quota; refs 1, nlink 0. -K_ENOSPC, -K_ENOMEM. */
-k_ret mem_inode_new(memfs *fs, uint32_t mode, uint32_t uid, uint32_t gid, mem_inode **out) CHECKED;
-k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) CHECKED; /* a reference */
+k_ret mem_inode_new(memfs *fs, uint32_t mode, uint32_t uid, uint32_t gid, mem_inode **out) CHECKED K_LOCKED;
+k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) CHECKED K_LOCKED; /* a reference */
 mem_inode *mem_inode_of_node(const memfs *fs, const mem_node *node); /* live, with several names; or NULL */
 k_ret mem_alias_reserve(memfs *fs, size_t more) CHECKED;             /* so many mem_inode_adopt cannot fail */
-void mem_inode_adopt(mem_inode *i);    /* a leaf is as i->frozen, whose reference it takes; NULL: it stays */
-void mem_inode_unlinked(mem_inode *i); /* one name less; a directory: none left */
+void mem_inode_adopt(
+    mem_inode *i) K_LOCKED; /* a leaf is as i->frozen, whose reference it takes; NULL: it stays */
+void mem_inode_unlinked(mem_inode *i) K_LOCKED; /* one name less; a directory: none left */
 const char *mem_target(const mem_inode *i);
 
 /* It differs from its origin. Marks the directories above, so that a snapshot finds it. */
 void mem_dirty(mem_inode *i);
 
 /* It is about to change: counts it. -K_ENOSPC. */
-k_ret mem_touch(mem_inode *i) CHECKED;
+k_ret mem_touch(mem_inode *i) CHECKED K_LOCKED;
 void mem_stamp(mem_inode *i, bool contents); /* ctime, and mtime with contents */
 void mem_contents_changed(mem_inode *i);
 
 /* One more name counts like an inode. -K_ENOSPC. */
-k_ret mem_count_link(mem_inode *i) CHECKED;
+k_ret mem_count_link(mem_inode *i) CHECKED K_LOCKED;
 
 /* ---- open files (mem_file.c) ---- */
 
-k_ret mem_open(k_inode *inode, uint32_t flags, k_file **out) CHECKED;
+k_ret mem_open(k_inode *inode, uint32_t flags, k_file **out) CHECKED K_LOCKED;
 
 /* ---- directories (mem_dir.c) ---- */
 
-k_ret mem_dir_find(mem_inode *dir, k_name name, mem_entry **out) CHECKED; /* made live; -K_ENOENT */
+k_ret mem_dir_find(mem_inode *dir, k_name name, mem_entry **out) CHECKED K_LOCKED; /* made live; -K_ENOENT */
 /* An invisible entry ready to take an inode without failing; give it back with mem_dir_abandon if it is not
  * used. */
 k_ret mem_dir_reserve(mem_inode *dir, k_name name, mem_entry **out) CHECKED;
@@ -118,9 +119,9 @@ mem_inode *mem_dir_clear(mem_inode *dir, mem_entry *e);
  * caller's. */
 mem_inode *mem_dir_replace(mem_inode *dir, mem_entry *e, mem_inode *inode);
 /* Its names are those of i->frozen, whose reference it takes; NULL: it stays. */
-void mem_dir_adopt(mem_inode *dir);
+void mem_dir_adopt(mem_inode *dir) K_LOCKED;
 /* Frees the directory; children that are still referenced become detached. */
-void mem_dir_free(mem_inode *dir);
+void mem_dir_free(mem_inode *dir) K_LOCKED;
 
 /* The entry of an inherited name: NULL before its first lookup; it may be invisible, or made anew since
  * (then its position differs). */
@@ -128,17 +129,18 @@ const mem_entry *mem_dir_own(const mem_inode *dir, const mem_child *c);
 
 /* ---- names (mem_names.c) ---- */
 
-k_ret mem_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) CHECKED;
-k_ret mem_parent(k_inode *dir, k_inode **out) CHECKED;
+k_ret mem_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) CHECKED K_LOCKED;
+k_ret mem_parent(k_inode *dir, k_inode **out) CHECKED K_LOCKED;
 k_ret mem_name_of(k_inode *dir, char *buf, size_t cap) CHECKED;
-void mem_was_forget(mem_inode *i, k_kernel *k); /* k: of its charge */
+void mem_was_forget(mem_inode *i, k_kernel *k) K_LOCKED; /* k: of its charge */
 k_ret mem_was(k_inode *inode, char *buf, size_t cap) CHECKED;
 k_ret mem_create(k_inode *dir, k_name name, uint32_t mode, uint32_t uid, uint32_t gid, uint64_t rdev,
-                 k_inode **out) CHECKED;
+                 k_inode **out) CHECKED K_LOCKED;
 k_ret mem_create_unnamed(k_inode *dir, uint32_t mode, uint32_t uid, uint32_t gid, bool linkable,
-                         k_inode **out) CHECKED;
+                         k_inode **out) CHECKED K_LOCKED;
 k_ret mem_symlink(k_inode *dir, k_name name, const char *target, size_t len, uint32_t uid,
-                  uint32_t gid) CHECKED;
-k_ret mem_link(k_inode *dir, k_name name, k_inode *target) CHECKED;
-k_ret mem_unlink(k_inode *dir, k_name name, bool directory) CHECKED;
-k_ret mem_rename(k_inode *from, k_name old_name, k_inode *to, k_name new_name, uint32_t flags) CHECKED;
+                  uint32_t gid) CHECKED K_LOCKED;
+k_ret mem_link(k_inode *dir, k_name name, k_inode *target) CHECKED K_LOCKED;
+k_ret mem_unlink(k_inode *dir, k_name name, bool directory) CHECKED K_LOCKED;
+k_ret mem_rename(k_inode *from, k_name old_name, k_inode *to, k_name new_name,
+                 uint32_t flags) CHECKED K_LOCKED;

@@ -60,7 +60,7 @@ void mem_was_forget(mem_inode *i, k_kernel *k) {
 }
 
 /* A process that has it open may ask for its name (/proc/self/fd): only then is the name kept, and charged. */
-static void remember(mem_inode *i, const mem_inode *dir, const mem_entry *e) {
+K_LOCKED static void remember(mem_inode *i, const mem_inode *dir, const mem_entry *e) {
   char buf[K_PATH_MAX];
   if (i->base.refs == 1 || (!k_is_dir(&i->base) && i->nlink > 1)) return;
   const char *path = path_in(dir, e->name, e->len, buf, sizeof buf);
@@ -83,7 +83,7 @@ k_ret mem_was(k_inode *inode, char *buf, size_t cap) {
 /* ---- making ---- */
 
 /* An entry for a new name in a directory that still exists. */
-static k_ret new_name(mem_inode *dir, k_name name, mem_entry **out) {
+K_LOCKED static k_ret new_name(mem_inode *dir, k_name name, mem_entry **out) {
   mem_entry *e;
   if (dir->nlink == 0) return -K_ENOENT;
   k_ret r = mem_dir_find(dir, name, &e);
@@ -91,7 +91,7 @@ static k_ret new_name(mem_inode *dir, k_name name, mem_entry **out) {
   return r == -K_ENOENT ? mem_dir_reserve(dir, name, out) : r;
 }
 
-static k_ret link_in(mem_inode *dir, mem_entry *e, mem_inode *i) {
+K_LOCKED static k_ret link_in(mem_inode *dir, mem_entry *e, mem_inode *i) {
   K_TRY(mem_touch(dir));
   mem_dir_set(dir, e, i);
   mem_stamp(dir, true);
@@ -99,7 +99,7 @@ static k_ret link_in(mem_inode *dir, mem_entry *e, mem_inode *i) {
 }
 
 /* Gives the new inode its first name; both are given back on failure. */
-static k_ret name_first(mem_inode *dir, mem_entry *e, mem_inode *i) {
+K_LOCKED static k_ret name_first(mem_inode *dir, mem_entry *e, mem_inode *i) {
   i->nlink = k_is_dir(&i->base) ? 2 : 1;
   k_ret r = link_in(dir, e, i);
   if (r < 0) {
@@ -112,7 +112,8 @@ static k_ret name_first(mem_inode *dir, mem_entry *e, mem_inode *i) {
 
 /* In a directory with the set-group bit new files belong to its group, and new directories have the bit too.
  */
-static k_ret new_inode(const mem_inode *dir, uint32_t mode, uint32_t uid, uint32_t gid, mem_inode **out) {
+K_LOCKED static k_ret new_inode(const mem_inode *dir, uint32_t mode, uint32_t uid, uint32_t gid,
+                                mem_inode **out) {
   if ((dir->base.mode & K_S_ISGID) == 0) return mem_inode_new(dir->fs, mode, uid, gid, out);
   if ((mode & K_S_IFMT) == K_S_IFDIR) mode |= K_S_ISGID;
   return mem_inode_new(dir->fs, mode, uid, dir->gid, out);
@@ -145,7 +146,7 @@ k_ret mem_create_unnamed(k_inode *base, uint32_t mode, uint32_t uid, uint32_t gi
 }
 
 /* The text of a symlink is charged like contents. */
-static k_ret set_target(mem_inode *i, const char *target, size_t len) {
+K_LOCKED static k_ret set_target(mem_inode *i, const char *target, size_t len) {
   k_kernel *k = mem_kernel(i);
   if (k != NULL && len > k->limits.disk - k->used.disk) return -K_ENOSPC;
   i->target = mem_strndup(target, len);
@@ -172,7 +173,7 @@ k_ret mem_symlink(k_inode *base, k_name name, const char *target, size_t len, ui
 }
 
 /* One more name of a file that has one, or may be given its first. */
-static k_ret count_name(mem_inode *i) {
+K_LOCKED static k_ret count_name(mem_inode *i) {
   K_TRY(mem_touch(i));
   return i->nlink > 0 ? mem_count_link(i) : 0;
 }
@@ -199,7 +200,7 @@ k_ret mem_link(k_inode *base, k_name name, k_inode *target) {
 /* ---- removing ---- */
 
 /* A name of it is gone, and the reference that the name held. */
-static void lost_name(mem_inode *old) {
+K_LOCKED static void lost_name(mem_inode *old) {
   mem_inode_unlinked(old);
   mem_stamp(old, false);
   mem_dirty(old);
@@ -207,7 +208,7 @@ static void lost_name(mem_inode *old) {
 }
 
 /* Taking away must be possible when the quota is used up: what cannot be counted is changed all the same. */
-static void touch_anyway(mem_inode *i) {
+K_LOCKED static void touch_anyway(mem_inode *i) {
   if (mem_touch(i) < 0) mem_dirty(i);
 }
 
@@ -228,7 +229,7 @@ k_ret mem_unlink(k_inode *base, k_name name, bool directory) {
 
 /* ---- moving ---- */
 
-static void moved_in(mem_inode *from, mem_inode *to, mem_inode *moved) {
+K_LOCKED static void moved_in(mem_inode *from, mem_inode *to, mem_inode *moved) {
   touch_anyway(from);
   touch_anyway(to);
   mem_stamp(from, true);
@@ -237,7 +238,7 @@ static void moved_in(mem_inode *from, mem_inode *to, mem_inode *moved) {
   mem_dirty(moved);
 }
 
-static k_ret exchange(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b) {
+K_LOCKED static k_ret exchange(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b) {
   mem_inode *x = a->inode;
   mem_inode *y = mem_dir_replace(to, b, x);
   (void)mem_dir_replace(from, a, y);
@@ -247,7 +248,7 @@ static k_ret exchange(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b
 }
 
 /* Over a name that is there: it keeps its place. Cannot fail. */
-static k_ret move_over(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b) {
+K_LOCKED static k_ret move_over(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *b) {
   remember(b->inode, to, b);
   mem_inode *moved = mem_dir_clear(from, a);
   mem_inode *old = mem_dir_replace(to, b, moved);
@@ -256,7 +257,7 @@ static k_ret move_over(mem_inode *from, mem_entry *a, mem_inode *to, mem_entry *
   return 0;
 }
 
-static k_ret move_to_new(mem_inode *from, mem_entry *a, mem_inode *to, k_name new_name) {
+K_LOCKED static k_ret move_to_new(mem_inode *from, mem_entry *a, mem_inode *to, k_name new_name) {
   mem_entry *b;
   K_TRY(mem_dir_reserve(to, new_name, &b));
   mem_inode *moved = mem_dir_clear(from, a);

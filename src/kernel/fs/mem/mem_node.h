@@ -54,7 +54,7 @@ uint64_t mem_node_count(const mem_node *n);
 /* refs 1, no name yet, times zero. NULL: out of memory. */
 mem_node *mem_node_new(uint32_t mode, uint32_t uid, uint32_t gid, uint64_t ino);
 mem_node *mem_node_ref(mem_node *n);
-void mem_node_unref(mem_node *n); /* without recursion, however deep; NULL is fine */
+void mem_node_unref(mem_node *n) K_LOCKED; /* without recursion, however deep; NULL is fine */
 
 /* Adds a child (its reference is taken over on success). pos 0: the next one. The name must be free.
  * -K_ENOMEM. */

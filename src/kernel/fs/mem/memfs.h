@@ -47,11 +47,11 @@ k_ret memfs_new(mem_tree *tree, k_inode **out) CHECKED;
 
 /* The live tree under this root as it is now. The live one goes on, sharing everything. -K_ENOMEM changes
  * nothing. */
-k_ret memfs_freeze(k_inode *root, mem_tree **out) CHECKED;
+k_ret memfs_freeze(k_inode *root, mem_tree **out) CHECKED K_LOCKED;
 
 /* The same for snapshots of a sandbox, in two ways different. Files made from such a tree stay charged: a file
  * system over it begins with what the live one was charged (mem_tree_charge), and removing a file gives that
  * back. And the live file system is from then on made over the tree, so that the next snapshot costs what
  * changes until then; an unchanged one costs nothing. -K_ENOMEM changes nothing. */
-k_ret memfs_snapshot(k_inode *root, mem_tree **out) CHECKED;
+k_ret memfs_snapshot(k_inode *root, mem_tree **out) CHECKED K_LOCKED;
 void mem_tree_charge(const mem_tree *tree, uint64_t *disk, uint64_t *inodes);

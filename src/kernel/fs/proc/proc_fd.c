@@ -15,7 +15,7 @@ static k_ret fd_stat(k_inode *i, k_stat *out) {
   return k_file_stat(CONTAINER_OF(i, fd_node, base)->file, out);
 }
 
-static k_ret fd_open(k_inode *i, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret fd_open(k_inode *i, uint32_t flags, k_file **out) {
   k_file *f = CONTAINER_OF(i, fd_node, base)->file;
   uint32_t wanted = flags & K_O_ACCMODE, has = f->flags & K_O_ACCMODE;
   if (has != K_O_RDWR && wanted != has) return -K_EACCES;
@@ -23,7 +23,7 @@ static k_ret fd_open(k_inode *i, uint32_t flags, k_file **out) {
   return 0;
 }
 
-static void fd_release(k_inode *i) {
+K_LOCKED static void fd_release(k_inode *i) {
   fd_node *n = CONTAINER_OF(i, fd_node, base);
   k_file *f = n->file;
   mem_free(n);

@@ -9,8 +9,8 @@
 
 /* Opening it gives the same open file again, if its access mode allows it (-K_EACCES). `fs`: the file
  * system to count it to. -K_ENOMEM. */
-k_ret proc_fd_inode(k_file *f, void *fs, k_inode **out) CHECKED;
+k_ret proc_fd_inode(k_file *f, void *fs, k_inode **out) CHECKED K_LOCKED;
 
 /* Appends what proc(5) says of descriptor `fd`: position, flags, and what an eventfd counts. -K_ENOENT: it is
  * closed, -K_ENOMEM. */
-k_ret proc_fdinfo(const k_process *p, int32_t fd, buf *out) CHECKED;
+k_ret proc_fdinfo(const k_process *p, int32_t fd, buf *out) CHECKED K_LOCKED;

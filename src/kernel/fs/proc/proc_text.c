@@ -38,11 +38,11 @@ k_ret proc_comm(k_kernel *k, k_process *p, buf *out) {
   return PUT("%s\n", p->comm);
 }
 
-static char proc_text_state_of(const k_process *p) {
+K_LOCKED static char proc_text_state_of(const k_process *p) {
   return p->zombie ? 'Z' : p->stopped ? 'T' : p->machine == NULL ? 'S' : 'R';
 }
 
-static const char *state_name(char state) {
+K_LOCKED static const char *state_name(char state) {
   switch (state) {
   case 'Z': return "zombie";
   case 'T': return "stopped";
@@ -51,7 +51,7 @@ static const char *state_name(char state) {
   }
 }
 
-static int32_t parent_pid(const k_process *p) { return p->parent != NULL ? p->parent->pid : 0; }
+K_LOCKED static int32_t parent_pid(const k_process *p) { return p->parent != NULL ? p->parent->pid : 0; }
 
 k_ret proc_status(k_kernel *k, k_process *p, buf *out) {
   (void)k;
@@ -156,7 +156,7 @@ static const char *object_name(uint32_t mode) {
 }
 
 /* Without a name any more: the one it had. */
-static k_ret former_name(k_kernel *k, k_inode *inode, char *text, size_t cap) {
+K_LOCKED static k_ret former_name(k_kernel *k, k_inode *inode, char *text, size_t cap) {
   const char *mount = vfs_mount_of(k, inode)->path;
   size_t len = strcmp(mount, "/") != 0 ? strlen(mount) : 0;
   if (len >= cap) return -K_ENAMETOOLONG;

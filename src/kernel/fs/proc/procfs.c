@@ -41,19 +41,19 @@ struct row {
 
 /* ---- what links of a process lead to ---- */
 
-static k_ret find_exe(k_process *p, k_inode **out) {
+K_LOCKED static k_ret find_exe(k_process *p, k_inode **out) {
   if (p->program == NULL || p->program->exe == NULL) return -K_ENOENT;
   *out = k_inode_ref(p->program->exe);
   return 0;
 }
 
-static k_ret find_cwd(k_process *p, k_inode **out) {
+K_LOCKED static k_ret find_cwd(k_process *p, k_inode **out) {
   if (p->view.cwd == NULL) return -K_ENOENT;
   *out = k_inode_ref(p->view.cwd);
   return 0;
 }
 
-static k_ret find_root(k_process *p, k_inode **out) {
+K_LOCKED static k_ret find_root(k_process *p, k_inode **out) {
   *out = k_inode_ref(vfs_mounts_root(p->kernel));
   return 0;
 }
@@ -170,8 +170,8 @@ static const char *name_in(const struct row *row, int32_t number, char text[stat
   return text;
 }
 
-static k_ret node_new(proc_fs *fs, proc_node *parent, const struct row *row, int32_t pid, int32_t fd,
-                      k_inode **out) {
+K_LOCKED static k_ret node_new(proc_fs *fs, proc_node *parent, const struct row *row, int32_t pid, int32_t fd,
+                               k_inode **out) {
   char text[16];
   proc_node *n = mem_zalloc(sizeof *n);
   if (n == NULL) return -K_ENOMEM;
@@ -193,7 +193,7 @@ static k_ret node_new(proc_fs *fs, proc_node *parent, const struct row *row, int
   return 0;
 }
 
-static void proc_release(k_inode *i) {
+K_LOCKED static void proc_release(k_inode *i) {
   proc_node *n = procfs_node_of(i), *parent = n->parent;
   proc_fs *fs = n->fs;
   mem_free(n);
@@ -248,7 +248,7 @@ static bool procfs_number(k_name n, int32_t *out) {
   return true;
 }
 
-static k_ret lookup_row(proc_node *d, k_name name, const k_process *viewer, k_inode **out) {
+K_LOCKED static k_ret lookup_row(proc_node *d, k_name name, const k_process *viewer, k_inode **out) {
   for (const struct row *row = d->row->below; row != NULL && row->name != NULL; row++) {
     if (!procfs_is(row->name, name)) continue;
     int32_t pid = row->kind == LINK_SELF && viewer != NULL ? viewer->pid : d->pid;
@@ -257,7 +257,7 @@ static k_ret lookup_row(proc_node *d, k_name name, const k_process *viewer, k_in
   return -K_ENOENT;
 }
 
-static k_ret lookup_fd(proc_node *d, k_name name, k_inode **out) {
+K_LOCKED static k_ret lookup_fd(proc_node *d, k_name name, k_inode **out) {
   k_process *p;
   int32_t fd;
   k_file *f;
@@ -266,7 +266,7 @@ static k_ret lookup_fd(proc_node *d, k_name name, k_inode **out) {
   return node_new(d->fs, d, d->row->kind == DIR_FD ? &FD : &FDINFO, d->pid, fd, out);
 }
 
-static k_ret proc_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
+K_LOCKED static k_ret proc_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
   proc_node *d = procfs_node_of(dir);
   int32_t pid;
   switch (d->row->kind) {
@@ -286,7 +286,7 @@ static k_ret proc_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode *
   }
 }
 
-static k_ret proc_parent(k_inode *dir, k_inode **out) {
+K_LOCKED static k_ret proc_parent(k_inode *dir, k_inode **out) {
   proc_node *n = procfs_node_of(dir);
   *out = k_inode_ref(n->parent != NULL ? &n->parent->base : dir);
   return 0;
@@ -305,7 +305,7 @@ static k_ret proc_name_of(k_inode *dir, char *buf, size_t cap) {
 
 /* ---- links ---- */
 
-static k_ret describe_fd(const proc_node *n, char *text, size_t cap) {
+K_LOCKED static k_ret describe_fd(const proc_node *n, char *text, size_t cap) {
   k_process *p;
   k_file *f;
   K_TRY(alive(n, &p));
@@ -313,7 +313,7 @@ static k_ret describe_fd(const proc_node *n, char *text, size_t cap) {
   return proc_file_name(p, f, text, cap);
 }
 
-static k_ret describe_process(const proc_node *n, char *text, size_t cap) {
+K_LOCKED static k_ret describe_process(const proc_node *n, char *text, size_t cap) {
   k_process *p;
   K_TRY(alive(n, &p));
   if (n->row->find == find_exe) {
@@ -325,7 +325,7 @@ static k_ret describe_process(const proc_node *n, char *text, size_t cap) {
   return proc_inode_name(p, to, text, cap);
 }
 
-static k_ret proc_readlink(k_inode *i, char *buf, size_t cap) {
+K_LOCKED static k_ret proc_readlink(k_inode *i, char *buf, size_t cap) {
   proc_node *n = procfs_node_of(i);
   char text[K_PATH_MAX + 16];
   k_ret len;
@@ -392,12 +392,12 @@ static void list_processes(k_kernel *k, const lister *l) {
   }
 }
 
-static void list_fds(const k_process *p, const lister *l, uint32_t mode) {
+K_LOCKED static void list_fds(const k_process *p, const lister *l, uint32_t mode) {
   for (int64_t fd = l->pos > POS_NUMBERS ? l->pos - POS_NUMBERS : 0; p != NULL && fd < p->fds.cap; fd++)
     if (p->fds.slots[fd].file != NULL && !list_number(l, (int32_t)fd, mode)) return;
 }
 
-static k_ret procfs_dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
+K_LOCKED static k_ret procfs_dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
   proc_node *n = procfs_node_of(f->inode);
   const lister l = { n, pos, each, ctx };
   if (n->pid != 0 && process_of(n) == NULL) return -K_ENOENT;
@@ -427,7 +427,7 @@ static k_ret text_read(k_file *f, void *buf_, size_t len, int64_t pos) {
 
 static k_ret text_size(k_file *f) { return (k_ret)((const buf *)f->object)->len; }
 
-static void text_release(k_file *f) {
+K_LOCKED static void text_release(k_file *f) {
   k_memory_uncharge(f->kernel, ((const buf *)f->object)->cap);
   buf_free(f->object);
   mem_free(f->object);
@@ -435,7 +435,7 @@ static void text_release(k_file *f) {
 
 static const k_file_ops text_ops = { .read = text_read, .size = text_size, .release = text_release };
 
-static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
   if ((flags & K_O_ACCMODE) != K_O_RDONLY) return -K_EACCES;
   k_process *p = process_of(n);
   if (n->pid != 0 && p == NULL) return -K_ESRCH;
@@ -457,7 +457,7 @@ static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
   return r;
 }
 
-static k_ret proc_open(k_inode *i, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret proc_open(k_inode *i, uint32_t flags, k_file **out) {
   proc_node *n = procfs_node_of(i);
   if (n->row->kind == TEXT || n->row->kind == TEXT_FD) return text_open(n, flags, out);
   if (!k_is_dir(i)) return -K_ENXIO;
@@ -469,7 +469,7 @@ static k_ret proc_open(k_inode *i, uint32_t flags, k_file **out) {
 
 /* ---- following ---- */
 
-static k_ret follow_fd(const proc_node *n, k_inode **out) {
+K_LOCKED static k_ret follow_fd(const proc_node *n, k_inode **out) {
   k_process *p;
   k_file *f;
   K_TRY(alive(n, &p));
@@ -479,12 +479,12 @@ static k_ret follow_fd(const proc_node *n, k_inode **out) {
   return 0;
 }
 
-static k_ret follow_self(proc_node *n, k_process *viewer, k_inode **out) {
+K_LOCKED static k_ret follow_self(proc_node *n, k_process *viewer, k_inode **out) {
   if (viewer == NULL) return -K_ENOENT;
   return node_new(n->fs, n->parent, &PID, viewer->pid, -1, out);
 }
 
-static k_ret proc_follow(k_inode *i, k_process *viewer, k_inode **out) {
+K_LOCKED static k_ret proc_follow(k_inode *i, k_process *viewer, k_inode **out) {
   proc_node *n = procfs_node_of(i);
   k_process *p;
   switch (n->row->kind) {

@@ -6,4 +6,4 @@
 
 #include "kernel/vfs/inode.h"
 
-k_ret procfs_new(k_inode **out) CHECKED;
+k_ret procfs_new(k_inode **out) CHECKED K_LOCKED;
