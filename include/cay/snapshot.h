@@ -70,6 +70,10 @@ CAY_CHECK CAY_API cay_status cay_sandbox_fork(cay_sandbox *box, const cay_snapsh
 /* The number of a session in its sandbox, from 1 on; copies of the sandbox have it under the same number. */
 CAY_API uint32_t cay_session_id(const cay_session *session);
 
+/* A name for people and programs, up to 128 bytes of UTF-8, which its copies have, too; "" at first. [any time]
+ * CAY_INVALID: longer, or no UTF-8. */
+CAY_CHECK CAY_API cay_status cay_session_set_name(cay_session *session, const char *name, cay_error *err);
+
 /* The handle of a session that came with the snapshot; the caller owns it, as one of cay_session_new. Callbacks
  * and grants are those of the new sandbox.
  * CAY_NOT_FOUND: no session has this number. CAY_EXISTS: its handle was given out already. */
@@ -91,6 +95,7 @@ CAY_API void cay_snapshot_info_get(const cay_snapshot *snapshot, cay_snapshot_in
 
 typedef struct cay_snapshot_session {
   uint32_t id;          /* for cay_session_resume */
+  const char *name;     /* "" */
   const char *language; /* "python" */
   const char *cwd;
   uint64_t memory; /* bytes of linear memory */

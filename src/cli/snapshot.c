@@ -59,8 +59,9 @@ static int act_info(const snapshot_words *w) {
   for (size_t i = 0; i < info.sessions; i++) {
     cay_snapshot_session session;
     (void)cay_snapshot_sessions(s, i, &session);
-    printf("session   %u: %s, in %s, %.1f MiB of its own\n", session.id, session.language,
-           TEXT_NAME(session.cwd), (double)session.own / (1 << 20));
+    printf("session   %u%s%s: %s, in %s, %.1f MiB of its own\n", session.id,
+           session.name[0] != '\0' ? " " : "", session.name[0] != '\0' ? TEXT_NAME(session.name) : "",
+           session.language, TEXT_NAME(session.cwd), (double)session.own / (1 << 20));
   }
   cay_snapshot_free(s);
   return 0;

@@ -24,11 +24,14 @@ enum sb_saving {
   SB_SAVE_REPLAY, /* there is nothing to copy: the request can be made again */
 };
 
+enum { SB_SESSION_NAME_MAX = 128 };
+
 struct cay_session {
   cay_sandbox *box;
   list in_box;
-  uint32_t id; /* in its sandbox */
-  bool handed; /* runs_mu: the embedder has its handle */
+  uint32_t id;                        /* in its sandbox */
+  bool handed;                        /* runs_mu: the embedder has its handle */
+  char name[SB_SESSION_NAME_MAX + 1]; /* runs_mu */
   const struct sb_language *language;
   abi_resident *resident;
   eng_image *parked; /* its memory, while the resident has none; a reference */
@@ -140,6 +143,7 @@ cay_status sb_session_park(cay_session *session, cay_error *err) CHECKED;
 /* A session in a snapshot. */
 typedef struct sb_session_copy {
   uint32_t id;
+  char name[SB_SESSION_NAME_MAX + 1];
   const struct sb_language *language;
   eng_image *memory;
   sb_believed process;

@@ -2,7 +2,11 @@
 #include "sandbox/session/session_inner.h"
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "sandbox/session/language.h"
+
+#include <cay/snapshot.h>
+#include <string.h>
 
 /* ---- parking ---- */
 
@@ -38,6 +42,17 @@ cay_status sb_session_wake(cay_session *s, cay_error *err) {
   return CAY_OK;
 }
 
+cay_status cay_session_set_name(cay_session *s, const char *name, cay_error *err) {
+  size_t len = strlen(name);
+  if (len > SB_SESSION_NAME_MAX || !utf8_is_valid(name, len))
+    return err_set(err, CAY_INVALID, "the name of a session is longer than %d bytes, or not UTF-8",
+                   SB_SESSION_NAME_MAX);
+  pthread_mutex_lock(&s->box->runs_mu);
+  memcpy(s->name, name, len + 1);
+  pthread_mutex_unlock(&s->box->runs_mu);
+  return CAY_OK;
+}
+
 /* ---- copies: taking one ---- */
 
 static cay_status copy_take_process(const cay_session *s, sb_session_copy *copy, cay_error *err) {
@@ -59,6 +74,9 @@ cay_status sb_session_copy_take(cay_session *s, sb_session_copy *out, cay_error 
                            .no_undo = s->no_undo,
                            .counts_fuel = s->fuel != NULL,
                            .fresh = s->fresh && !s->greeted };
+  pthread_mutex_lock(&s->box->runs_mu);
+  memcpy(copy.name, s->name, sizeof copy.name);
+  pthread_mutex_unlock(&s->box->runs_mu);
   cay_status status = sb_session_freeze(s, &copy.memory, err);
   if (status == CAY_OK) status = copy_take_process(s, &copy, err);
   if (status == CAY_OK)
@@ -129,6 +147,9 @@ cay_status sb_session_copy_restore(cay_sandbox *box, const sb_session_copy *copy
   s->no_undo = copy->no_undo;
   s->fresh = copy->fresh;
   s->grants_version = UINT64_MAX;
+  pthread_mutex_lock(&box->runs_mu);
+  memcpy(s->name, copy->name, sizeof s->name);
+  pthread_mutex_unlock(&box->runs_mu);
   cay_status status = copy_start(s, copy, err);
   sb_session_give(s);
   if (status != CAY_OK) cay_session_free(s);

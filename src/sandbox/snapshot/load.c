@@ -195,6 +195,16 @@ static bool load_id_is_new(const cay_snapshot *s, uint32_t id) {
   return id != 0;
 }
 
+static cay_status load_name(loading *l, sb_session_copy *copy, cay_error *err) {
+  char *name = NULL;
+  S_TRY(sb_in_text(&l->in, SB_SESSION_NAME_MAX, &name, err));
+  size_t len = strlen(name);
+  bool valid = utf8_is_valid(name, len);
+  memcpy(copy->name, name, len + 1);
+  mem_free(name);
+  return valid ? CAY_OK : load_corrupt(err, "the name of a session is not UTF-8");
+}
+
 static cay_status load_session_fields(loading *l, sb_session_copy *copy, cay_error *err) {
   uint32_t flags;
   S_TRY(sb_in_u32(&l->in, &copy->id, err));
@@ -204,6 +214,7 @@ static cay_status load_session_fields(loading *l, sb_session_copy *copy, cay_err
   copy->no_undo = (flags & SESSION_NO_UNDO) != 0;
   copy->counts_fuel = (flags & SESSION_COUNTS_FUEL) != 0;
   copy->fresh = (flags & SESSION_FRESH) != 0;
+  S_TRY(load_name(l, copy, err));
   S_TRY(load_language(l, copy, err));
   S_TRY(sb_in_text(&l->in, TEXT_MAX, &copy->cwd, err));
   S_TRY(load_env(&l->in, &copy->env, err));

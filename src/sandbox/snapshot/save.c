@@ -123,6 +123,7 @@ static cay_status save_session(saving *v, const sb_session_copy *copy, cay_error
   sb_out_begin(o, SECTION_SESSION);
   S_TRY(sb_out_u32(o, copy->id, err));
   S_TRY(sb_out_u32(o, flags, err));
+  S_TRY(sb_out_text(o, copy->name, err));
   S_TRY(sb_out_text(o, copy->language->name, err));
   S_TRY(sb_out_text(o, copy->cwd, err));
   S_TRY(save_env(o, &copy->env, err));

@@ -67,6 +67,7 @@ size_t cay_snapshot_sessions(const cay_snapshot *s, size_t index, cay_snapshot_s
   if (out == NULL || index >= s->session_count) return s->session_count;
   const sb_session_copy *copy = &s->sessions[index];
   *out = (cay_snapshot_session){ .id = copy->id,
+                                 .name = copy->name,
                                  .language = copy->language->name,
                                  .cwd = copy->cwd,
                                  .memory = eng_image_memory_len(copy->memory),

@@ -100,13 +100,16 @@ TEST(sessions_are_saved_by_the_pages_that_differ) {
       "import os; os.chdir('/tmp'); x = {'a': [1]}; f = open('log', 'w+'); f.write('ab'), f.flush(), f.seek(1)",
       "(2, None, 1)");
   expect_repr(js, "let y = 5", "");
+  EXPECT_EQ(cay_session_set_name(js, "scripts", NULL), CAY_OK);
   cay_snapshot *s = taken(box);
   buf file = saved(s);
   EXPECT(file.len < 3000000);
   cay_sandbox_free(box);
   cay_snapshot_free(s);
   cay_snapshot *copy = loaded(&file);
-  EXPECT_EQ(cay_snapshot_sessions(copy, 0, NULL), 3);
+  cay_snapshot_session info;
+  EXPECT_EQ(cay_snapshot_sessions(copy, 2, &info), 3);
+  EXPECT_TEXT(info.name, "scripts");
   cay_sandbox *again = restored(copy);
   cay_session *p = NULL, *j = NULL, *i = NULL;
   EXPECT_EQ(cay_session_resume(again, 1, &p, NULL), CAY_OK);
