@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "serve/python.h"
+#include "serve/snapshot.h"
 
 #include <string.h>
 
@@ -56,7 +57,7 @@ static cay_status engine_new(server *s, const char *guest_dir, serve_engine **ou
   return CAY_OK;
 }
 
-static cay_status engine_for(server *s, const char *guest_dir, cay_engine **out, cay_error *err) {
+cay_status engine_for(server *s, const char *guest_dir, cay_engine **out, cay_error *err) {
   serve_engine *e = NULL;
   LIST_EACH (known, &s->engines, serve_engine, in_server) {
     if (strcmp(known->guest_dir, guest_dir) == 0) e = known;
@@ -71,7 +72,7 @@ static cay_status engine_for(server *s, const char *guest_dir, cay_engine **out,
 
 /* ---- create and destroy: on the reading thread only, so no other thread changes the lists ---- */
 
-static serve_box *box_named(server *s, const char *name) {
+serve_box *box_named(server *s, const char *name) {
   LIST_EACH (b, &s->boxes, serve_box, in_server) {
     if (strcmp(b->name, name) == 0) return b;
   }
@@ -92,8 +93,17 @@ struct wanted {
   uint64_t timeout;
   char **env;
   const char **packages;      /* NULL ended; NULL: none */
+  const char *snapshot;       /* the name of one of the server's; NULL: none */
   char image[SERVE_PATH_MAX]; /* "": the standard one */
 };
+
+static cay_status box_restore(server *s, const char *name, const cay_sandbox_options *options, serve_box *box,
+                              cay_error *err) {
+  const serve_snapshot *one = snapshot_named(s, name);
+  if (one == NULL) return err_set(err, CAY_NOT_FOUND, "there is no snapshot \"%.100s\"", name);
+  S_TRY(cay_snapshot_restore(one->snapshot, options, &box->sandbox, err));
+  return sessions_resume(box, one->snapshot, err);
+}
 
 static cay_status new_sandbox(server *s, const struct wanted *w, serve_box *box, cay_error *err) {
   S_TRY(engine_for(s, w->wasm_dir, &box->engine, err));
@@ -102,7 +112,8 @@ static cay_status new_sandbox(server *s, const struct wanted *w, serve_box *box,
   if (w->packages != NULL) S_TRY(cay_packages_open(box->engine, w->packages, &packages, err));
   cay_sandbox_options options = CAY_INIT(cay_sandbox_options, .limits = &w->limits,
                                          .env = (const char *const *)w->env, .packages = packages);
-  cay_status status = cay_sandbox_new(box->engine, &options, &box->sandbox, err);
+  cay_status status = w->snapshot != NULL ? box_restore(s, w->snapshot, &options, box, err)
+                                          : cay_sandbox_new(box->engine, &options, &box->sandbox, err);
   cay_packages_free(packages);
   return status;
 }
@@ -119,13 +130,37 @@ static cay_status add_box(server *s, const struct wanted *w, cay_error *err) {
   box->name = mem_strdup(w->name);
   cay_status status = box->name != NULL ? new_sandbox(s, w, box, err) : err_no_memory(err);
   if (status != CAY_OK) {
-    cay_image_free(box->image);
-    mem_free(box->name);
-    mem_free(box);
+    sessions_end(s, box);
+    box_free(box);
     return status;
   }
   list_push(&s->boxes, &box->in_server);
   server_log(s, CAY_LOG_INFO, "a sandbox was made, id \"%.60s\"", w->name);
+  return CAY_OK;
+}
+
+cay_status box_fork(const serve_box *from, const char *to, cay_snapshot *snapshot, cay_error *err) {
+  server *s = from->server;
+  serve_box *box = mem_zalloc(sizeof *box);
+  if (box == NULL) return err_no_memory(err);
+  *box = (serve_box){ .server = s,
+                      .engine = from->engine,
+                      .timeout_ms = from->timeout_ms,
+                      .output_max = from->output_max,
+                      .disk_max = from->disk_max };
+  list_init(&box->sinks);
+  list_init(&box->sessions);
+  box->name = mem_strdup(to);
+  cay_status status =
+      box->name != NULL ? cay_snapshot_restore(snapshot, NULL, &box->sandbox, err) : err_no_memory(err);
+  if (status == CAY_OK) status = sessions_resume(box, snapshot, err);
+  if (status != CAY_OK) {
+    sessions_end(s, box);
+    box_free(box);
+    return status;
+  }
+  list_push(&s->boxes, &box->in_server);
+  server_log(s, CAY_LOG_INFO, "a sandbox was forked, id \"%.60s\"", to);
   return CAY_OK;
 }
 
@@ -143,7 +178,8 @@ static bool box_read_wanted(call *c, struct wanted *w) {
               param_number(c, "fuelLimit", 1, UINT64_MAX / 2, &w->limits.fuel) &&
               param_number(c, "codeLimitBytes", 1, UINT64_C(1) << 46, &w->limits.code) &&
               param_number(c, "processLimit", 1, 10000, &processes) && param_env(c, "env", &w->env) &&
-              param_file(c, "image", false, w->image) && param_texts(c, "packages", &w->packages);
+              param_file(c, "image", false, w->image) && param_texts(c, "packages", &w->packages) &&
+              param_text(c, "snapshot", false, &w->snapshot);
   w->limits.processes = (uint32_t)processes;
   return fine;
 }

@@ -3,7 +3,9 @@
 #include "base/base64.h"
 #include "base/error.h"
 #include "serve/python.h"
+#include "serve/snapshot.h"
 
+#include <stdio.h>
 #include <string.h>
 
 method_fn rpc_python_eval, rpc_python_cancel, rpc_python_close, rpc_python_save_state, rpc_python_load_state,
@@ -45,7 +47,9 @@ static cay_status session_new(call *c, const char *name, const cay_session_optio
   one->language = language_named(options->language);
   cay_status status =
       one->name == NULL ? err_no_memory(err) : cay_session_new(c->box->sandbox, options, &one->session, err);
+  if (status == CAY_OK && name[0] != '\0') status = cay_session_set_name(one->session, name, err);
   if (status != CAY_OK) {
+    cay_session_free(one->session);
     mem_free(one->name);
     mem_free(one);
     return status;
@@ -55,6 +59,39 @@ static cay_status session_new(call *c, const char *name, const cay_session_optio
   list_push(&c->box->sessions, &one->in_box);
   pthread_mutex_unlock(&c->server->mu);
   *out = one;
+  return CAY_OK;
+}
+
+/* The handle that it gets is the server's; a name that is taken gets the number behind it. */
+static cay_status session_resume(serve_box *box, const cay_snapshot_session *s, cay_error *err) {
+  char numbered[NAME_MAX_LEN + 16];
+  bool taken = session_named(box, s->name) != NULL;
+  (void)snprintf(numbered, sizeof numbered, "%s-%u", s->name, s->id);
+  serve_session *one = mem_zalloc(sizeof *one);
+  if (one == NULL) return err_no_memory(err);
+  one->name = mem_strdup(taken ? numbered : s->name);
+  one->language = is_javascript(s->language) ? JAVASCRIPT : PYTHON;
+  cay_status status =
+      one->name == NULL ? err_no_memory(err) : cay_session_resume(box->sandbox, s->id, &one->session, err);
+  if (status != CAY_OK) {
+    mem_free(one->name);
+    mem_free(one);
+    return status;
+  }
+  list_init(&one->line);
+  pthread_mutex_lock(&box->server->mu);
+  list_push(&box->sessions, &one->in_box);
+  pthread_mutex_unlock(&box->server->mu);
+  return CAY_OK;
+}
+
+cay_status sessions_resume(serve_box *box, const cay_snapshot *snapshot, cay_error *err) {
+  size_t count = cay_snapshot_sessions(snapshot, 0, NULL);
+  for (size_t i = 0; i < count; i++) {
+    cay_snapshot_session session;
+    (void)cay_snapshot_sessions(snapshot, i, &session);
+    S_TRY(session_resume(box, &session, err));
+  }
   return CAY_OK;
 }
 

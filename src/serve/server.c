@@ -1,6 +1,7 @@
 /* server.c - a line in, an answer out; the life of a server. */
 #include "serve/client_request.h"
 #include "serve/python.h"
+#include "serve/snapshot.h"
 #include "serve/tool.h"
 
 #include "base/alloc.h"
@@ -153,6 +154,7 @@ cay_status server_open(server *s, const serve_options *options, cay_error *err) 
   clock_cond_init(&s->changed);
   list_init(&s->engines);
   list_init(&s->boxes);
+  list_init(&s->snapshots);
   list_init(&s->runs);
   list_init(&s->asks);
   list_init(&s->tool_calls);
@@ -172,6 +174,7 @@ void server_close(server *s) {
   tools_end(s, true);
   thread_pool_free(s->waiters);
   LIST_EACH_SAFE (b, &s->boxes, serve_box, in_server) box_free(b);
+  snapshots_free(s);
   LIST_EACH_SAFE (e, &s->engines, serve_engine, in_server) end_engine(s, e);
   if (s->options.client == NULL) line_writer_destroy(&s->out);
   pthread_mutex_destroy(&s->mu);

@@ -46,6 +46,8 @@ struct server {
   pthread_mutex_t mu;
   pthread_cond_t changed; /* a run ended, its client took output, or the server ends */
   list engines, boxes, runs;
+  list snapshots; /* snapshot.h */
+  size_t snapshot_count;
   list asks; /* ask.c, like these */
   uint32_t ask_count;
   uint64_t ask_last;
