@@ -94,6 +94,7 @@ coverage: setup-test guests
 bench: setup-bench guests
 	@bench/run
 	@bench/python
+	@bench/package
 
 install: guests
 	@meson configure build -Dprefix=$(abspath $(PREFIX)) >/dev/null
