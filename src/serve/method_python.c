@@ -70,7 +70,7 @@ static cay_status session_resume(serve_box *box, const cay_snapshot_session *s, 
   serve_session *one = mem_zalloc(sizeof *one);
   if (one == NULL) return err_no_memory(err);
   one->name = mem_strdup(taken ? numbered : s->name);
-  one->language = is_javascript(s->language) ? JAVASCRIPT : PYTHON;
+  one->language = language_named(s->language);
   cay_status status =
       one->name == NULL ? err_no_memory(err) : cay_session_resume(box->sandbox, s->id, &one->session, err);
   if (status != CAY_OK) {
