@@ -14,16 +14,18 @@
 typedef struct heard {
   server server;
   serve_client client;
-  sem_t came;
-  char text[400]; /* what came last */
+  sem_t came, streamed;
+  char text[400];   /* the last answer */
+  char output[400]; /* the last notification */
 } heard;
 
 static void heard_on_line(void *ctx, const rpc_id *about, char *line, size_t len) {
   heard *h = ctx;
-  (void)snprintf(h->text, sizeof h->text, "line %s: %.*s", about != NULL ? about->text : "-", (int)len - 1,
-                 line);
+  bool notified = memmem(line, len, "\"method\"", 8) != NULL;
+  char *to = notified ? h->output : h->text;
+  (void)snprintf(to, sizeof h->text, "line %s: %.*s", about != NULL ? about->text : "-", (int)len - 1, line);
   mem_free(line);
-  sem_post(&h->came);
+  sem_post(notified ? &h->streamed : &h->came);
 }
 
 static void heard_on_value(void *ctx, const rpc_id *about, cay_value *value) {
@@ -53,6 +55,7 @@ static void heard_open(heard *h) {
   cay_error err;
   memset(h, 0, sizeof *h);
   sem_init(&h->came, 0, 0);
+  sem_init(&h->streamed, 0, 0);
   h->client = (serve_client){ h, heard_on_line, heard_on_value, heard_on_run_end, heard_on_callback };
   EXPECT_EQ(server_open(&h->server, &(serve_options){ .client = &h->client }, &err), CAY_OK);
 }
@@ -95,8 +98,8 @@ TEST(client_in_the_process_hears_refusals_and_streams_as_lines) {
   (void)heard_ask(&h, 1, "create", "{}");
   EXPECT(strstr(heard_ask(&h, 2, "nothing", "{}"), "line 2: ") == h.text);
   EXPECT(strstr(heard_ask(&h, 3, "python.eval", "{\"code\":\"busy\"}"), "EBUSY") != NULL);
-  (void)heard_ask(&h, 4, "run", "{\"command\":\"dots 2\",\"stream\":true}");
-  sem_wait(&h.came); /* the output, and then the answer */
-  EXPECT(strstr(h.text, "line 4: ") == h.text && strstr(h.text, "exitCode") != NULL);
+  EXPECT(strstr(heard_ask(&h, 4, "run", "{\"command\":\"dots 2\",\"stream\":true}"), "exitCode") != NULL);
+  sem_wait(&h.streamed);
+  EXPECT(strstr(h.output, "line 4: ") == h.output);
   server_close(&h.server);
 }
