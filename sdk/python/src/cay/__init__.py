@@ -15,6 +15,7 @@ from .callbacks import Callback
 from .process import Process
 from .python import PythonError, PythonFailed, PythonResult, Session, TraceEvent, ValueTooLarge
 from .sandbox import Sandbox
+from .snapshot import Change, Snapshot
 from .terminal import Terminal
 from .tools import Tool, ToolEvent, ToolFailed, Tools
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from .aio_terminal import AsyncTerminal
     from .aio_tools import AsyncTools
 
-__all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "BinaryNotFound", "Callback", "CommandFailed",
+__all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "BinaryNotFound", "Callback", "Change", "CommandFailed",
            "CommandResult", "FileInfo", "Mount", "Process", "PythonError", "PythonFailed", "PythonResult", "RunningCommand", "Sandbox",
-           "SandboxDied", "SandboxError", "SandboxTimeout", "Session", "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools",
+           "SandboxDied", "SandboxError", "SandboxTimeout", "Session", "Snapshot", "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools",
            "TraceEvent", "Usage", "ValueTooLarge", "__version__"]
 
 

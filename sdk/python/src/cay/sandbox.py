@@ -12,6 +12,7 @@ from .callbacks import Callback, Callbacks, Function
 from .commands import Commands
 from .files import Files
 from .python import CallbackTable, JavaScript, Python, TypeScript
+from .snapshot import Snapshot
 
 
 class Env:
@@ -55,7 +56,7 @@ class Sandbox:
                  code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
                  mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
                  files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None,
-                 isolation: Optional[str] = None) -> None:
+                 isolation: Optional[str] = None, snapshot: Optional[Snapshot] = None) -> None:
         """Starts one.
 
         Commands and limits:
@@ -74,6 +75,7 @@ class Sandbox:
             packages: wheels, folders or modules of pure Python that code can import.
             callbacks: functions of this process that code may call (see cay.callbacks).
             image: a file of `cay image build`: what sessions of Python begin as.
+            snapshot: what the sandbox begins as, in place of an empty one; not with packages.
 
         isolation: "process", or "library": in this process, where calls take a fraction of the time. What fails in the
         library then fails here. $CAY_ISOLATION says which, if this does not; "process".
@@ -82,8 +84,16 @@ class Sandbox:
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
                                wasm_dir, packages, fuel_limit, code_limit_bytes, image)
         mounted, contents = creation_mounts(mounts), creation_files(files)
+        self._kept = dict(timeout_ms=timeout_ms, fs_limit_bytes=fs_limit_bytes, memory_limit_bytes=memory_limit_bytes,
+                          output_limit_bytes=output_limit_bytes, process_limit=process_limit, wasm_dir=wasm_dir, binary=binary,
+                          fuel_limit=fuel_limit, code_limit_bytes=code_limit_bytes, image=image, isolation=isolation)
         self._link = Link(command(binary), isolation=isolation_of(isolation))
         self._link.fs_limit = fs_limit_bytes
+        if snapshot is not None:
+            if snapshot._link.channel is not self._link.channel:
+                self._link.close()
+                raise ValueError("the snapshot is in another server process: save it, and load it with the same binary and isolation")
+            params["snapshot"] = snapshot._name
         try:
             self._link.create(params, START_PATIENCE)
         except BaseException:
@@ -120,6 +130,18 @@ class Sandbox:
     def pid(self) -> int:
         """Of the server process, in which all sandboxes of this program live."""
         return self._link.pid
+
+    def snapshot(self, label: str = "", *, leave_out: bool = False) -> Snapshot:
+        """The sandbox as it is now, as a value; the sandbox goes on.
+
+        SandboxError EBUSY: a process runs in the background, or a session evaluates; `leave_out` goes on without them.
+        """
+        return Snapshot._take(self._link, label, leave_out)
+
+    def fork(self, *, leave_out: bool = False) -> "Sandbox":
+        """A copy: files, variables, limits, and sessions with all that is in their memory. Mounts and callbacks are not copied."""
+        kept: Any = self._kept
+        return Sandbox(snapshot=self.snapshot(leave_out=leave_out), **kept)
 
     def kill(self) -> None:
         """Ends everything in it. Twice is fine."""

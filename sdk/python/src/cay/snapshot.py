@@ -1,0 +1,85 @@
+"""Whole sandboxes as values."""
+import itertools
+import os
+import weakref
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional
+
+from ._binary import command
+from ._channel import Channel
+from ._options import Local, isolation_of, path_param
+from ._rpc import Link, _as_line
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A path that differs between two snapshots."""
+
+    path: str
+    """In the sandbox."""
+    kind: str
+    """"added", "removed" or "changed"."""
+    contents: bool
+    """False: only its mode or its owner changed."""
+
+
+def _forget(channel: Channel, name: str) -> None:
+    if os.getpid() != channel.owner or channel.death is not None:
+        return
+    channel.write_later(_as_line({"jsonrpc": "2.0", "id": 0, "method": "snapshot.remove", "params": {"name": name}}) + b"\n")
+
+
+class Snapshot:
+    """A sandbox as it was: files, variables, and sessions with all that was in their memory.
+
+    Made by Sandbox.snapshot and Snapshot.load. It shares with its sandbox, with other snapshots and with the sandboxes made from it
+    all that neither of them changes. It lives in the server process of this program as long as it is referred to; save() keeps it.
+    """
+
+    id: str
+    """64 hexadecimal digits, also in its file."""
+    parent: Optional[str]
+    """The snapshot that its sandbox was made from, or taken as before."""
+    label: str
+    """The words that it was taken with."""
+    files: int
+    """Those that are not in every sandbox."""
+    bytes: int
+    """In these files."""
+
+    def __init__(self, link: Link, name: str, info: Dict[str, Any]) -> None:
+        self._link, self._name = link, name
+        self.id, self.parent, self.label = info["id"], info.get("parent"), info["label"]
+        self.files, self.bytes = info["files"], info["bytes"]
+        self._finalizer = weakref.finalize(self, _forget, link.channel, name)
+        self._finalizer.atexit = False
+
+    @classmethod
+    def _take(cls, link: Link, label: str, leave_out: bool) -> "Snapshot":
+        name = f"snapshot {next(_numbers)}"
+        return cls(link, name, link.call("snapshot.take", {"name": name, "label": label, "leaveOut": leave_out}))
+
+    @classmethod
+    def load(cls, path: Local, *, binary: Optional[str] = None, isolation: Optional[str] = None) -> "Snapshot":
+        """From a file of save(), of `cay run --save-snapshot`, or from a tar archive, whose names begin at /home/agent."""
+        name, link = f"snapshot {next(_numbers)}", Link(command(binary), isolation=isolation_of(isolation))
+        return cls(link, name, link.call("snapshot.load", {"name": name, **path_param("path", os.path.abspath(path))}))
+
+    def save(self, path: Local) -> None:
+        """To a file, which is replaced as a whole. It holds what the sandbox held: keep it as you would keep that."""
+        self._link.call("snapshot.save", {"name": self._name, **path_param("path", os.path.abspath(path))})
+
+    def diff(self, later: "Snapshot", path: str = "/") -> List[Change]:
+        """The changes from this one to a later one, at `path` and below."""
+        found = self._link.call("snapshot.diff", {"from": self._name, "to": later._name, "path": path})["changes"]
+        return [Change(one["path"], one["kind"], one["contents"]) for one in found]
+
+    def patch(self, later: "Snapshot", path: str = "/home/agent") -> str:
+        """The same as a unified patch in git's form, with names relative to `path`: for `git apply` and `patch -p1`."""
+        text: str = self._link.call("snapshot.diff", {"from": self._name, "to": later._name, "path": path, "patch": True})["patch"]
+        return text
+
+    def __repr__(self) -> str:
+        return f"<cay.Snapshot {self.id[:12]} {self.label!r}>"
