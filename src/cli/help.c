@@ -235,6 +235,7 @@ static const char serve_help[] =
     "\n"
     "      --grpc ADDRESS       127.0.0.1:50051, [::1]:0 (a free port) or unix:/path; may be given again\n"
     "      --language NAME      typescript (the default), javascript or python\n"
+    "      --module NAME=DIR    a package for scripts, read-only; may be given again\n"
     "      --tls-cert FILE, --tls-key FILE   PEM; an address that is not loopback needs them, or --plaintext\n"
     "      --tls-client-ca FILE clients need a certificate that one of these has signed\n"
     "      --tokens FILE        clients need a token of this file: name:token, one a line\n"

@@ -101,6 +101,8 @@ static cay_status open_service(program *p, cay_error *err) {
   runtime_options run = { .language = p->options.language,
                           .cache_dir = p->options.cache_dir,
                           .memory = p->options.memory,
+                          .modules = p->options.modules,
+                          .module_count = p->options.module_count,
                           .log = log_of_engine,
                           .log_ctx = &p->log };
   cay_status status = session_runtime_new(&run, &p->runtime, err);
@@ -189,6 +191,7 @@ int main(int argc, char **argv) {
   if (status == CAY_OK) status = open_server(&p, &err);
   if (status == CAY_OK) status = main_serve(&p, &err);
   close_program(&p);
+  options_free(&p.options);
   if (status == CAY_OK) return 0;
   options_say("the server cannot %s: %s", p.server != NULL ? "go on" : "begin", err.message);
   return MAIN_WRONG;

@@ -1,11 +1,14 @@
 #include "grpc/options.h"
 
+#include "base/alloc.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void options_say(const char *format, ...) {
@@ -43,6 +46,7 @@ enum word {
   WORD_IDLE,
   WORD_PING,
   WORD_METRICS,
+  WORD_MODULE,
 };
 
 static const struct option known[] = {
@@ -71,6 +75,7 @@ static const struct option known[] = {
   { "idle", required_argument, NULL, WORD_IDLE },
   { "ping", required_argument, NULL, WORD_PING },
   { "metrics", required_argument, NULL, WORD_METRICS },
+  { "module", required_argument, NULL, WORD_MODULE },
   { NULL, 0, NULL, 0 },
 };
 
@@ -145,6 +150,40 @@ static bool add_address(options *o, const char *text) {
   return false;
 }
 
+/* A name that npm allows: it stays within node_modules. */
+static bool is_package_name(const char *text, size_t len) {
+  size_t slashes = 0;
+  if (len == 0 || len > 200 || text[0] == '.' || text[0] == '/') return false;
+  for (size_t i = 0; i < len; i++) {
+    bool plain = isalnum((unsigned char)text[i]) != 0 || strchr("-_.~", text[i]) != NULL;
+    slashes += text[i] == '/';
+    if (!plain && !(i == 0 && text[i] == '@') && text[i] != '/') return false;
+    if (text[i] == '/' && (i + 1 == len || text[i + 1] == '.' || text[i + 1] == '/')) return false;
+  }
+  return slashes == (text[0] == '@' ? 1 : 0);
+}
+
+/* NAME=DIR */
+static bool add_module(options *o, const char *text) {
+  const char *equals = strchr(text, '=');
+  struct stat st;
+  if (equals == NULL || !is_package_name(text, (size_t)(equals - text)))
+    return options_say("--module %.60s: expects NAME=DIR, with the name of a package", text), false;
+  if (stat(equals + 1, &st) != 0 || !S_ISDIR(st.st_mode))
+    return options_say("--module %.60s: there is no folder %.150s", text, equals + 1), false;
+  if (o->module_count == OPTIONS_MODULES)
+    return options_say("--module can be given %d times", OPTIONS_MODULES), false;
+  char *name = mem_strndup(text, (size_t)(equals - text));
+  if (name == NULL) return options_say("out of memory"), false;
+  o->modules[o->module_count++] = (runtime_module){ .name = name, .dir = equals + 1 };
+  return true;
+}
+
+void options_free(options *o) {
+  for (size_t i = 0; i < o->module_count; i++) mem_free((void *)(uintptr_t)o->modules[i].name);
+  o->module_count = 0;
+}
+
 /* ---- words ---- */
 
 static bool take_text(options *o, int word, const char *value) {
@@ -158,6 +197,7 @@ static bool take_text(options *o, int word, const char *value) {
   case WORD_KEY: o->key = value; return true;
   case WORD_CLIENT_CA: o->client_ca = value; return true;
   case WORD_METRICS: o->metrics = value; return true;
+  case WORD_MODULE: return add_module(o, value);
   case WORD_PLAINTEXT: o->plaintext = true; return true;
   case WORD_LEVEL: return read_level(value, &o->level);
   default: options_say("cay serve --grpc has no such option; `cay help serve` lists them"); return false;

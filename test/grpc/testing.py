@@ -115,3 +115,19 @@ if LANGUAGE == "typescript":
         r = run(t.server().stub(), USE + "test('area', () => { const s: Shape = { side: 3 }; assert.is(area(s), 9 as number) }); test.run()",
                 "export interface Shape { side: number }\nexport function area(s: Shape): number { return s.side ** 2 }")
         assert r.success and counts(r) == (1, 1, 0, 0), r
+
+
+if LANGUAGE != "python":
+
+    def test_packages_are_those_of_the_operator(t):
+        package = t.dir / "shout"
+        package.mkdir()
+        (package / "index.js").write_text("module.exports = (text) => text.toUpperCase() + '!'\n")
+        stub = t.server("--module", f"shout={package}", "--module", f"@own/shout={package}").stub()
+        r = stub.Execute(pb.ExecuteRequest(code="import shout from 'shout'; console.log(shout('a'), require('@own/shout')('b'))"))
+        assert r.success and r.output == "A! B!\n", r
+        for code in "require('express')", "import 'express'", "await import('express/lib')":
+            r = stub.Execute(pb.ExecuteRequest(code=code))
+            assert not r.success and "not available in sandbox" in r.error and "Module 'express" in r.error, r
+        r = stub.Execute(pb.ExecuteRequest(code="require('fs').writeFileSync('node_modules/shout/index.js', '')"))
+        assert not r.success and "EROFS" in r.error, r

@@ -19,6 +19,7 @@ host.prepareSession = () => {
     native.leaveSession(code);
   };
   bindRequire();
+  nameMissingModules();
   bindInput();
   for (const [name, value] of Object.entries({ invoke, listCallbacks })) host.define(globalThis, name, value);
   host.define(globalThis, 'CallbackError', CallbackError);
@@ -76,6 +77,29 @@ function bindRequire() {
   host.define(globalThis, 'require', require);
   host.define(globalThis, 'module', module);
   host.define(globalThis, 'exports', module.exports);
+}
+
+// A package that is not there: which of them a sandbox has is for its owner to say.
+const isPackage = (name) => !/^(?:\.{0,2}\/|\.{1,2}$|[a-z][a-z+.-]*:)/i.test(name);
+const missing = (name) => `Module '${name}' not available in sandbox`;
+
+function nameMissingModules() {
+  const { Module } = host.require('internal/modules/cjs/loader');
+  const { E, setOwnProperty } = { ...host.require('internal/errors'), ...host.require('internal/util') };
+  const resolve = Module._resolveFilename;
+  Module._resolveFilename = function _resolveFilename(request, ...rest) {
+    try {
+      return Reflect.apply(resolve, this, [request, ...rest]);
+    } catch (error) {
+      if (host.session && error?.code === 'MODULE_NOT_FOUND' && isPackage(String(request))) error.message = missing(request);
+      throw error;
+    }
+  };
+  E('ERR_MODULE_NOT_FOUND', function text(path, base, exactUrl) {
+    if (exactUrl) setOwnProperty(this, 'url', `${exactUrl}`);
+    if (host.session && !exactUrl && isPackage(String(path))) return missing(path);
+    return `Cannot find ${exactUrl ? 'module' : 'package'} '${path}' imported from ${base}`;
+  }, Error);
 }
 
 // What relative specifiers of import() are relative to. Cells and -e have no file.

@@ -81,3 +81,20 @@ def test_nested_code_ends_with_an_error_and_the_session_stays():
         failed = sandbox.ts.run("let a: " + "[" * 200000)
         assert (failed.outcome, failed.error.type) == ("exception", "SyntaxError")
         assert sandbox.ts.run("kept").value == 1
+
+
+def test_packages_of_commonjs_are_imported_by_main_and_without():
+    files = {
+        "node_modules/plain/index.js": "module.exports = (t) => t + 1",
+        "node_modules/main/package.json": '{ "main": "lib/start" }',
+        "node_modules/main/lib/start.js": "exports.named = 2",
+        "node_modules/empty/package.json": "{}",
+    }
+    with Sandbox(files=files) as sandbox:
+        assert sandbox.js.run("import plain from 'plain'; import { named } from 'main'; plain(named)").value == 3
+        assert sandbox.ts.run("import plain from 'plain'; import { named } from 'main'; plain(named) as number").value == 3
+        assert "empty" in sandbox.js.run("await import('empty')").error.message
+        assert sandbox.js.run("require('nothing')").error.message == "Module 'nothing' not available in sandbox"
+        assert sandbox.js.run("await import('nothing')").error.message == "Module 'nothing' not available in sandbox"
+        assert "Cannot find module './nothing'" in sandbox.js.run("require('./nothing')").error.message
+        assert "Cannot find package 'nothing'" in sandbox.commands.run("echo \"import 'nothing'\" > a.mjs; node a.mjs").stderr

@@ -100,7 +100,7 @@ _cay() {
     --grpc) COMPREPLY=($(compgen -W '127.0.0.1:50051 unix:' -- "$word")) ;;
     --language) COMPREPLY=($(compgen -W 'javascript python typescript' -- "$word")) ;;
     --tls-cert | --tls-key | --tls-client-ca | --tokens | --db) _cay_paths "$word" ;;
-    *) COMPREPLY=($(compgen -W '--stdio --log-level --line-max --help --grpc --language --tls-cert --tls-key --tls-client-ca
+    *) COMPREPLY=($(compgen -W '--stdio --log-level --line-max --help --grpc --language --module --tls-cert --tls-key --tls-client-ca
       --tokens --db --plaintext --parallel --queue --memory --code-max --output-max --message-max --connections --streams
       --keep --keep-for --cache-max --drain --idle --ping' -- "$word")) ;;
     esac

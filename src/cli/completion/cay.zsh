@@ -75,7 +75,7 @@ _cay() {
   guests | doctor) _arguments '--json[as JSON]' '--help[explain the command]' ;;
   serve)
     _arguments '--stdio[on standard input and output]' '--grpc=[calls of gRPC on this address]:address:' \
-      '--language=[language of the code]:language:(javascript python typescript)' '--db=[database]:file:_files' \
+      '--language=[language of the code]:language:(javascript python typescript)' '*--module=[a package for scripts]:NAME=DIR:' '--db=[database]:file:_files' \
       '--tls-cert=[certificate]:file:_files' '--tls-key=[its key]:file:_files' '--tls-client-ca=[who signs those of clients]:file:_files' \
       '--tokens=[tokens of clients]:file:_files' '--parallel=[executions at once]:count:' '--queue=[that may wait]:count:' '--help[explain the command]' \
       '--log-level=[what the log holds]:level:(error warn info debug)' '--line-max=[the longest request]:size:(1M 64M)'

@@ -36,10 +36,17 @@ struct runtime {
   void (*free)(runtime *r);
 };
 
+/* A package of the operator's: code finds it by this name. */
+typedef struct runtime_module {
+  const char *name, *dir; /* in node_modules; on the host */
+} runtime_module;
+
 typedef struct runtime_options {
   const char *language; /* of cay_session_options */
   const char *cache_dir;
-  uint64_t memory; /* of one sandbox; 0: that of cay_limits */
+  uint64_t memory;               /* of one sandbox; 0: that of cay_limits */
+  const runtime_module *modules; /* of the caller, as long as the runtime */
+  size_t module_count;
   cay_log_fn *log;
   void *log_ctx;
 } runtime_options;

@@ -15,6 +15,8 @@ typedef struct session_runtime {
   cay_engine *engine;
   char language[32];
   uint64_t memory;
+  const runtime_module *modules;
+  size_t module_count;
 } session_runtime;
 
 static void say_text(runtime_result *out, const char *text) {
@@ -177,6 +179,15 @@ static bool wants_uvu(const session_runtime *r, const runtime_job *job) {
          (job->is_test || (job->code.len >= 3 && memmem(job->code.data, job->code.len, "uvu", 3) != NULL));
 }
 
+static cay_status mount_modules(const session_runtime *r, cay_sandbox *box, cay_error *err) {
+  for (size_t i = 0; i < r->module_count; i++) {
+    char path[256];
+    (void)snprintf(path, sizeof path, "/home/agent/node_modules/%s", r->modules[i].name);
+    S_TRY(cay_mount(box, &CAY_INIT(cay_mount_options, .host_path = r->modules[i].dir, .path = path), err));
+  }
+  return CAY_OK;
+}
+
 static cay_status session_run(runtime *base, const runtime_job *job, runtime_result *out, cay_error *err) {
   session_runtime *r = CONTAINER_OF(base, session_runtime, base);
   cay_sandbox *box = NULL;
@@ -185,6 +196,7 @@ static cay_status session_run(runtime *base, const runtime_job *job, runtime_res
                                                                            .wall_ms = job->timeout_ms)),
                         &box, err));
   cay_status status = wants_uvu(r, job) ? session_add_uvu(box, err) : CAY_OK;
+  if (status == CAY_OK) status = mount_modules(r, box, err);
   if (status == CAY_OK) status = run_in(r, box, job, out, err);
   cay_sandbox_free(box);
   return status;
@@ -217,6 +229,8 @@ cay_status session_runtime_new(const runtime_options *options, runtime **out, ca
       strcmp(options->language, "javascript") == 0 || strcmp(options->language, "typescript") == 0;
   r->base.suffix = r->base.has_tests ? ".ts" : strcmp(options->language, "python") == 0 ? ".py" : "";
   r->memory = options->memory;
+  r->modules = options->modules;
+  r->module_count = options->module_count;
   (void)snprintf(r->language, sizeof r->language, "%s", options->language);
   cay_status status = cay_engine_new(&CAY_INIT(cay_engine_options, .cache_dir = options->cache_dir,
                                                .log = options->log, .log_ctx = options->log_ctx),

@@ -226,13 +226,11 @@ function internalModuleStat(...args) {
   return mode < 0 ? mode : (mode & FILES.S_IFMT) === FILES.S_IFDIR ? 1 : 0;
 }
 
-function legacyMainResolve(packageUrl, main, base) {
-  const { fileURLToPath } = host.require('internal/url');
-  const folder = fileURLToPath(new URL('.', packageUrl));
+function legacyMainResolve(folder, main, base) {
   const names = main ? [main, `${main}.js`, `${main}.json`, `${main}.node`, `${main}/index.js`, `${main}/index.json`, `${main}/index.node`] : [];
   const all = [...names, ...new Array(7 - names.length), 'index.js', 'index.json', 'index.node'];
   const found = all.findIndex((name) => name !== undefined && internalModuleStat(folder + name) === 0);
-  if (found < 0) throw host.nodeError('ERR_MODULE_NOT_FOUND', folder, base && fileURLToPath(base));
+  if (found < 0) throw host.nodeError('ERR_MODULE_NOT_FOUND', folder, base?.startsWith('file:') ? host.require('internal/url').fileURLToPath(base) : base, undefined);
   return found;
 }
 
