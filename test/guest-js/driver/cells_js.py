@@ -128,7 +128,7 @@ def test_require_and_import_find_nodes_modules(d):
     assert d.value("require('path').join('a', 'b')") == "'a/b'"
     assert d.value("import fs, { existsSync as there } from 'node:fs'\nimport * as os from 'os'\nthere('/') && fs.existsSync('/') && os.EOL === '\\n'") == "true"
     assert d.value("export const answer = 42; answer") == "42"
-    d.fails("require('nowhere')", "Error", "Cannot find module 'nowhere'")
+    d.fails("require('nowhere')", "Error", "Module 'nowhere' not available in sandbox")
     d.fails("import 'nowhere'", "Error", "Cannot find package 'nowhere'")
 
 
