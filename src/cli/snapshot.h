@@ -10,5 +10,5 @@ cay_snapshot *snapshot_open(cay_engine *engine, const char *path, const char *pl
 /* Beside its place, synced, and renamed over it. "-": to standard output. */
 bool snapshot_store(const cay_snapshot *snapshot, const char *path, const cay_snapshot_save_options *options);
 
-/* For `cay run`: what is in the sandbox now. */
+/* For `cay run`: keeps the sandbox as it is now. */
 bool snapshot_keep(cay_sandbox *box, const char *path);

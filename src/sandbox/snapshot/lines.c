@@ -11,8 +11,9 @@ enum { EDITS_MAX = 1000 };
 
 static size_t lines_count(cay_slice text) {
   size_t count = 0;
+  if (text.len == 0) return 0;
   const char *at = text.data, *end = at + text.len;
-  for (; text.len != 0 && at < end; count++) {
+  for (; at < end; count++) {
     const char *newline = memchr(at, '\n', (size_t)(end - at));
     at = newline != NULL ? newline + 1 : end;
   }
@@ -78,7 +79,7 @@ static size_t myers_reach(const middle *m, const int32_t *before, int32_t d, int
   return (size_t)x;
 }
 
-/* Walks back over the rows, marking what was taken and given. */
+/* Walks back over the rows, marking the removed and the added lines. */
 static void myers_mark(const middle *m, int32_t *const *rows, int32_t d) {
   int32_t x = (int32_t)m->a_len, y = (int32_t)m->b_len;
   for (; d > 0; d--) {

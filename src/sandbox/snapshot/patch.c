@@ -86,7 +86,7 @@ static cay_status hunk_range(buf *out, char mark, size_t from, size_t len) {
   return buf_appendf(out, "%c%zu,%zu", mark, len == 0 ? from : from + 1, len);
 }
 
-/* The lines [i, i_end) and [j, j_end): what is not changed is the same in both. */
+/* The lines [i, i_end) and [j, j_end), which are the same but for the changed ones. */
 static cay_status hunk_write(buf *out, const sb_line_diff *d, size_t i, size_t i_end, size_t j,
                              size_t j_end) {
   cay_status status = buf_append_text(out, "@@ ");

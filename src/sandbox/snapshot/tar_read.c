@@ -1,6 +1,6 @@
 /* tar_read.c - an archive becomes files: ustar, with the long names of GNU tar and the records of pax(1).
  *
- * One header at a time. Devices and what is not known are passed over; names that lead out are refused. */
+ * One header at a time. Devices and unknown types are passed over; names that lead out are refused. */
 #include "sandbox/snapshot/sections.h"
 
 #include "base/alloc.h"
