@@ -27,6 +27,7 @@ export type {
   MountOptions,
   RunningCommand,
   RunOptions,
+  SnapshotOptions,
   StartOptions,
   TerminalOptions,
   Usage,

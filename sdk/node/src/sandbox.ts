@@ -1,4 +1,8 @@
 // A sandbox in a child process.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { findBinary } from "./binary.js";
 import { Commands } from "./commands.js";
 import { SandboxTimeout } from "./errors.js";
@@ -6,7 +10,7 @@ import { Files, hostPath } from "./files.js";
 import { Link, type Params } from "./link.js";
 import { checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
 import { Callbacks, JavaScript, Python, TypeScript } from "./python.js";
-import type { CreateOptions, MountOptions, Usage } from "./types.js";
+import type { CreateOptions, MountOptions, SnapshotOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
 
@@ -38,6 +42,7 @@ const CREATE: Record<keyof CreateOptions, Kind> = {
   binary: "text",
   packages: "list",
   image: "path",
+  snapshot: "path",
   files: "object",
   mounts: "object",
   callbacks: "object",
@@ -53,6 +58,15 @@ function createParams(options: CreateOptions): Params {
   const image = options.image === undefined ? {} : pathParam("image", hostPath(options.image));
   // JSON leaves out undefined
   return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir, packages, ...image };
+}
+
+/** A snapshot has a name in the server, which is not wanted after it was used. */
+async function restore(link: Link, params: Params, snapshot: string | URL): Promise<Params> {
+  const name = "start";
+  await link.call("snapshot.load", { name, ...pathParam("path", hostPath(snapshot)), wasmDir: params["wasmDir"] });
+  const made = await link.call("create", { ...params, snapshot: name });
+  await link.call("snapshot.remove", { name });
+  return made;
 }
 
 function asMount(path: string, given: string | URL | MountOptions): MountOptions {
@@ -86,7 +100,10 @@ export class Sandbox {
   readonly ts: TypeScript;
   readonly callbacks: Callbacks;
 
-  private constructor(private readonly link: Link) {
+  private constructor(
+    private readonly link: Link,
+    private readonly options: CreateOptions,
+  ) {
     this.commands = new Commands(link);
     this.files = new Files(link);
     this.env = new Env(link);
@@ -102,12 +119,12 @@ export class Sandbox {
     const link = new Link(findBinary(options.binary));
     link.fsLimit = options.fsLimitBytes ?? link.fsLimit;
     try {
-      await inTime(link.call("create", params), START_PATIENCE);
+      await inTime(options.snapshot === undefined ? link.call("create", params) : restore(link, params, options.snapshot), START_PATIENCE);
     } catch (problem) {
       await link.channel.close();
       throw problem;
     }
-    const sandbox = new Sandbox(link);
+    const sandbox = new Sandbox(link, options);
     try {
       await sandbox.fill(options);
     } catch (problem) {
@@ -137,6 +154,34 @@ export class Sandbox {
   /** Ends everything in it, and its process. Twice is fine. */
   async kill(): Promise<void> {
     await this.link.kill();
+  }
+
+  /**
+   * Keeps the sandbox as it is now in a file: files, variables, and sessions with all that is in their memory. The file holds what the
+   * sandbox held: keep it as you would keep that. SandboxError EBUSY: a process runs in the background, or a session evaluates.
+   */
+  async saveSnapshot(path: string | URL, options: SnapshotOptions = {}): Promise<void> {
+    checkOptions("saveSnapshot", options, { label: "text", leaveOut: "boolean" });
+    const name = "saved";
+    await this.link.call("snapshot.take", { name, label: options.label ?? "", leaveOut: options.leaveOut ?? false });
+    try {
+      await this.link.call("snapshot.save", { name, ...pathParam("path", hostPath(path)) });
+    } finally {
+      await this.link.call("snapshot.remove", { name });
+    }
+  }
+
+  /** A copy in a child process of its own: files, variables, limits, and sessions. Mounts and callbacks are not copied. */
+  async fork(options: SnapshotOptions = {}): Promise<Sandbox> {
+    const { packages: _packages, files: _files, mounts: _mounts, callbacks: _callbacks, env: _env, ...kept } = this.options;
+    const folder = await mkdtemp(join(tmpdir(), "cay-"));
+    try {
+      const snapshot = join(folder, "fork.snap");
+      await this.saveSnapshot(snapshot, options);
+      return await Sandbox.create({ ...kept, snapshot });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 
   /** Lets the sandbox see a directory or one file of this machine. */

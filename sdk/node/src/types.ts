@@ -23,6 +23,14 @@ export interface MountOptions {
   writable?: boolean;
 }
 
+/** How a snapshot is taken, of saveSnapshot and fork. */
+export interface SnapshotOptions {
+  /** For people, up to 200 bytes. */
+  label?: string;
+  /** Goes on without processes that run and sessions that evaluate, which else are an error (EBUSY). */
+  leaveOut?: boolean;
+}
+
 /** What a sandbox is made with. */
 export interface CreateOptions {
   /** Milliseconds for each command, unless it brings its own. Default 30,000. */
@@ -47,6 +55,8 @@ export interface CreateOptions {
   binary?: string;
   /** Wheels, folders and modules of pure Python that it can import. */
   packages?: readonly (string | URL)[];
+  /** A file of saveSnapshot, of `cay run --save-snapshot`, or a tar archive: what the sandbox begins as. Not with packages. */
+  snapshot?: string | URL;
   /** An image of `cay image build`, a file of this machine: what sessions of Python begin as. */
   image?: string | URL;
   /** By path in the sandbox: contents, or a URL of a file or directory of this machine, which is copied. */

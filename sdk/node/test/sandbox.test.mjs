@@ -176,3 +176,28 @@ test("files and mounts at creation", async (t) => {
     assert.equal(readFileSync(join(place, "new"), "utf8"), "new\n");
   }
 });
+
+test("a fork has files and sessions, and goes its own way", async (t) => {
+  const sandbox = await own(t);
+  await sandbox.files.write("f", "one");
+  await sandbox.python.run("x = [1]");
+  const copy = await sandbox.fork();
+  t.after(() => copy.kill());
+  await copy.files.write("f", "two");
+  assert.deepEqual((await copy.python.run("x.append(2); x")).value, [1, 2]);
+  assert.deepEqual((await sandbox.python.run("x")).value, [1]);
+  assert.equal(await sandbox.files.readText("f"), "one");
+});
+
+test("a snapshot in a file is what a sandbox begins as", async (t) => {
+  const path = join(folder(t), "a.snap");
+  const sandbox = await own(t);
+  await sandbox.files.write("f", "kept");
+  await sandbox.saveSnapshot(path, { label: "here" });
+  const again = await own(t, { snapshot: path });
+  assert.equal(await again.files.readText("f"), "kept");
+  await sandbox.commands.run("sleep 100 > /dev/null 2>&1 &");
+  await assert.rejects(sandbox.saveSnapshot(path), errno("EBUSY"));
+  await sandbox.saveSnapshot(path, { leaveOut: true });
+  await assert.rejects(Sandbox.create({ snapshot: join(folder(t), "nothing") }), /nothing/);
+});
