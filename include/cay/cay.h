@@ -94,16 +94,23 @@ CAY_API const char *cay_engine_guest_dir(cay_engine *engine);
 
 typedef struct cay_limits {
   size_t size;
-  uint64_t memory;     /* bytes of all processes and of what waits in pipes; 0: 512 MiB */
-  uint64_t disk;       /* bytes in the file tree; 0: 256 MiB                */
-  uint64_t output;     /* bytes captured of each stream of a run; 0: 1 MiB  */
-  uint64_t fuel;       /* wasm operations per run; 0: not counted           */
-  uint32_t wall_ms;    /* per run; 0: 30 s; UINT32_MAX: none                */
-  uint32_t processes;  /* at once; 0: 64                                    */
-  uint32_t files;      /* inodes made or changed; 0: 65536                  */
-  uint32_t open_files; /* per process; 0: 1024                              */
-  uint64_t code;       /* bytes of its own modules compiled; 0: 64 MiB      */
+  uint64_t memory;        /* bytes of all processes and of what waits in pipes; 0: 512 MiB */
+  uint64_t disk;          /* bytes in the file tree; 0: 256 MiB                */
+  uint64_t output;        /* bytes captured of each stream of a run; 0: 1 MiB  */
+  uint64_t fuel;          /* wasm operations per run; 0: not counted           */
+  uint32_t wall_ms;       /* per run; 0: 30 s; UINT32_MAX: none                */
+  uint32_t processes;     /* at once; 0: 64                                    */
+  uint32_t files;         /* inodes made or changed; 0: 65536                  */
+  uint32_t open_files;    /* per process; 0: 1024                              */
+  uint64_t code;          /* bytes of its own modules compiled; 0: 64 MiB      */
+  uint64_t cpu_ms;        /* of the processor, all processes; 0: one hour; UINT64_MAX: none */
+  uint32_t background_ms; /* for what a run or evaluation leaves running; 0: no limit */
 } cay_limits;
+
+/* `cpu_ms` is used up for the life of the sandbox by everything that runs in it: commands, evaluations, what they
+ * leave behind. Then all of it ends with CAY_END_TIME, and so does what is started afterwards; the result's
+ * `detail` says which limit it was. Processes that a run leaves behind live on between runs; `background_ms`
+ * after its end they are ended, too. */
 
 /* `code` is about WebAssembly files that guests execute, each counted by its weight: its length, and more
  * if it is made to be hard to compile. It is used up for the life of the sandbox; what the engine or its

@@ -155,6 +155,11 @@ void report_end(const request *r, const cay_result *result, int sent) {
     break;
   case CAY_END_TRAP: say("trap: %.*s", (int)result->detail.len, (const char *)result->detail.data); break;
   case CAY_END_TIME:
+    if (result->detail.len != 0) {
+      say("ended: %.*s", (int)result->detail.len, (const char *)result->detail.data);
+      say_hint("--cpu 2h allows more, --cpu none sets no limit");
+      break;
+    }
     say("ended after %s, its time limit", time_text(r->limits.wall_ms, text));
     say_hint("--timeout 5m allows more, --timeout none sets no limit");
     break;

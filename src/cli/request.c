@@ -158,6 +158,14 @@ static cay_status set_timeout(const char *text, cay_limits *limits, cay_error *w
               text);
 }
 
+static cay_status set_cpu(const char *text, cay_limits *limits, cay_error *why) {
+  uint32_t ms = 0;
+  if (!value_duration(text, &ms))
+    return fail(why, CAY_INVALID, "--cpu %.40s: not a time; write seconds, or 500ms, 5s, 2m, or none", text);
+  limits->cpu_ms = ms == UINT32_MAX ? UINT64_MAX : ms;
+  return CAY_OK;
+}
+
 static cay_status set_procs(const char *text, cay_limits *limits, cay_error *why) {
   uint64_t count = 0;
   cay_status s = set_count("procs", text, UINT32_MAX, &count, why);
@@ -188,6 +196,7 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_ENV: return add_env(r, value, why);
   case OPTION_CWD: return set_cwd(r, value, why);
   case OPTION_TIMEOUT: r->timed = true; return set_timeout(value, &r->limits, why);
+  case OPTION_CPU: return set_cpu(value, &r->limits, why);
   case OPTION_MEMORY: return request_set_size("memory", value, &r->limits.memory, why);
   case OPTION_DISK: return request_set_size("disk", value, &r->limits.disk, why);
   case OPTION_PROCS: return set_procs(value, &r->limits, why);
@@ -250,7 +259,7 @@ static const struct {
   { "--workdir", "--cwd DIR says where the command starts" },
   { "--chdir", "--cwd DIR says where the command starts" },
   { "-m", "--memory SIZE limits the memory of all processes" },
-  { "--cpus", "--timeout TIME and --fuel NUMBER limit computation" },
+  { "--cpus", "--timeout TIME, --cpu TIME and --fuel NUMBER limit computation" },
   { "--pids-limit", "--procs NUMBER limits the processes" },
   { "-u", "leave it out: a sandbox has one user, agent" },
   { "--user", "leave it out: a sandbox has one user, agent" },

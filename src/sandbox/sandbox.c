@@ -30,6 +30,7 @@ void sb_limits_fill(cay_limits *l) {
   if (l->files == 0) l->files = 65536;
   if (l->open_files == 0) l->open_files = 1024;
   if (l->code == 0) l->code = UINT64_C(64) << 20;
+  if (l->cpu_ms == 0) l->cpu_ms = 3600 * 1000;
 }
 
 /* The remaining fuel of the run that `job` belongs to; its owner is the run (run.c). */
@@ -57,7 +58,7 @@ K_UNCHECKED static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_op
           .runner_ctx = box->runner,
           .alarms = box->engine->alarms,
           .limits = { box->limits.memory, box->limits.disk, box->limits.files, box->limits.processes,
-                      box->limits.open_files },
+                      box->limits.open_files, box->limits.cpu_ms, box->limits.background_ms },
           .root = root,
           .seed = o->seed,
       },
@@ -84,9 +85,19 @@ K_LOCKED static k_ret sandbox_mount_one(k_kernel *k, const char *path, const cha
   return r;
 }
 
+/* A file system in memory that everybody may write (shm_overview(7)). */
+static k_ret shm_new(k_inode **out) {
+  K_TRY(memfs_new(NULL, out));
+  k_attr attr = { .which = K_ATTR_MODE, .mode = 01777 };
+  k_ret r = (*out)->ops->setattr(*out, &attr);
+  if (r < 0) k_inode_unref(*out);
+  return r;
+}
+
 static cay_status mount_system(cay_sandbox *box, cay_error *err) {
   k_lock(box->kernel);
   k_ret r = sandbox_mount_one(box->kernel, "/dev", "devtmpfs", devfs_new, true);
+  if (r >= 0) r = sandbox_mount_one(box->kernel, "/dev/shm", "tmpfs", shm_new, true);
   if (r >= 0) r = sandbox_mount_one(box->kernel, "/dev/pts", "devpts", devpts_new, true);
   if (r >= 0) r = sandbox_mount_one(box->kernel, "/proc", "proc", procfs_new, true);
   k_unlock(box->kernel);

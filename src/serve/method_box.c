@@ -169,7 +169,7 @@ static bool box_read_wanted(call *c, struct wanted *w) {
   w->limits = CAY_INIT(cay_limits, .wall_ms = UINT32_MAX, .output = OUTPUT_KEPT, .disk = DISK_DEFAULT);
   w->name = w->wasm_dir = "";
   w->timeout = 30000;
-  uint64_t processes = 0;
+  uint64_t processes = 0, background = 0;
   bool fine = param_text(c, "id", false, &w->name) && param_text(c, "wasmDir", false, &w->wasm_dir) &&
               param_number(c, "timeoutMs", 1, UINT32_MAX - 1, &w->timeout) &&
               param_number(c, "fsLimitBytes", 1, UINT64_C(1) << 46, &w->limits.disk) &&
@@ -177,10 +177,13 @@ static bool box_read_wanted(call *c, struct wanted *w) {
               param_number(c, "outputLimitBytes", 1, UINT64_C(1) << 30, &w->limits.output) &&
               param_number(c, "fuelLimit", 1, UINT64_MAX / 2, &w->limits.fuel) &&
               param_number(c, "codeLimitBytes", 1, UINT64_C(1) << 46, &w->limits.code) &&
+              param_number(c, "cpuMs", 1, UINT64_MAX / 2, &w->limits.cpu_ms) &&
+              param_number(c, "backgroundMs", 1, UINT32_MAX - 1, &background) &&
               param_number(c, "processLimit", 1, 10000, &processes) && param_env(c, "env", &w->env) &&
               param_file(c, "image", false, w->image) && param_texts(c, "packages", &w->packages) &&
               param_text(c, "snapshot", false, &w->snapshot);
   w->limits.processes = (uint32_t)processes;
+  w->limits.background_ms = (uint32_t)background;
   return fine;
 }
 

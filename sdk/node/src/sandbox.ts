@@ -37,6 +37,8 @@ const CREATE: Record<keyof CreateOptions, Kind> = {
   fuelLimit: "count",
   processLimit: "count",
   codeLimitBytes: "count",
+  cpuMs: "count",
+  backgroundMs: "count",
   env: "object",
   wasmDir: "text",
   binary: "text",
@@ -53,11 +55,11 @@ function createParams(options: CreateOptions): Params {
   checkTexts("env", options.env);
   for (const [path, data] of Object.entries(options.files ?? {}))
     checkOptions("files", { [path]: data }, { [path]: "path" });
-  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir } = options;
+  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir } = options;
   const packages = options.packages?.map(hostPath);
   const image = options.image === undefined ? {} : pathParam("image", hostPath(options.image));
   // JSON leaves out undefined
-  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir, packages, ...image };
+  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, packages, ...image };
 }
 
 /** A snapshot has a name in the server, which is not wanted after it was used. */

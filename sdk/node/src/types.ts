@@ -47,6 +47,10 @@ export interface CreateOptions {
   processLimit?: number;
   /** Bytes of WebAssembly modules that programs of the sandbox bring and have compiled. Default 64 MiB. */
   codeLimitBytes?: number;
+  /** Milliseconds of the processor, all processes together, as long as the sandbox lives. Default one hour. */
+  cpuMs?: number;
+  /** How long what a command or an evaluation leaves running may live on after its end. Default: not limited. */
+  backgroundMs?: number;
   /** Variables of all commands. */
   env?: Readonly<Record<string, string>>;
   /** The folder of the guests, in place of the installed ones. */

@@ -193,11 +193,49 @@ static k_ret fsync_locked(abi_machine *m, uint32_t fd) {
   k_file *f = NULL;
   K_TRY(abi_file(m, fd, &f));
   if ((f->flags & K_O_PATH) != 0) return -K_EBADF;
-  if (f->inode == NULL) return -K_EINVAL;
+  if (f->inode == NULL || !(k_is_reg(f->inode) || k_is_dir(f->inode))) return -K_EINVAL;
   return f->ops->fsync != NULL ? f->ops->fsync(f) : 0;
 }
 
 k_ret sys_fsync(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, fsync_locked(m, a[0])); }
+
+/* Advice, and reading ahead: nothing to do, but for what Linux refuses. */
+static k_ret sync_range_locked(abi_machine *m, const uint32_t *a) {
+  enum { KNOWN = 7 };
+  int64_t offset = abi_pair(a + 1), len = abi_pair(a + 3);
+  k_file *f = NULL;
+  K_TRY(abi_file(m, a[0], &f));
+  if ((f->flags & K_O_PATH) != 0) return -K_EBADF;
+  if ((a[5] & ~(uint32_t)KNOWN) != 0 || offset < 0 || len < 0 || __builtin_add_overflow(offset, len, &len))
+    return -K_EINVAL;
+  return f->inode != NULL && (k_is_reg(f->inode) || k_is_dir(f->inode)) ? 0 : -K_ESPIPE;
+}
+
+k_ret sys_sync_file_range(abi_machine *m, const uint32_t a[static 6]) {
+  return ABI_LOCKED(m, sync_range_locked(m, a));
+}
+
+static k_ret fadvise_locked(abi_machine *m, const uint32_t *a) {
+  enum { LAST = 5 };
+  k_file *f = NULL;
+  K_TRY(abi_file(m, a[0], &f));
+  if ((f->flags & K_O_PATH) != 0) return -K_EBADF;
+  if (f->inode == NULL || (f->inode->mode & K_S_IFMT) == K_S_IFIFO) return -K_ESPIPE;
+  return abi_pair(a + 3) < 0 || a[5] > LAST ? -K_EINVAL : 0;
+}
+
+k_ret sys_fadvise(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, fadvise_locked(m, a)); }
+
+static k_ret readahead_locked(abi_machine *m, uint32_t fd) {
+  k_file *f = NULL;
+  K_TRY(abi_file(m, fd, &f));
+  if ((f->flags & K_O_PATH) != 0 || (f->flags & K_O_ACCMODE) == K_O_WRONLY) return -K_EBADF;
+  return f->inode != NULL && k_is_reg(f->inode) ? 0 : -K_EINVAL;
+}
+
+k_ret sys_readahead(abi_machine *m, const uint32_t a[static 6]) {
+  return ABI_LOCKED(m, readahead_locked(m, a[0]));
+}
 
 static k_ret check_fd(abi_machine *m, uint32_t fd) {
   k_file *f = NULL;

@@ -295,6 +295,21 @@ static k_ret get_name(abi_machine *m, uint32_t addr) {
   return abi_put(m->instance, addr, &name);
 }
 
+static k_ret set_death_signal(abi_machine *m, uint32_t sig) {
+  if (sig > K_NSIG) return -K_EINVAL;
+  k_lock(m->kernel);
+  m->p->death_signal = (int32_t)sig;
+  k_unlock(m->kernel);
+  return 0;
+}
+
+static k_ret get_death_signal(abi_machine *m, uint32_t addr) {
+  k_lock(m->kernel);
+  int32_t sig = m->p->death_signal;
+  k_unlock(m->kernel);
+  return abi_put(m->instance, addr, &sig);
+}
+
 k_ret sys_prctl(abi_machine *m, const uint32_t a[static 6]) {
   enum {
     SET_PDEATHSIG = 1,
@@ -308,12 +323,11 @@ k_ret sys_prctl(abi_machine *m, const uint32_t a[static 6]) {
     SET_NO_NEW_PRIVS = 38,
     GET_NO_NEW_PRIVS = 39,
   };
-  int32_t none = 0;
   switch (a[0]) {
   case SET_NAME: return set_name(m, a[1]);
   case GET_NAME: return get_name(m, a[1]);
-  case SET_PDEATHSIG: return a[1] == 0 ? 0 : -K_EINVAL;
-  case GET_PDEATHSIG: return abi_put(m->instance, a[1], &none);
+  case SET_PDEATHSIG: return set_death_signal(m, a[1]);
+  case GET_PDEATHSIG: return get_death_signal(m, a[1]);
   case SET_DUMPABLE:
   case SET_KEEPCAPS: return a[1] <= 1 ? 0 : -K_EINVAL;
   case SET_NO_NEW_PRIVS: return a[1] == 1 ? 0 : -K_EINVAL;

@@ -129,6 +129,7 @@ static void resident_enter(abi_resident *r) {
   abi_machine *m = r->m;
   k_lock(m->kernel);
   k_kernel_hold(m->kernel);
+  k_cpu_meter_begin(m->p);
   r->calling = true;
   r->poked = false;
   m->has_words = r->knows_words;
@@ -173,6 +174,7 @@ static void resident_leave(abi_resident *r, bool returned) {
   r->alone = returned && !r->poked && !m->attended && m->calls == 0;
   end_children(m, K_SIGKILL);
   settle_signals(m->p);
+  k_cpu_meter_end(m->p);
   abi_charge_time(m);
   m->kernel->used.syscalls += m->calls;
   m->calls = 0;

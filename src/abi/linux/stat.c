@@ -286,16 +286,31 @@ k_ret sys_ftruncate(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, ftruncate_locked(m, a));
 }
 
+K_LOCKED static k_ret allocatable(abi_machine *m, uint32_t fd, k_file **out) {
+  k_file *f = NULL;
+  K_TRY(abi_file(m, fd, &f));
+  if ((f->flags & K_O_PATH) != 0 || (f->flags & K_O_ACCMODE) == K_O_RDONLY) return -K_EBADF;
+  if (f->inode == NULL || (f->inode->mode & K_S_IFMT) == K_S_IFIFO) return -K_ESPIPE;
+  if (!k_is_reg(f->inode)) return -K_ENODEV;
+  *out = f;
+  return 0;
+}
+
+K_LOCKED static k_ret punch(k_file *f, int64_t offset, int64_t end) {
+  if (f->inode->ops->punch == NULL) return -K_EOPNOTSUPP;
+  return f->inode->ops->punch(f->inode, (uint64_t)offset, (uint64_t)end);
+}
+
 K_LOCKED static k_ret fallocate_locked(abi_machine *m, const uint32_t *a) {
-  enum { KEEP_SIZE = 1 };
+  enum { KEEP_SIZE = 1, PUNCH_HOLE = 2 };
   int64_t offset = abi_pair(a + 2), len = abi_pair(a + 4), end = 0;
   k_file *f = NULL;
   k_stat st;
   if (offset < 0 || len <= 0) return -K_EINVAL;
-  if ((a[1] & ~(uint32_t)KEEP_SIZE) != 0) return -K_EOPNOTSUPP;
+  if ((a[1] & ~(uint32_t)(KEEP_SIZE | PUNCH_HOLE)) != 0 || a[1] == PUNCH_HOLE) return -K_EOPNOTSUPP;
+  K_TRY(allocatable(m, a[0], &f));
   if (__builtin_add_overflow(offset, len, &end)) return -K_EFBIG;
-  k_ret r = writable_file(m, a[0], &f);
-  if (r < 0) return r == -K_EINVAL ? -K_ENODEV : r;
+  if ((a[1] & PUNCH_HOLE) != 0) return punch(f, offset, end);
   K_TRY(k_file_stat(f, &st));
   if ((uint64_t)end <= st.size || (a[1] & KEEP_SIZE) != 0) return 0;
   K_TRY(limit_length(m, end));

@@ -55,6 +55,22 @@ static int64_t cpu_time(abi_machine *m) {
   return ns;
 }
 
+/* CPUCLOCK_* of Linux: the complement of a pid above three bits, of which two are the kind. */
+static k_ret process_clock(abi_machine *m, uint32_t clock, int64_t *ns) {
+  enum { PID_SHIFT = 3, KIND = 3, FD = 3 };
+  int32_t pid = ~((int32_t)clock >> PID_SHIFT);
+  if ((clock & KIND) == FD) return -K_EINVAL;
+  if (pid == 0 || pid == m->p->pid) {
+    *ns = cpu_time(m);
+    return 0;
+  }
+  k_lock(m->kernel);
+  const k_process *p = k_process_find(m->kernel, pid);
+  if (p != NULL) *ns = k_cpu_time_ns(p);
+  k_unlock(m->kernel);
+  return p != NULL ? 0 : -K_EINVAL;
+}
+
 k_ret abi_read_clock(abi_machine *m, uint32_t clock, int64_t *ns) {
   switch (clock) {
   case REALTIME:
@@ -65,10 +81,10 @@ k_ret abi_read_clock(abi_machine *m, uint32_t clock, int64_t *ns) {
   case MONOTONIC_RAW:
   case MONOTONIC_COARSE: *ns = k_mono_ns(m->kernel); return 0;
   case BOOTTIME:
-  case BOOTTIME_ALARM: *ns = k_mono_ns(m->kernel) - m->kernel->boot_mono_ns; return 0;
+  case BOOTTIME_ALARM: *ns = k_mono_ns(m->kernel); return 0;
   case PROCESS_CPUTIME:
   case THREAD_CPUTIME: *ns = cpu_time(m); return 0;
-  default: return -K_EINVAL;
+  default: return (int32_t)clock < 0 ? process_clock(m, clock, ns) : -K_EINVAL;
   }
 }
 

@@ -18,7 +18,7 @@ _cay_run() {
     COMPREPLY=($(compgen -v -- "$word"))
     return
     ;;
-  -t | --timeout) COMPREPLY=($(compgen -W '1s 10s 1m 5m none' -- "$word")) && return ;;
+  -t | --timeout | --cpu) COMPREPLY=($(compgen -W '1s 10s 1m 5m none' -- "$word")) && return ;;
   --memory | --disk | --code) COMPREPLY=($(compgen -W '64M 256M 1G' -- "$word")) && return ;;
   --capture) COMPREPLY=($(compgen -W '64K 1M 16M' -- "$word")) && return ;;
   --net) COMPREPLY=($(compgen -W 'none package-registries all-public' -- "$word")) && return ;;
@@ -26,7 +26,7 @@ _cay_run() {
   --out | -C | --cwd | --procs | --fuel | --add-host | --publish) return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '--in --out --mount --wheel --snapshot --save-snapshot --image --net --allow-net --deny-net --add-host --publish --env --cwd --tty --timeout --memory --disk --procs --code
+    COMPREPLY=($(compgen -W '--in --out --mount --wheel --snapshot --save-snapshot --image --net --allow-net --deny-net --add-host --publish --env --cwd --tty --timeout --cpu --memory --disk --procs --code
       --fuel --json --capture --strace --stats --quiet --help' -- "$word"))
   else
     _cay_paths "$word"

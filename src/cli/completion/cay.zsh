@@ -30,6 +30,7 @@ _cay_run() {
     '--memory=[memory of all processes]:size:(64M 256M 1G)' \
     '--disk=[bytes in files]:size:(64M 256M 1G)' \
     '--procs=[processes at once]:number:' \
+    '--cpu=[time of the processor, all processes together]:time:(10s 1m 10m none)' \
     '--code=[modules of its own that it may have compiled]:size:(64M 256M 1G)' \
     '--fuel=[WebAssembly operations]:number:(10M 1G)' \
     '--json[the whole result as one JSON object]' \

@@ -27,6 +27,7 @@ k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out)
   k_job *job = mem_zalloc(sizeof *job);
   if (job == NULL) return -K_ENOMEM;
   job->kernel = k;
+  job->deadline_ns = K_FOREVER;
   job->refs = 1;
   job->output = output;
   job->output_ctx = output_ctx;
@@ -74,6 +75,18 @@ void k_job_changed(k_job *job) {
   on_over(job->on_over_ctx);
 }
 
+/* Arming takes the lock of the alarms inside kernel.mu; only disarming must not. */
+static void job_limit_background(k_job *job) {
+  k_kernel *k = job->kernel;
+  if (k->limits.background_ms == 0 || job->alive == 0) return;
+  int64_t due = clock_mono_ns() + k->limits.background_ms * NS_PER_MS;
+  if (due >= job->deadline_ns) return;
+  job->has_deadline = true;
+  job->deadline_ns = due;
+  if (alarm_arm(k->alarms, &job->deadline, due, NULL) != CAY_OK)
+    k_job_kill(job, K_JOB_TIME); /* no memory to hold it to its limit */
+}
+
 void k_job_left(k_process *p, bool ran) {
   k_job *job = p->job;
   if (job == NULL) return;
@@ -83,6 +96,7 @@ void k_job_left(k_process *p, bool ran) {
     if (ran) {
       job->ended = true;
       job->exit_status = p->exit_status;
+      job_limit_background(job);
       if (job->tty != NULL) k_tty_hang_up(job->tty);
     } else {
       job->pid = 0;
@@ -104,13 +118,14 @@ void k_job_kill(k_job *job, enum k_job_stop why) {
 }
 
 k_ret k_job_set_deadline(k_job *job, int64_t deadline_ns) {
+  k_lock(job->kernel);
+  job->deadline_ns = deadline_ns;
+  if (deadline_ns != K_FOREVER) job->has_deadline = true;
+  k_unlock(job->kernel);
   if (deadline_ns == K_FOREVER) {
     alarm_disarm(job->kernel->alarms, &job->deadline);
     return 0;
   }
-  k_lock(job->kernel);
-  job->has_deadline = true;
-  k_unlock(job->kernel);
   return alarm_arm(job->kernel->alarms, &job->deadline, deadline_ns, NULL) == CAY_OK ? 0 : -K_ENOMEM;
 }
 

@@ -48,7 +48,8 @@ struct k_job {
   k_waitq changed K_GUARDED;      /* woken when it has ended or a process left */
   uint32_t alive K_GUARDED;       /* processes that have not ended */
   alarm_entry deadline;
-  bool has_deadline; /* it was armed once */
+  bool has_deadline;   /* it was armed once */
+  int64_t deadline_ns; /* K_FOREVER: not armed */
   k_output_fn *output;
   void *output_ctx;
   bool output_busy K_GUARDED; /* one delivery at a time */

@@ -12,18 +12,25 @@ typedef struct job_output {
   int fd;
 } job_output;
 
+/* The function is read with the mutex: k_job_mute clears it, and waits while a delivery is busy. */
+K_LOCKED void k_job_deliver(k_job *job, int fd, const void *data, size_t len) {
+  k_output_fn *output = job->output;
+  void *ctx = job->output_ctx;
+  job->output_busy = true;
+  k_unlock(job->kernel);
+  if (output != NULL) output(ctx, fd, data, len);
+  k_lock(job->kernel);
+  job->output_busy = false;
+  k_wake(&job->output_free);
+}
+
 K_LOCKED static k_ret output_write(k_file *f, const void *buf, size_t len, int64_t pos) {
   (void)pos;
   const job_output *o = f->object;
   k_job *job = o->job;
   if (len == 0) return 0;
   if (job->output_busy) return -K_EAGAIN;
-  job->output_busy = true;
-  k_unlock(job->kernel);
-  if (job->output != NULL) job->output(job->output_ctx, o->fd, buf, len);
-  k_lock(job->kernel);
-  job->output_busy = false;
-  k_wake(&job->output_free);
+  k_job_deliver(job, o->fd, buf, len);
   return (k_ret)len;
 }
 

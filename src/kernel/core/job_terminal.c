@@ -43,12 +43,7 @@ k_ret k_job_resize(k_job *job, k_winsize size) {
 
 K_LOCKED static void terminal_give_out(k_job *job, const void *data, size_t len) {
   k_wake(&job->tty->changed); /* there is room again */
-  job->output_busy = true;
-  k_unlock(job->kernel);
-  if (job->output != NULL) job->output(job->output_ctx, 1, data, len);
-  k_lock(job->kernel);
-  job->output_busy = false;
-  k_wake(&job->output_free);
+  k_job_deliver(job, 1, data, len);
 }
 
 void k_job_show(k_job *job) {

@@ -54,6 +54,7 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
   k_waitq_init(&k->exits);
   k_waitq_init(&k->positions);
   k_waitq_init(&k->arrivals);
+  k_cpu_budget_init(k);
   k_ret r = 0;
   seed(k, options->seed, &r);
   k_lock(k);
@@ -185,6 +186,7 @@ K_LOCKED static void discard_rest(k_kernel *k) {
 void k_kernel_free(k_kernel *k) {
   if (k == NULL) return;
   k_kernel_stop(k);
+  k_cpu_budget_stop(k);
   k_lock(k);
   discard_rest(k);
   k_process_free_init(k);
@@ -207,7 +209,7 @@ K_UNCHECKED void k_usage(k_kernel *k, k_account *out) {
 }
 
 k_ret k_memory_charge(k_kernel *k, uint64_t bytes) {
-  if (bytes > k->limits.memory - k->used.memory) return -K_ENOMEM;
+  if (k->used.memory > k->limits.memory || bytes > k->limits.memory - k->used.memory) return -K_ENOMEM;
   k->used.memory += bytes;
   if (k->used.memory > k->used.memory_peak) k->used.memory_peak = k->used.memory;
   return 0;
@@ -223,7 +225,4 @@ int64_t k_real_ns(const k_kernel *k) {
   return clock_real_ns();
 }
 
-int64_t k_mono_ns(const k_kernel *k) {
-  (void)k;
-  return clock_mono_ns();
-}
+int64_t k_mono_ns(const k_kernel *k) { return clock_mono_ns() - k->boot_mono_ns; }

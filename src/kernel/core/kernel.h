@@ -55,8 +55,10 @@ typedef struct k_limits {
   uint64_t memory; /* bytes of linear memory, all processes together */
   uint64_t disk;   /* bytes of file contents */
   uint32_t inodes;
-  uint32_t processes;  /* alive or zombie at once, without init */
-  uint32_t open_files; /* per process: RLIMIT_NOFILE, hard and soft */
+  uint32_t processes;     /* alive or zombie at once, without init */
+  uint32_t open_files;    /* per process: RLIMIT_NOFILE, hard and soft */
+  uint64_t cpu_ms;        /* of the processor, all processes together; 0: no limit */
+  uint32_t background_ms; /* for the rest of a job when its first process has ended; 0: no limit */
 } k_limits;
 
 /* Present use, and its maximum so far. */
@@ -76,6 +78,14 @@ struct k_chore {
   pthread_t by;
 };
 
+/* Of all processes together: proc/cpu_budget.c. */
+typedef struct k_cpu_budget {
+  int64_t ended_ns; /* used, but for what running meters show */
+  uint32_t running; /* meters */
+  bool armed, was_armed;
+  alarm_entry alarm;
+} k_cpu_budget;
+
 struct k_kernel {
   k_mutex mu;
   uint64_t worked K_GUARDED; /* units of k_work since the mutex was last free */
@@ -87,12 +97,13 @@ struct k_kernel {
   k_limits limits;
   k_account used K_GUARDED;
   vfs_mounts *mounts K_GUARDED; /* fs/mount.h; the root is always there */
-  list processes K_GUARDED;     /* all k_process but init, by pid order of creation */
-  k_process *init;              /* pid 1: no thread, adopts orphans and reaps them at once */
+  k_cpu_budget cpu K_GUARDED;
+  list processes K_GUARDED; /* all k_process but init, by pid order of creation */
+  k_process *init;          /* pid 1: no thread, adopts orphans and reaps them at once */
   int32_t last_pid K_GUARDED;
   k_waitq exits;                /* woken when any process ends, stops or continues */
   struct rng random;            /* /dev/urandom, getrandom(2), AT_RANDOM */
-  int64_t boot_mono_ns;         /* clock_mono_ns when the sandbox was made: uptime, CLOCK_BOOTTIME */
+  int64_t boot_mono_ns;         /* clock_mono_ns when the sandbox was made: its monotonic clock began then */
   bool shutting_down K_GUARDED; /* no new process starts */
   uint32_t threads
       K_GUARDED;         /* of the runner, between k_process_start and the end of k_process_exit; and holds */
@@ -171,4 +182,4 @@ k_ret k_memory_charge(k_kernel *k, uint64_t bytes) CHECKED K_LOCKED;
 void k_memory_uncharge(k_kernel *k, uint64_t bytes) K_LOCKED;
 
 int64_t k_real_ns(const k_kernel *k); /* the guest's CLOCK_REALTIME */
-int64_t k_mono_ns(const k_kernel *k); /* the guest's CLOCK_MONOTONIC */
+int64_t k_mono_ns(const k_kernel *k); /* the guest's CLOCK_MONOTONIC, and CLOCK_BOOTTIME: since it was made */

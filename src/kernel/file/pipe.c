@@ -185,6 +185,9 @@ k_ret k_pipe_resize(k_file *f, uint64_t cap) {
 /* ---- looking ---- */
 
 const void *k_pipe_of(const k_file *f) { return f->ops == &pipe_ops ? pipe_of(f) : NULL; }
+bool k_pipe_is_same(const k_file *a, const k_file *b) {
+  return is_pipe(a) && is_pipe(b) && pipe_of(a) == pipe_of(b);
+}
 uint32_t k_pipe_ends(const k_file *f) { return pipe_of(f)->readers + pipe_of(f)->writers; }
 
 size_t k_pipe_peek(const k_file *f, void *out, size_t len) {

@@ -25,6 +25,9 @@ k_ret k_fifo_open(k_process *p, k_inode *inode, k_fifo **slot, uint32_t flags, k
 k_ret k_pipe_capacity(k_file *f) CHECKED;
 k_ret k_pipe_resize(k_file *f, uint64_t cap) CHECKED K_LOCKED;
 
+/* Two ends of one pipe or FIFO, or the same one twice. */
+bool k_pipe_is_same(const k_file *a, const k_file *b);
+
 /* For fd_snapshot.h: which pipe `f` is an end of, NULL for everything else, also for FIFOs; how
  * many open files its ends are; and its contents, copied without taking them (out NULL: only its length). */
 const void *k_pipe_of(const k_file *f);

@@ -126,6 +126,8 @@ static int64_t due_of(const timer *t, bool absolute, int64_t first_ns) {
     due = later(now, first_ns);
   else if (t->realtime)
     due = later(now, first_ns - k_real_ns(t->kernel));
+  else
+    due = later(now, first_ns - k_mono_ns(t->kernel));
   return due > 0 ? due : 1;
 }
 

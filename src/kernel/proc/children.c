@@ -44,6 +44,8 @@ void k_children_to_init(k_process *p) {
     list_remove(&child->sibling);
     child->parent = init;
     list_push(&init->children, &child->sibling);
+    if (child->death_signal != 0)
+      k_signal_send(child, &(k_siginfo){ .signo = child->death_signal, .code = K_SI_USER, .pid = p->pid });
     k_group_after_loss(child, p);
   }
   /* Only now: freeing a child must not disturb the walk above. */

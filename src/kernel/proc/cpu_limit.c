@@ -58,11 +58,16 @@ void k_cpu_limit_init(k_process *p) {
   p->cpu.entry = (alarm_entry){ .fn = on_alarm, .try_fn = try_alarm, .ctx = p };
 }
 
+int64_t k_cpu_time_ns(const k_process *p) {
+  return p->cpu.running ? clock_of(p) - p->cpu.base_ns : p->user_ns + p->system_ns;
+}
+
 void k_cpu_limit_changed(k_process *p) {
   if (p->cpu.running && !p->dying) arm(p, clock_of(p) - p->cpu.base_ns);
 }
 
 void k_cpu_limit_begin(k_process *p) {
+  k_cpu_meter_begin(p);
   if (pthread_getcpuclockid(pthread_self(), &p->cpu.clock) != 0) return; /* cannot: the thread is there */
   p->cpu.base_ns = clock_of(p) - p->user_ns - p->system_ns;
   p->cpu.running = true;

@@ -50,6 +50,10 @@ void k_cpu_limit_init(k_process *p);
 void k_cpu_limit_changed(k_process *p) K_LOCKED;
 void k_cpu_limit_stop(k_process *p); /* releases and retakes kernel.mu when there was a limit */
 
+/* cpu_budget.c */
+void k_cpu_budget_init(k_kernel *k);
+void k_cpu_budget_stop(k_kernel *k); /* without kernel.mu, when no process runs any more */
+
 /* rlimit.c */
 void k_rlimits_init(k_process *p) K_LOCKED;
 

@@ -58,6 +58,7 @@ K_LOCKED static k_ret process_allocate(k_kernel *k, k_process **out) {
 
 /* Everything a process holds besides its place in lists. May release and retake kernel.mu. */
 K_LOCKED static void let_go(k_process *p) {
+  k_cpu_meter_end(p);
   k_itimers_stop(p);
   k_cpu_limit_stop(p);
   k_fdtable_clear(&p->fds);
@@ -165,6 +166,8 @@ K_LOCKED k_ret k_process_fork(k_process *parent, k_process **out) {
   p->pgid = parent->pgid;
   p->sid = parent->sid;
   p->has_no_tty = parent->has_no_tty;
+  p->nice = parent->nice;
+  p->policy = parent->policy;
   process_enter(p, parent);
   if (parent->job != NULL) k_job_entered(parent->job, p);
   p->kernel->used.forks++;
@@ -204,6 +207,7 @@ void k_process_discard(k_process *p) {
   assert(!p->started && !p->zombie);
   p->dying = true;
   let_go(p);
+  k_tty_leader_exits(p); /* the terminal of a run was made its session's before it started */
   k_children_to_init(p);
   k_process *parent = p->parent;
   k_job *job = p->job;

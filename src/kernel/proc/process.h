@@ -57,6 +57,13 @@ typedef struct k_cpu_limit {
   bool running, armed;
 } k_cpu_limit;
 
+/* Of the thread that computes for a process: cpu_budget.c. */
+typedef struct k_cpu_meter {
+  clockid_t clock;
+  int64_t from_ns; /* of that clock: what came before is counted */
+  bool running;
+} k_cpu_meter;
+
 struct k_process {
   k_kernel *kernel;
   list in_kernel;              /* kernel.processes */
@@ -70,6 +77,7 @@ struct k_process {
   k_itimer timers[K_ITIMER_COUNT] K_GUARDED;
   k_rlimit rlimits[K_RLIMIT_COUNT] K_GUARDED;
   k_cpu_limit cpu;
+  k_cpu_meter meter;
   k_program *program;
   char comm[16]; /* prctl(2) PR_SET_NAME, /proc/pid/comm */
   k_sleeper sleeper;
@@ -91,6 +99,8 @@ struct k_process {
   bool started;                                           /* the runner has it; counted in kernel.threads */
   bool has_no_tty K_GUARDED;                              /* has given up its session's terminal: TIOCNOTTY */
   int32_t lost_foreground K_GUARDED; /* of a leader whose terminal was hung up: the group that had it, or 0 */
+  int32_t nice, death_signal;        /* setpriority(2); PR_SET_PDEATHSIG of prctl(2) */
+  uint32_t policy;                   /* of sched(7): SCHED_OTHER, BATCH or IDLE */
   bool resident; /* at rest between calls of the embedder: k_process_revive, k_job_attach */
 };
 
@@ -151,7 +161,14 @@ K_LOCKED static inline bool k_cpu_limit_is_set(const k_process *p) {
   return p->rlimits[K_RLIMIT_CPU].soft != K_RLIM_INFINITY;
 }
 
-/* nanosleep(2): to the deadline of k_mono_ns; -K_EINTR earlier. */
+/* The calling thread computes for `p` from here to the end: it counts against k_limits.cpu_ms. The end of the
+ * process ends the meter, too. */
+void k_cpu_meter_begin(k_process *p);
+void k_cpu_meter_end(k_process *p);
+int64_t k_cpu_time_ns(const k_process *p); /* of one process, up to now */
+int64_t k_cpu_spent_ns(k_kernel *k);       /* by all processes, ended ones included */
+
+/* nanosleep(2): to the deadline of clock_mono_ns; -K_EINTR earlier. */
 k_ret k_nanosleep(k_process *p, int64_t deadline_ns) CHECKED;
 
 /* AT_FDCWD and friends of open(2) and execve(2). */

@@ -378,4 +378,50 @@ TEST(the_output_of_a_run_that_is_gone_can_still_be_written_to) {
   cay_sandbox_free(box);
 }
 
+/* ---- what a run leaves behind ---- */
+
+static void await_no_process(cay_sandbox *box) {
+  cay_usage usage = { .processes = 1 };
+  while (usage.processes > 0) {
+    usleep(1000);
+    cay_sandbox_usage(box, &usage);
+  }
+}
+
+static cay_sandbox *box_limited(cay_limits limits) {
+  cay_sandbox *box = NULL;
+  limits.size = sizeof limits;
+  EXPECT_EQ(cay_sandbox_new(box_engine(), &CAY_INIT(cay_sandbox_options, .limits = &limits), &box, NULL),
+            CAY_OK);
+  return box;
+}
+
+TEST(background_processes_end_when_the_processors_time_is_used_up) {
+  cay_sandbox *box = box_limited((cay_limits){ .cpu_ms = 200, .wall_ms = UINT32_MAX });
+  cay_result *r = sh(box, "(while :; do :; done) & (while :; do :; done) &");
+  EXPECT_EQ(r->end, CAY_END_EXIT);
+  cay_result_free(r);
+  await_no_process(box); /* for ever, without the limit */
+  r = sh(box, "while :; do :; done");
+  EXPECT_EQ(r->end, CAY_END_TIME);
+  EXPECT(strstr((const char *)r->detail.data, "cpu_ms 200") != NULL);
+  cay_result_free(r);
+  cay_sandbox_free(box);
+}
+
+TEST(time_that_is_slept_is_not_the_processors) {
+  cay_sandbox *box = box_limited((cay_limits){ .cpu_ms = 60000 });
+  expect_prints(box, "sleep 0.2; sleep 0.2 & wait; echo done", "done\n");
+  cay_sandbox_free(box);
+}
+
+TEST(what_a_run_leaves_ends_after_background_ms) {
+  cay_sandbox *box = box_limited((cay_limits){ .background_ms = 50, .wall_ms = UINT32_MAX });
+  cay_result *r = sh(box, "sleep 1000000 & echo started");
+  EXPECT_EQ(r->end, CAY_END_EXIT);
+  cay_result_free(r);
+  await_no_process(box);
+  cay_sandbox_free(box);
+}
+
 TEST(zz_the_engine_is_given_back) { cay_engine_free(box_engine()); }

@@ -101,14 +101,16 @@ def creation_files(files: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
 def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Optional[int],
                   output_limit_bytes: Optional[int], process_limit: Optional[int], env: Optional[Mapping[str, str]],
                   wasm_dir: Optional[str], packages: Sequence[Any] = (), fuel_limit: Optional[int] = None,
-                  code_limit_bytes: Optional[int] = None, image: Optional[Local] = None) -> Dict[str, Any]:
+                  code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
+                  cpu_ms: Optional[int] = None, background_ms: Optional[int] = None) -> Dict[str, Any]:
     for name, value in (("timeout_ms", timeout_ms), ("fs_limit_bytes", fs_limit_bytes), ("process_limit", process_limit),
                         ("memory_limit_bytes", memory_limit_bytes), ("output_limit_bytes", output_limit_bytes),
-                        ("fuel_limit", fuel_limit), ("code_limit_bytes", code_limit_bytes)):
+                        ("fuel_limit", fuel_limit), ("code_limit_bytes", code_limit_bytes),
+                        ("cpu_ms", cpu_ms), ("background_ms", background_ms)):
         whole(name, value)
     given = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "memoryLimitBytes": memory_limit_bytes,
              "outputLimitBytes": output_limit_bytes, "processLimit": process_limit, "fuelLimit": fuel_limit,
-             "codeLimitBytes": code_limit_bytes,
+             "codeLimitBytes": code_limit_bytes, "cpuMs": cpu_ms, "backgroundMs": background_ms,
              "env": variables(env), "wasmDir": os.path.abspath(wasm_dir) if wasm_dir else None, "packages": paths("packages", packages) or None}
     if image is not None:
         given.update(path_param("image", os.path.abspath(image)))

@@ -428,13 +428,14 @@ class AsyncSandbox:
                  callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None,
                  packages: Sequence[Local] = (), fuel_limit: Optional[int] = None,
                  code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
+                 cpu_ms: Optional[int] = None, background_ms: Optional[int] = None,
                  mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
                  files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None,
                  isolation: Optional[str] = None) -> None:
         """Takes the options of Sandbox; the sandbox starts with `async with`."""
         self._functions: Dict[str, Union[Function, Callback]] = dict(callbacks or {})
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
-                                     env, wasm_dir, packages, fuel_limit, code_limit_bytes, image)
+                                     env, wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms)
         self._mounts, self._files, self._fs_limit = creation_mounts(mounts), creation_files(files), fs_limit_bytes
         self._command, self._isolation = command(binary), isolation_of(isolation)
         self._link: Optional[Link] = None

@@ -54,6 +54,7 @@ class Sandbox:
                  callbacks: Optional[Mapping[str, Union[Function, Callback]]] = None,
                  packages: Sequence[Local] = (), fuel_limit: Optional[int] = None,
                  code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
+                 cpu_ms: Optional[int] = None, background_ms: Optional[int] = None,
                  mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
                  files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None,
                  isolation: Optional[str] = None, snapshot: Optional[Snapshot] = None) -> None:
@@ -67,6 +68,8 @@ class Sandbox:
             process_limit: processes at once; 64.
             fuel_limit: WebAssembly operations of a command or an evaluation. Counting them makes code slower.
             code_limit_bytes: WebAssembly modules that programs of the sandbox bring and have compiled; 64 MiB.
+            cpu_ms: milliseconds of the processor, all processes together, as long as the sandbox lives; one hour.
+            background_ms: how long what a command or an evaluation leaves running may live on after its end; no limit.
 
         Its parts:
             env: variables of all commands.
@@ -82,7 +85,7 @@ class Sandbox:
         binary: a `cay` program in place of the installed one; wasm_dir: a folder of guests, likewise.
         """
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
-                               wasm_dir, packages, fuel_limit, code_limit_bytes, image)
+                               wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms)
         mounted, contents = creation_mounts(mounts), creation_files(files)
         self._kept = dict(timeout_ms=timeout_ms, fs_limit_bytes=fs_limit_bytes, memory_limit_bytes=memory_limit_bytes,
                           output_limit_bytes=output_limit_bytes, process_limit=process_limit, wasm_dir=wasm_dir, binary=binary,

@@ -148,7 +148,7 @@ k_ret mem_create_unnamed(k_inode *base, uint32_t mode, uint32_t uid, uint32_t gi
 /* The text of a symlink is charged like contents. */
 K_LOCKED static k_ret set_target(mem_inode *i, const char *target, size_t len) {
   k_kernel *k = mem_kernel(i);
-  if (k != NULL && len > k->limits.disk - k->used.disk) return -K_ENOSPC;
+  if (k != NULL && (k->used.disk > k->limits.disk || len > k->limits.disk - k->used.disk)) return -K_ENOSPC;
   i->target = mem_strndup(target, len);
   if (i->target == NULL) return -K_ENOMEM;
   if (k == NULL) return 0;

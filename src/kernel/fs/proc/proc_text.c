@@ -78,7 +78,8 @@ k_ret proc_status(k_kernel *k, k_process *p, buf *out) {
 static int64_t ticks(int64_t ns) { return ns / (NS_PER_SEC / TICKS_PER_SEC); }
 
 k_ret proc_stat(k_kernel *k, k_process *p, buf *out) {
-  int64_t start = p->start_ns - (k_mono_ns(k) - (clock_mono_ns() - k->boot_mono_ns));
+  (void)k;
+  int64_t start = p->start_ns;
   enum { PTS_MAJOR = 136 };
   const k_tty *tty = k_tty_controlling(p);
   K_TRY(PUT("%d (%s) %c %d %d %d %d %d 4194304 0 0 0 0 ", p->pid, p->comm, proc_text_state_of(p),
@@ -222,7 +223,7 @@ k_ret proc_uuid(k_kernel *k, k_process *p, buf *out) {
 
 k_ret proc_uptime(k_kernel *k, k_process *p, buf *out) {
   (void)p;
-  int64_t centi = (clock_mono_ns() - k->boot_mono_ns) / (NS_PER_SEC / 100);
+  int64_t centi = k_mono_ns(k) / (NS_PER_SEC / 100);
   return PUT("%" PRId64 ".%02" PRId64 " %" PRId64 ".%02" PRId64 "\n", centi / 100, centi % 100, centi / 100,
              centi % 100);
 }
@@ -251,7 +252,7 @@ k_ret proc_cpuinfo(k_kernel *k, k_process *p, buf *out) {
 
 k_ret proc_system_stat(k_kernel *k, k_process *p, buf *out) {
   (void)p;
-  int64_t boot = (k_real_ns(k) - (clock_mono_ns() - k->boot_mono_ns)) / NS_PER_SEC;
+  int64_t boot = (k_real_ns(k) - k_mono_ns(k)) / NS_PER_SEC;
   K_TRY(PUT("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\nintr 0\nctxt 0\nbtime %" PRId64 "\n", boot));
   return PUT("processes %" PRIu64 "\nprocs_running %u\nprocs_blocked 0\n", k->used.forks, k->used.processes);
 }

@@ -24,7 +24,7 @@ static int expires(k_process *p, void *arg) {
   NEED_EQ(times, 1);
   k_pollfd in = { .fd = 0, .events = K_POLLIN };
   NEED_EQ(SYS(k_poll(p, &in, 1, 0, NULL)), 0);
-  NEED_EQ(set(p, true, clock_mono_ns() + NS_PER_MS, 0), 0);
+  NEED_EQ(set(p, true, k_mono_ns(p->kernel) + NS_PER_MS, 0), 0);
   NEED_EQ(SYS(k_poll(p, &in, 1, K_FOREVER, NULL)), 1);
   return 0;
 }

@@ -155,6 +155,24 @@ static k_ret terminal(k_process *p, pthread_t *thread) {
   return pthread_create(thread, NULL, show, k_job_ref(p->job)) == 0 ? 0 : -K_ENOMEM;
 }
 
+TEST(a_leader_that_never_ran_leaves_its_terminal_without_a_session) {
+  native *n = native_new(NULL);
+  k_kernel *k = native_kernel(n);
+  k_file *master = NULL;
+  k_process *p = NULL;
+  k_lock(k);
+  EXPECT_EQ(k_process_new(k, NULL, &p), 0);
+  EXPECT_EQ(k_tty_new(k, NULL, 0, &master), 0);
+  k_tty *t = k_tty_of(master);
+  k_tty_give(t, p);
+  EXPECT_EQ(t->session, p->pid);
+  k_process_discard(p); /* its program could not be started, say */
+  EXPECT_EQ(t->session, 0);
+  k_file_unref(master);
+  k_unlock(k);
+  native_free(n);
+}
+
 static int converses(k_process *p, void *arg) {
   char line[100];
   NEED_EQ(SYS(terminal(p, arg)), 0);
