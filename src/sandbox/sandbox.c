@@ -86,7 +86,7 @@ K_LOCKED static k_ret sandbox_mount_one(k_kernel *k, const char *path, const cha
 }
 
 /* A file system in memory that everybody may write (shm_overview(7)). */
-static k_ret shm_new(k_inode **out) {
+K_LOCKED static k_ret shm_new(k_inode **out) {
   K_TRY(memfs_new(NULL, out));
   k_attr attr = { .which = K_ATTR_MODE, .mode = 01777 };
   k_ret r = (*out)->ops->setattr(*out, &attr);

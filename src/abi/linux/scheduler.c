@@ -10,7 +10,7 @@ enum { RESET_ON_FORK = 0x40000000, DEADLINE = 6, REALTIME_MOST = 99, SLICE_NS = 
 
 /* ---- nice values ---- */
 
-static bool is_meant(const k_process *me, const k_process *p, uint32_t which, int32_t who) {
+K_LOCKED static bool priority_is_meant(const k_process *me, const k_process *p, uint32_t which, int32_t who) {
   if (p->zombie) return false;
   switch (which) {
   case PRIO_PROCESS: return p->pid == (who == 0 ? me->pid : who);
@@ -19,11 +19,11 @@ static bool is_meant(const k_process *me, const k_process *p, uint32_t which, in
   }
 }
 
-static k_ret set_nice(abi_machine *m, uint32_t which, int32_t who, int32_t nice) {
+K_LOCKED static k_ret set_nice(abi_machine *m, uint32_t which, int32_t who, int32_t nice) {
   k_ret r = -K_ESRCH;
   if (which == PRIO_PROCESS && who == 1) return -K_EPERM; /* init is another user's */
   LIST_EACH (p, &m->kernel->processes, k_process, in_kernel) {
-    if (!is_meant(m->p, p, which, who)) continue;
+    if (!priority_is_meant(m->p, p, which, who)) continue;
     if (nice < p->nice) {
       r = -K_EACCES;
       continue;
@@ -43,10 +43,11 @@ k_ret sys_setpriority(abi_machine *m, const uint32_t a[static 6]) {
 }
 
 /* 20 minus the value, so that it is no error; the C library turns it round. */
-static k_ret get_nice(abi_machine *m, uint32_t which, int32_t who) {
+K_LOCKED static k_ret get_nice(abi_machine *m, uint32_t which, int32_t who) {
   k_ret best = which == PRIO_PROCESS && who == 1 ? NICE_MOST + 1 : -K_ESRCH;
   LIST_EACH (p, &m->kernel->processes, k_process, in_kernel) {
-    if (is_meant(m->p, p, which, who) && NICE_MOST + 1 - p->nice > best) best = NICE_MOST + 1 - p->nice;
+    if (priority_is_meant(m->p, p, which, who) && NICE_MOST + 1 - p->nice > best)
+      best = NICE_MOST + 1 - p->nice;
   }
   return best;
 }
@@ -59,7 +60,7 @@ k_ret sys_getpriority(abi_machine *m, const uint32_t a[static 6]) {
 /* ---- policies ---- */
 
 /* A process that lives, or init. With kernel.mu. */
-static k_ret target(abi_machine *m, uint32_t pid, k_process **out) {
+K_LOCKED static k_ret policy_target(abi_machine *m, uint32_t pid, k_process **out) {
   if ((int32_t)pid < 0) return -K_EINVAL;
   k_process *p = pid == 0 ? m->p : k_process_find(m->kernel, (int32_t)pid);
   if (p == NULL || p->zombie) return -K_ESRCH;
@@ -70,9 +71,9 @@ static k_ret target(abi_machine *m, uint32_t pid, k_process **out) {
 static bool is_realtime(uint32_t policy) { return policy == SCHED_FIFO || policy == SCHED_RR; }
 static bool is_known(uint32_t policy) { return policy <= DEADLINE && policy != 4; /* 4 was never given */ }
 
-static k_ret set_policy(abi_machine *m, uint32_t pid, int64_t wanted, int32_t priority) {
+K_LOCKED static k_ret set_policy(abi_machine *m, uint32_t pid, int64_t wanted, int32_t priority) {
   k_process *p = NULL;
-  K_TRY(target(m, pid, &p));
+  K_TRY(policy_target(m, pid, &p));
   uint32_t policy = wanted < 0 ? p->policy : (uint32_t)wanted & ~(uint32_t)RESET_ON_FORK;
   if (!is_known(policy) || policy == DEADLINE || priority < 0 || priority > REALTIME_MOST) return -K_EINVAL;
   if (is_realtime(policy) != (priority != 0)) return -K_EINVAL;
@@ -101,9 +102,9 @@ k_ret sys_sched_setscheduler(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, set_policy(m, a[0], a[1], priority));
 }
 
-static k_ret get_policy(abi_machine *m, uint32_t pid) {
+K_LOCKED static k_ret get_policy(abi_machine *m, uint32_t pid) {
   k_process *p = NULL;
-  K_TRY(target(m, pid, &p));
+  K_TRY(policy_target(m, pid, &p));
   return p->policy;
 }
 
@@ -111,9 +112,9 @@ k_ret sys_sched_getscheduler(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, get_policy(m, a[0]));
 }
 
-static k_ret is_there(abi_machine *m, uint32_t pid) {
+K_LOCKED static k_ret is_there(abi_machine *m, uint32_t pid) {
   k_process *p = NULL;
-  return target(m, pid, &p);
+  return policy_target(m, pid, &p);
 }
 
 k_ret sys_sched_getparam(abi_machine *m, const uint32_t a[static 6]) {

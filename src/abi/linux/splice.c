@@ -5,7 +5,7 @@
 
 enum { NONBLOCK = 2, KNOWN_FLAGS = 15 };
 
-static k_ret splice_locked(abi_machine *m, const uint32_t *a, int64_t *in_pos, int64_t *out_pos) {
+K_LOCKED static k_ret splice_locked(abi_machine *m, const uint32_t *a, int64_t *in_pos, int64_t *out_pos) {
   k_splice s = { .p = m->p, .in_pos = in_pos, .out_pos = out_pos, .now = (a[5] & NONBLOCK) != 0 };
   K_TRY(abi_file(m, a[0], &s.in));
   K_TRY(abi_file(m, a[2], &s.out));
@@ -24,7 +24,7 @@ k_ret sys_splice(abi_machine *m, const uint32_t a[static 6]) {
   return r;
 }
 
-static k_ret tee_locked(abi_machine *m, const uint32_t *a) {
+K_LOCKED static k_ret tee_locked(abi_machine *m, const uint32_t *a) {
   k_splice s = { .p = m->p, .now = (a[3] & NONBLOCK) != 0 };
   K_TRY(abi_file(m, a[0], &s.in));
   K_TRY(abi_file(m, a[1], &s.out));

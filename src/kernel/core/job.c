@@ -76,7 +76,7 @@ void k_job_changed(k_job *job) {
 }
 
 /* Arming takes the lock of the alarms inside kernel.mu; only disarming must not. */
-static void job_limit_background(k_job *job) {
+K_LOCKED static void job_limit_background(k_job *job) {
   k_kernel *k = job->kernel;
   if (k->limits.background_ms == 0 || job->alive == 0) return;
   int64_t due = clock_mono_ns() + k->limits.background_ms * NS_PER_MS;

@@ -11,5 +11,5 @@ typedef struct k_splice {
 } k_splice;
 
 /* What went through, which may be less than `len`; 0 at the end of `in`. */
-k_ret k_splice_some(const k_splice *s, size_t len) CHECKED;
-k_ret k_tee_some(const k_splice *s, size_t len) CHECKED;
+k_ret k_splice_some(const k_splice *s, size_t len) CHECKED K_LOCKED;
+k_ret k_tee_some(const k_splice *s, size_t len) CHECKED K_LOCKED;

@@ -14,11 +14,11 @@
 
 enum { SOONEST_MS = 20 /* between two looks */ };
 
-static int64_t meter_ns(const k_process *p) {
+K_LOCKED static int64_t meter_ns(const k_process *p) {
   return p->meter.running ? clock_read_ns(p->meter.clock, p->meter.from_ns) - p->meter.from_ns : 0;
 }
 
-int64_t k_cpu_spent_ns(k_kernel *k) {
+K_LOCKED int64_t k_cpu_spent_ns(k_kernel *k) {
   int64_t ns = k->cpu.ended_ns;
   LIST_EACH (p, &k->processes, k_process, in_kernel) ns += meter_ns(p);
   return ns;
@@ -29,7 +29,7 @@ static int64_t budget_ns(const k_kernel *k) {
   return ms == 0 || ms > INT64_MAX / NS_PER_MS ? INT64_MAX : (int64_t)ms * NS_PER_MS;
 }
 
-static void end_one(k_process *p) {
+K_LOCKED static void budget_end_one(k_process *p) {
   k_job *job = p->job;
   if (job == NULL) {
     k_process_end(p, K_SIGKILL);
@@ -42,11 +42,11 @@ static void end_one(k_process *p) {
   k_job_kill(job, K_JOB_TIME);
 }
 
-static void end_all(k_kernel *k) {
-  LIST_EACH_SAFE (p, &k->processes, k_process, in_kernel) end_one(p);
+K_LOCKED static void budget_end_all(k_kernel *k) {
+  LIST_EACH_SAFE (p, &k->processes, k_process, in_kernel) budget_end_one(p);
 }
 
-static void arm(k_kernel *k) {
+K_LOCKED static void budget_arm(k_kernel *k) {
   int64_t left = budget_ns(k) - k->cpu.ended_ns,
           period = left / (k->limits.processes > 0 ? k->limits.processes : 1);
   if (period < SOONEST_MS * NS_PER_MS) period = SOONEST_MS * NS_PER_MS;
@@ -54,11 +54,11 @@ static void arm(k_kernel *k) {
   k->cpu.armed = k->cpu.was_armed = true;
   if (alarm_arm(k->alarms, &k->cpu.alarm, clock_mono_ns() + period, NULL) == CAY_OK) return;
   k->cpu.armed = false;
-  end_all(k); /* no memory to hold it to its limit */
+  budget_end_all(k); /* no memory to hold it to its limit */
 }
 
-/* Everything that a running meter shows is counted as ended first, so that `arm` sees what is left. */
-static void settle(k_kernel *k) {
+/* Everything that a running meter shows is counted as ended first, so that budget_arm sees what is left. */
+K_LOCKED static void budget_settle(k_kernel *k) {
   LIST_EACH (p, &k->processes, k_process, in_kernel) {
     int64_t ns = meter_ns(p);
     k->cpu.ended_ns += ns;
@@ -66,47 +66,47 @@ static void settle(k_kernel *k) {
   }
 }
 
-static void look(k_kernel *k) {
+K_LOCKED static void budget_look(k_kernel *k) {
   k->cpu.armed = false;
-  settle(k);
-  if (k->cpu.ended_ns >= budget_ns(k)) end_all(k);
-  if (k->cpu.running > 0) arm(k);
+  budget_settle(k);
+  if (k->cpu.ended_ns >= budget_ns(k)) budget_end_all(k);
+  if (k->cpu.running > 0) budget_arm(k);
 }
 
-static void on_alarm(void *ctx) {
+static void budget_on_alarm(void *ctx) {
   k_kernel *k = ctx;
   k_lock(k);
-  look(k);
+  budget_look(k);
   k_unlock(k);
 }
 
-static bool try_alarm(void *ctx) {
+static bool budget_try_alarm(void *ctx) {
   k_kernel *k = ctx;
   if (!k_try_lock(k)) return false;
-  look(k);
+  budget_look(k);
   k_unlock(k);
   return true;
 }
 
-void k_cpu_budget_init(k_kernel *k) {
-  k->cpu.alarm = (alarm_entry){ .fn = on_alarm, .try_fn = try_alarm, .ctx = k };
+K_UNCHECKED void k_cpu_budget_init(k_kernel *k) {
+  k->cpu.alarm = (alarm_entry){ .fn = budget_on_alarm, .try_fn = budget_try_alarm, .ctx = k };
 }
 
-void k_cpu_budget_stop(k_kernel *k) {
+K_UNCHECKED void k_cpu_budget_stop(k_kernel *k) {
   if (k->cpu.was_armed) alarm_disarm(k->alarms, &k->cpu.alarm);
 }
 
-void k_cpu_meter_begin(k_process *p) {
+K_LOCKED void k_cpu_meter_begin(k_process *p) {
   k_kernel *k = p->kernel;
   if (budget_ns(k) == INT64_MAX || p->meter.running) return;
   if (pthread_getcpuclockid(pthread_self(), &p->meter.clock) != 0) return; /* cannot: the thread is there */
   p->meter.from_ns = clock_read_ns(p->meter.clock, 0);
   p->meter.running = true;
   k->cpu.running++;
-  if (!k->cpu.armed) arm(k);
+  if (!k->cpu.armed) budget_arm(k);
 }
 
-void k_cpu_meter_end(k_process *p) {
+K_LOCKED void k_cpu_meter_end(k_process *p) {
   k_kernel *k = p->kernel;
   if (!p->meter.running) return;
   k->cpu.ended_ns += meter_ns(p);

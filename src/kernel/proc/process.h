@@ -163,8 +163,8 @@ K_LOCKED static inline bool k_cpu_limit_is_set(const k_process *p) {
 
 /* The calling thread computes for `p` from here to the end: it counts against k_limits.cpu_ms. The end of the
  * process ends the meter, too. */
-void k_cpu_meter_begin(k_process *p);
-void k_cpu_meter_end(k_process *p);
+void k_cpu_meter_begin(k_process *p) K_LOCKED;
+void k_cpu_meter_end(k_process *p) K_LOCKED;
 int64_t k_cpu_time_ns(const k_process *p); /* of one process, up to now */
 int64_t k_cpu_spent_ns(k_kernel *k);       /* by all processes, ended ones included */
 
