@@ -65,7 +65,7 @@ typedef struct cay_ws_options {
   cay_engine *engine; /* outlives the client */
   const char *store;  /* a folder, made if need be; NULL: snapshots and parked sessions are not kept */
   cay_slice
-      network; /* JSON: {"rules":[…]}, where git may connect to. Empty: what a manifest says, else nowhere */
+      network; /* JSON: {"rules":[…]} (doc/reference/egress.md), for git and for programs. Empty: a manifest's, else none */
   const char *git_files;   /* a folder below which file:// URLs may lead; NULL: none do */
   const char *git_program; /* cay-git; NULL: in the folder cay/ beside the library */
   uint32_t git_timeout_ms; /* of one clone; 0: 5 minutes */
@@ -78,6 +78,8 @@ typedef struct cay_ws_options {
 CAY_CHECK CAY_API cay_status cay_ws_open(const cay_ws_options *options, cay_ws **out, cay_ws_error *err);
 /* Stops the sessions that are still there. No call may be under way, and every cay_ws_session is freed. */
 CAY_API void cay_ws_close(cay_ws *ws);
+/* Stops every session of this client, so that calls under way return. Parked ones stay in the store. [any time] */
+CAY_API void cay_ws_stop_all(cay_ws *ws);
 
 /* ------------------------------------------------------------- manifest ---- */
 

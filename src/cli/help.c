@@ -187,7 +187,7 @@ static const char ws_help[] =
     "      --git-files DIR   provision: file:// URLs may lead below this folder\n"
     "      --keep N          prune: the newest N stay\n"
     "      --max-age TIME    prune: only older ones go, such as 48h\n"
-    "      --repair          fsck: remove what is damaged, and files that belong to nothing\n"
+    "      --repair          fsck: remove damaged snapshots, and files that belong to nothing\n"
     "  -h, --help            show this\n"
     "\n"
     "Exit code: the command's own for exec; 1 when something failed, 2 for wrong words, 125 when cay failed.\n"

@@ -3,6 +3,7 @@
 #include "serve/python.h"
 #include "serve/snapshot.h"
 #include "serve/tool.h"
+#include "serve/workspace.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -172,6 +173,7 @@ void server_close(server *s) {
   if (s->options.client == NULL) line_writer_end(&s->out, LAST_WORDS_MS);
   end_all(s, -1);
   tools_end(s, true);
+  workspaces_end(s);
   thread_pool_free(s->waiters);
   LIST_EACH_SAFE (b, &s->boxes, serve_box, in_server) box_free(b);
   snapshots_free(s);

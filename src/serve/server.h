@@ -51,9 +51,11 @@ struct server {
   list asks; /* ask.c, like these */
   uint32_t ask_count;
   uint64_t ask_last;
-  bool ending;             /* asks nothing any more */
-  struct cay_tools *tools; /* NULL: not opened. method_tool.c, like this: */
-  list tool_calls;         /* under way */
+  bool ending;               /* asks nothing any more */
+  struct cay_tools *tools;   /* NULL: not opened. method_tool.c, like this: */
+  list tool_calls;           /* under way */
+  struct cay_ws *workspaces; /* NULL: not opened. method_workspace.c, like this: */
+  uint32_t ws_calls;         /* under way */
 };
 
 CAY_CHECK cay_status server_open(server *s, const serve_options *options, cay_error *err);

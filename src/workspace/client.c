@@ -52,15 +52,27 @@ cay_status cay_ws_open(const cay_ws_options *options, cay_ws **out, cay_ws_error
   return status;
 }
 
+/* The first of the list that is not being stopped already, with a reference; NULL: there is none. */
+static cay_ws_session *client_first(cay_ws *ws) {
+  cay_ws_session *found = NULL;
+  pthread_mutex_lock(&ws->mu);
+  LIST_EACH (s, &ws->sessions, cay_ws_session, in_client) {
+    pthread_mutex_lock(&s->mu);
+    if (found == NULL && s->state < CAY_WS_PARKED) (found = s)->refs++;
+    pthread_mutex_unlock(&s->mu);
+  }
+  pthread_mutex_unlock(&ws->mu);
+  return found;
+}
+
+void cay_ws_stop_all(cay_ws *ws) {
+  for (cay_ws_session *s; (s = client_first(ws)) != NULL; cay_ws_session_free(s))
+    IGNORED(ws_session_end(s, WS_STOP, NULL, NULL)); /* another thread has stopped it meanwhile */
+}
+
 void cay_ws_close(cay_ws *ws) {
   if (ws == NULL) return;
-  while (!list_empty(&ws->sessions)) {
-    cay_ws_session *s = CONTAINER_OF(ws->sessions.next, cay_ws_session, in_client);
-    list_remove(&s->in_client);
-    cay_sandbox_interrupt(s->box);
-    ws_processes_end(s);
-    cay_ws_session_free(s);
-  }
+  cay_ws_stop_all(ws);
   if (ws->store != NULL) ws->store->ops->free(ws->store);
   pthread_mutex_destroy(&ws->mu);
   mem_free(ws->network);
@@ -102,7 +114,9 @@ static cay_status provision_sandbox(cay_ws_session *s, cay_ws_error *err) {
   cay_sandbox_options options = ws_session_options(s, &limits);
   cay_status status = cay_sandbox_new(s->ws->engine, &options, &s->box, &cause);
   if (status == CAY_OK) status = cay_file_mkdir(s->box, WS_ROOT, true, &cause);
-  return status == CAY_OK ? CAY_OK : ws_fail_from(err, CAY_WS_ENFORCER_FAILED, "cay", &cause);
+  if (status == CAY_OK) return CAY_OK;
+  return ws_fail_from(err, status == CAY_INVALID ? CAY_WS_INVALID_REQUEST : CAY_WS_ENFORCER_FAILED, "cay",
+                      &cause);
 }
 
 static cay_ws_manifest manifest_copy(const cay_ws_manifest *given) {

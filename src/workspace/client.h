@@ -41,6 +41,8 @@ struct cay_ws_session {
   char handle[CAY_WS_ID_MAX];
   char *config;              /* JSON */
   cay_ws_document *document; /* the same, read */
+  char *rules;               /* of the network, as cay_net_options has them; NULL: the network is off */
+  cay_net_options net;
   int64_t created_ns;
   ws_claim *claim; /* of a session that the store knows; else NULL */
 };
@@ -62,6 +64,9 @@ cay_status ws_session_of_config(cay_ws *ws, const char *config, cay_ws_session *
                                 cay_ws_error *err) CHECKED;
 OWNED_DEFINE(cay_ws_session, cay_ws_session_free)
 
+/* The rules of the client, else those of the manifest: a JSON object; empty: none. */
+cay_slice ws_session_network(const cay_ws_session *s);
+
 /* The options of its sandbox; `limits` is filled and borrowed by them. */
 cay_sandbox_options ws_session_options(const cay_ws_session *s, cay_limits *limits);
 
@@ -74,8 +79,8 @@ cay_status ws_session_find(cay_ws *ws, const char *handle, cay_ws_session **out,
 cay_status ws_session_enter(cay_ws_session *s, ws_move move, cay_ws_error *err) CHECKED;
 void ws_session_leave(cay_ws_session *s);
 
-/* Puts it into `state` for good and gives its sandbox back. With `tree`, its files after the last process has ended are
- * kept there first; when that fails the session goes on as it was. */
+/* Makes a move that ends the session, and gives its sandbox back. `last` (NULL: nothing) is called when its last process has
+ * ended, to keep or remove what the store has; when that fails the session goes on as it was. */
 typedef cay_status ws_session_last_fn(cay_ws_session *s, cay_ws_error *err);
 cay_status ws_session_end(cay_ws_session *s, ws_move move, ws_session_last_fn *last,
                           cay_ws_error *err) CHECKED;

@@ -67,3 +67,17 @@ cay_status ws_config_write(const cay_ws_manifest *m, char **json, cay_ws_error *
   *json = text;
   return CAY_OK;
 }
+
+cay_status ws_config_rules(cay_slice network, char **rules, cay_ws_error *err) {
+  if (network.len == 0) return CAY_OK;
+  yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)network.data, network.len, 0, &JSON_ALLOC, NULL);
+  yyjson_val *list = yyjson_obj_get(yyjson_doc_get_root(doc), "rules");
+  char *text = yyjson_is_arr(list) ? yyjson_val_write_opts(list, 0, &JSON_ALLOC, NULL, NULL) : NULL;
+  bool wrong = doc != NULL && !yyjson_is_arr(list);
+  yyjson_doc_free(doc);
+  if (wrong)
+    return ws_fail(err, CAY_WS_INVALID_REQUEST, CAY_INVALID, NULL, "network: an object with rules is needed");
+  if (text == NULL) return ws_no_memory(err);
+  *rules = text;
+  return CAY_OK;
+}

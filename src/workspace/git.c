@@ -47,9 +47,7 @@ static bool git_put_policy(yyjson_mut_doc *doc, yyjson_mut_val *root, cay_slice 
 
 static char *git_orders(const git_run *g, size_t *len) {
   const cay_ws_entry *e = g->entry;
-  const cay_ws_manifest *m = cay_ws_manifest_get(g->s->document);
-  cay_slice rules = m->network;
-  if (g->ws->network != NULL) rules = (cay_slice){ g->ws->network, strlen(g->ws->network) };
+  cay_slice rules = ws_session_network(g->s);
   yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *root = doc != NULL ? yyjson_mut_obj(doc) : NULL;
   if (root != NULL) yyjson_mut_doc_set_root(doc, root);

@@ -64,6 +64,11 @@ cay_status ws_new_id(const char *prefix, char out[static CAY_WS_ID_MAX], cay_ws_
   return CAY_OK;
 }
 
+cay_slice ws_session_network(const cay_ws_session *s) {
+  if (s->ws->network != NULL) return (cay_slice){ s->ws->network, strlen(s->ws->network) };
+  return cay_ws_manifest_get(s->document)->network;
+}
+
 cay_status ws_session_of_config(cay_ws *ws, const char *config, cay_ws_session **out, cay_ws_error *err) {
   OWNED(cay_ws_session_free) cay_ws_session *s = mem_zalloc(sizeof *s);
   if (s == NULL) return ws_no_memory(err);
@@ -77,6 +82,8 @@ cay_status ws_session_of_config(cay_ws *ws, const char *config, cay_ws_session *
   S_TRY(ws_new_id("session", s->handle, err));
   if ((s->config = mem_strdup(config)) == NULL) return ws_no_memory(err);
   S_TRY(cay_ws_manifest_parse((cay_slice){ config, strlen(config) }, &s->document, err));
+  S_TRY(ws_config_rules(ws_session_network(s), &s->rules, err));
+  s->net = CAY_INIT(cay_net_options, .rules = s->rules);
   *out = MOVE(s);
   return CAY_OK;
 }
@@ -87,7 +94,8 @@ cay_sandbox_options ws_session_options(const cay_ws_session *s, cay_limits *limi
   limits->size = sizeof *limits;
   limits->output = WS_OUTPUT_MAX;
   if (limits->wall_ms == 0) limits->wall_ms = UINT32_MAX; /* each command has a time of its own */
-  return CAY_INIT(cay_sandbox_options, .limits = limits, .env = m->env);
+  return CAY_INIT(cay_sandbox_options, .limits = limits, .env = m->env,
+                  .net = s->rules != NULL ? &s->net : NULL);
 }
 
 static void session_destroy(cay_ws_session *s) {
@@ -95,6 +103,7 @@ static void session_destroy(cay_ws_session *s) {
   if (s->claim != NULL) s->ws->store->ops->release(s->ws->store, s->claim, false);
   cay_ws_manifest_free(s->document);
   mem_free(s->config);
+  mem_free(s->rules);
   pthread_mutex_destroy(&s->mu);
   pthread_cond_destroy(&s->idle);
   mem_free(s);
@@ -210,7 +219,7 @@ cay_status ws_session_end(cay_ws_session *s, ws_move move, ws_session_last_fn *l
   cay_sandbox *box = MOVE(s->box);
   cay_sandbox_free(box);
   if (s->claim != NULL) {
-    s->ws->store->ops->release(s->ws->store, s->claim, after == CAY_WS_STOPPED);
+    s->ws->store->ops->release(s->ws->store, s->claim, after == CAY_WS_STOPPED && last != NULL);
     s->claim = NULL;
   }
   cay_ws_session_free(s); /* the client's reference */

@@ -41,7 +41,7 @@ _cay() {
   word=${words[-1]} before=${words[-2]}
   COMPREPLY=()
   if ((${#words[@]} <= 2)); then
-    COMPREPLY=($(compgen -W 'run python js guests doctor serve image snapshot tool help --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'run python js guests doctor serve image snapshot tool ws help --help --version' -- "$word"))
     return
   fi
   case ${words[1]} in
@@ -77,6 +77,21 @@ _cay() {
       ;;
     esac
     ;;
+  ws)
+    case $before in
+    ws) COMPREPLY=($(compgen -W 'provision exec read write ls patch snapshot resume start stop list snapshots delete prune
+      fsck --help' -- "$word")) ;;
+    --store | --git-files) _cay_paths "$word" ;;
+    *)
+      if [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W '--store --json --cwd --timeout --env --mode --strict --fuzz --strip --git-files --keep
+          --max-age --repair --help' -- "$word"))
+      else
+        _cay_paths "$word"
+      fi
+      ;;
+    esac
+    ;;
   guests | doctor) COMPREPLY=($(compgen -W '--json --help' -- "$word")) ;;
   tool)
     case $before in
@@ -105,7 +120,7 @@ _cay() {
       --keep --keep-for --cache-max --drain --idle --ping' -- "$word")) ;;
     esac
     ;;
-  help) COMPREPLY=($(compgen -W 'run python guests doctor serve image snapshot tool' -- "$word")) ;;
+  help) COMPREPLY=($(compgen -W 'run python guests doctor serve image snapshot tool ws' -- "$word")) ;;
   esac
 }
 

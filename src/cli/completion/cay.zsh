@@ -52,6 +52,7 @@ _cay() {
     'image:make an image of an interpreter'
     'snapshot:look into files that hold whole sandboxes'
     'tool:check and call WebAssembly tools'
+    'ws:provision workspaces and work in them'
     'help:explain a command'
   )
   if ((CURRENT == 2)); then
@@ -72,6 +73,14 @@ _cay() {
   snapshot)
     _arguments '--patch[as a patch]' '--all[what every sandbox has, too]' '--long[with mode, owner, length, links]' '--help[explain the command]' \
       '1:what:(info ls cat diff save load)' '2:file:_files' '3:file:_files' '4:path:'
+    ;;
+  ws)
+    _arguments '--store=[the store]:folder:_files -/' '--json[as JSON]' '(-C --cwd)'{-C,--cwd=}'[where]:directory of the workspace:' \
+      '(-t --timeout)'{-t,--timeout=}'[end it after this time]:time:' '*'{-e,--env=}'[a variable]:NAME=VALUE:' \
+      '--mode=[of the file]:octal:' '--strict[no offset, all of the context]' '--fuzz=[lines of context]:count:' \
+      '--strip=[folders taken off names]:count:' '--git-files=[file URLs below]:folder:_files -/' '--keep=[the newest so many]:count:' \
+      '--max-age=[only older ones]:time:' '--repair[remove damaged snapshots]' '--help[explain the command]' \
+      '1:what:(provision exec read write ls patch snapshot resume start stop list snapshots delete prune fsck)' '*:argument:_files'
     ;;
   guests | doctor) _arguments '--json[as JSON]' '--help[explain the command]' ;;
   serve)

@@ -61,6 +61,9 @@ static void for_each_param(void (*body)(talk *t, size_t method, size_t param)) {
     talk t;
     talk_open(&t);
     if (strcmp(ROWS[method].method, "create") != 0) (void)ask(&t, 0, "create", "{}");
+    bool workspace = strncmp(ROWS[method].method, "workspace.", 10) == 0;
+    if (workspace && strcmp(ROWS[method].method, "workspace.open") != 0)
+      (void)ask(&t, 0, "workspace.open", "{}");
     body(&t, method, i);
     talk_close(&t);
   }
@@ -87,7 +90,8 @@ static void wrong_type(talk *t, size_t method, size_t param) {
     if (values[i][0] == 't' && is_type(r, "bool")) continue;
     if (values[i][0] == '[' && is_type(r, "list")) continue;
     if (values[i][0] == '{' &&
-        (strcmp(r->param, "config") == 0 || strcmp(r->param, "input") == 0 || strcmp(r->param, "tty") == 0))
+        (strcmp(r->param, "config") == 0 || strcmp(r->param, "network") == 0 ||
+         strcmp(r->param, "manifest") == 0 || strcmp(r->param, "input") == 0 || strcmp(r->param, "tty") == 0))
       continue;
     if (is_type(r, "id") && values[i][0] != '[' && values[i][0] != '{' && values[i][0] != 't') continue;
     expect_params_error(ask(t, 1, ROWS[method].method, params(method, param, values[i])), r);
@@ -109,7 +113,7 @@ TEST(null_is_as_good_as_leaving_out) { for_each_param(null_value); }
 static void with_nul(talk *t, size_t method, size_t param) {
   const struct row *r = &ROWS[param];
   if (!is_textual(r) || strcmp(r->param, "stdin") == 0 || strcmp(r->param, "code") == 0 ||
-      strcmp(ROWS[method].method, "run.input") == 0)
+      strcmp(r->param, "patch") == 0 || strcmp(ROWS[method].method, "run.input") == 0)
     return; /* bytes of any value */
   expect_params_error(ask(t, 1, ROWS[method].method, params(method, param, "\"a\\u0000b\"")), r);
 }

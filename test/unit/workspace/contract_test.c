@@ -420,3 +420,118 @@ TEST(without_a_store_snapshots_are_invalid_requests) {
   EXPECT_EQ(err.code, CAY_WS_SNAPSHOT_NOT_FOUND);
   ws_end(&w);
 }
+
+/* ---- snapshot and resume ---- */
+
+/* A session with files of every kind, on a client with a store. */
+static void begin_kept(ws_started *w, const char *store) {
+  ws_begin_on(w, ws_open(store),
+              MANIFEST(FILE_ENTRY("a", "before"), FILE_ENTRY("bin/x", "1"), FILE_ENTRY("large", "")));
+  EXPECT_TEXT(ws_sh(w->s, "chmod 700 bin/x; ln -s a link; ln a hard; seq 40000 > large; mkdir -m 500 dir;"
+                          " touch -t 202001020304.05 a; : > empty; truncate -s 1M holes"),
+              "");
+}
+
+static const char LOOK[] =
+    "cat a; stat -c ' %a' bin/x dir; readlink link; stat -c '%h' hard; date -u -r a +%FT%T;"
+    " sha256sum large | cut -c-8; stat -c %s empty holes";
+
+TEST(a_snapshot_is_resumed_byte_for_byte_with_modes_times_and_links) {
+  static char want[65536];
+  const char *store = ws_store_path();
+  char id[CAY_WS_ID_MAX], handle[CAY_WS_ID_MAX];
+  ws_started w, again;
+  begin_kept(&w, store);
+  (void)snprintf(want, sizeof want, "%s", ws_sh(w.s, LOOK));
+  EXPECT(strstr(want, "2020-01-02T03:04:05") != NULL);
+  EXPECT_EQ(cay_ws_snapshot(w.ws, w.handle, id, &err), CAY_OK);
+  EXPECT_TEXT(ws_sh(w.s, "rm -rf *; echo after > a"), "");
+  EXPECT_EQ(cay_ws_stop(w.ws, w.handle, NULL), CAY_OK);
+  ws_end(&w);
+  again.ws = ws_open(store); /* as in another process */
+  if (cay_ws_resume(again.ws, id, handle, &err) != CAY_OK)
+    test_fail_text(__FILE__, __LINE__, "resume", "", err.cause.message);
+  EXPECT(strcmp(handle, w.handle) != 0);
+  EXPECT_EQ(cay_ws_start(again.ws, handle, &again.s, NULL), CAY_OK);
+  EXPECT_TEXT(ws_sh(again.s, LOOK), want);
+  ws_end(&again);
+}
+
+TEST(a_snapshot_can_be_taken_while_programs_run) {
+  ws_started w;
+  char id[CAY_WS_ID_MAX];
+  cay_ws_process *p = NULL;
+  begin_kept(&w, ws_store_path());
+  EXPECT_EQ(cay_ws_spawn(w.s, &CAY_INIT(cay_ws_exec_options, .command = "sleep 100"), &p, NULL), CAY_OK);
+  EXPECT_EQ(cay_ws_snapshot(w.ws, w.handle, id, &err), CAY_OK);
+  cay_ws_process_free(p);
+  ws_end(&w);
+}
+
+TEST(snapshots_of_unknown_sessions_and_unknown_snapshots) {
+  cay_ws *ws = ws_open(ws_store_path());
+  char text[CAY_WS_ID_MAX];
+  EXPECT_EQ(cay_ws_snapshot(ws, "session-0", text, &err), CAY_NOT_FOUND);
+  EXPECT_EQ(err.code, CAY_WS_SESSION_NOT_FOUND);
+  EXPECT_EQ(cay_ws_resume(ws, "snap-0", text, &err), CAY_NOT_FOUND);
+  EXPECT_EQ(err.code, CAY_WS_SNAPSHOT_NOT_FOUND);
+  EXPECT_TEXT(err.subject, "snap-0");
+  EXPECT_EQ(cay_ws_snapshot_delete(ws, "snap-0", &err), CAY_NOT_FOUND);
+  EXPECT_EQ(err.code, CAY_WS_SNAPSHOT_NOT_FOUND);
+  cay_ws_close(ws);
+}
+
+static bool count_snapshot(void *ctx, const cay_ws_snapshot_info *info) {
+  EXPECT(info->files >= 1 && strncmp(info->id, "snap-", 5) == 0);
+  ++*(size_t *)ctx;
+  return true;
+}
+
+TEST(snapshots_are_listed_deleted_and_pruned) {
+  ws_started w;
+  char first[CAY_WS_ID_MAX], id[CAY_WS_ID_MAX], text[CAY_WS_ID_MAX];
+  size_t count = 0, removed = 0, problems = 1;
+  begin_kept(&w, ws_store_path());
+  EXPECT_EQ(cay_ws_snapshot(w.ws, w.handle, first, NULL), CAY_OK);
+  for (int i = 0; i < 4; i++) EXPECT_EQ(cay_ws_snapshot(w.ws, w.handle, id, NULL), CAY_OK);
+  EXPECT_EQ(cay_ws_snapshots(w.ws, count_snapshot, &count, NULL), CAY_OK);
+  EXPECT_EQ(count, 5);
+  EXPECT_EQ(cay_ws_snapshot_delete(w.ws, first, NULL), CAY_OK);
+  EXPECT_EQ(cay_ws_prune(w.ws, &CAY_INIT(cay_ws_retention, .keep = 2), &removed, NULL), CAY_OK);
+  EXPECT_EQ(removed, 2);
+  EXPECT_EQ(cay_ws_prune(w.ws, &CAY_INIT(cay_ws_retention, .max_age_ms = 3600000), &removed, NULL), CAY_OK);
+  EXPECT_EQ(removed, 0);
+  EXPECT_EQ(cay_ws_prune(w.ws, NULL, &removed, &err), CAY_INVALID);
+  EXPECT_EQ(cay_ws_resume(w.ws, first, text, &err), CAY_NOT_FOUND);
+  EXPECT_EQ(cay_ws_resume(w.ws, id, text, NULL), CAY_OK);
+  EXPECT_EQ(cay_ws_fsck(w.ws, false, NULL, NULL, &problems, NULL), CAY_OK);
+  EXPECT_EQ(problems, 0);
+  ws_end(&w);
+}
+
+TEST(a_parked_session_goes_on_in_another_client_and_in_one_at_a_time) {
+  const char *store = ws_store_path();
+  ws_started w, other;
+  char id[CAY_WS_ID_MAX];
+  begin_kept(&w, store);
+  EXPECT_TEXT(ws_sh(w.s, "echo kept > a"), "");
+  if (cay_ws_park(w.ws, w.handle, &err) != CAY_OK)
+    test_fail_text(__FILE__, __LINE__, "park", "", err.cause.message);
+  EXPECT_TEXT(ws_get(w.s, "a"), "InvalidRequest"); /* the object is of no use any more */
+  EXPECT_EQ(cay_ws_park(w.ws, w.handle, &err), CAY_BUSY);
+  EXPECT_TEXT(err.cause.message, "the session is parked; it cannot become parked");
+  EXPECT_EQ(cay_ws_snapshot(w.ws, w.handle, id, &err), CAY_OK);
+  other.ws = ws_open(store);
+  EXPECT_EQ(session_count(other.ws), 1);
+  EXPECT_EQ(cay_ws_start(other.ws, w.handle, &other.s, &err), CAY_OK);
+  EXPECT_TEXT(ws_get(other.s, "a"), "kept\n");
+  cay_ws_session *s = NULL;
+  EXPECT_EQ(cay_ws_start(w.ws, w.handle, &s, &err), CAY_BUSY);
+  EXPECT_EQ(err.code, CAY_WS_INVALID_REQUEST);
+  EXPECT_EQ(cay_ws_stop(w.ws, w.handle, &err), CAY_BUSY);
+  EXPECT_EQ(cay_ws_stop(other.ws, w.handle, NULL), CAY_OK);
+  EXPECT_EQ(cay_ws_start(w.ws, w.handle, &s, &err), CAY_NOT_FOUND);
+  EXPECT_EQ(err.code, CAY_WS_SESSION_NOT_FOUND);
+  ws_end(&other);
+  ws_end(&w);
+}

@@ -15,8 +15,8 @@ static inline cay_ws *ws_open(const char *store) {
 /* A fresh folder for a store. Borrowed until the next. */
 static inline const char *ws_store_path(void) {
   static char path[4096];
-  static int number;
-  (void)snprintf(path, sizeof path, "%s/store-%d", test_dir(), number++);
+  (void)snprintf(path, sizeof path, "%s/store-XXXXXX", test_dir());
+  EXPECT(mkdtemp(path) != NULL);
   return path;
 }
 

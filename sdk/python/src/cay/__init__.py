@@ -18,6 +18,7 @@ from .sandbox import Sandbox
 from .snapshot import Change, Snapshot
 from .terminal import Terminal
 from .tools import Tool, ToolEvent, ToolFailed, Tools
+from .workspaces import WorkspaceError, Workspaces, WorkspaceSession
 
 if TYPE_CHECKING:
     from .aio import AsyncSandbox
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "BinaryNotFound", "Callback", "Change", "CommandFailed",
            "CommandResult", "FileInfo", "Mount", "Process", "PythonError", "PythonFailed", "PythonResult", "RunningCommand", "Sandbox",
            "SandboxDied", "SandboxError", "SandboxTimeout", "Session", "Snapshot", "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools",
-           "TraceEvent", "Usage", "ValueTooLarge", "__version__"]
+           "TraceEvent", "Usage", "ValueTooLarge", "WorkspaceError", "WorkspaceSession", "Workspaces", "__version__"]
 
 
 def __getattr__(name: str) -> object:

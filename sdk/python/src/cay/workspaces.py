@@ -1,0 +1,186 @@
+"""Workspaces: provisioned from a manifest, used through sessions, kept as snapshots and resumed.
+
+    from cay import Workspaces
+
+    with Workspaces(store="workspaces") as workspaces:
+        session = workspaces.provision({"entries": [{"type": "file", "path": "a", "content": "hello"}]})
+        print(session.exec("cat a").stdout)
+        id = session.snapshot()
+"""
+import os
+import re
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Dict, List, Mapping, Optional, Type, Union
+
+from ._binary import command
+from ._errors import SandboxError
+from ._options import Local, decode, encode
+from ._rpc import Link
+
+_NAMES = {"ProvisionFailed", "PathTraversal", "SessionNotFound", "SnapshotNotFound", "ExecutionFailed", "Timeout", "MemoryExceeded",
+          "InvalidRequest", "BackendUnavailable", "EnforcerFailed", "EnforcerUnavailable", "PolicyViolation"}
+
+
+class WorkspaceError(SandboxError):
+    """A workspace refused; `name` says why: "PathTraversal", "SessionNotFound", ..."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+@dataclass
+class Executed:
+    """The end of a command of a workspace."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    duration: float  # seconds
+    timed_out: bool
+    stdout_truncated: bool  # there was more than 1 MiB
+    stderr_truncated: bool
+
+
+@dataclass
+class Entry:
+    """An entry of a directory."""
+
+    name: str
+    type: str  # "file", "directory", "link", "other"
+    size: int
+
+
+@dataclass
+class SnapshotInfo:
+    """A snapshot of the store."""
+
+    id: str
+    handle: str  # of the session that it was taken of
+    created: float  # seconds since 1970
+    files: int
+    bytes: int
+
+
+class WorkspaceSession:
+    """A session of a workspace. Paths are relative to the workspace."""
+
+    def __init__(self, workspaces: "Workspaces", handle: str) -> None:
+        self.handle = handle
+        self._workspaces = workspaces
+
+    def _call(self, method: str, params: Dict[str, Any]) -> Dict[str, Any]:
+        return self._workspaces._call(method, {"handle": self.handle, **params})
+
+    def exec(self, command: str, *, working_dir: Optional[str] = None, timeout_ms: Optional[int] = None,
+             env: Optional[Mapping[str, str]] = None, stdin: str = "") -> Executed:
+        """Runs a line for bash and waits for its end. A failing command is no exception."""
+        params: Dict[str, Any] = {"command": command, "stdin": stdin, "env": dict(env or {})}
+        if working_dir is not None:
+            params["workingDir"] = working_dir
+        if timeout_ms is not None:
+            params["timeoutMs"] = timeout_ms
+        r = self._call("workspace.exec", params)
+        return Executed(r["stdout"], r["stderr"], r["exitCode"], r["durationMs"] / 1000, r["timedOut"],
+                        r.get("stdoutTruncated", False), r.get("stderrTruncated", False))
+
+    def read_file(self, path: str) -> bytes:
+        """The bytes of a file."""
+        return decode(self._call("workspace.read", {"path": path})["data"])
+
+    def write_file(self, path: str, content: Union[str, bytes], mode: int = 0) -> None:
+        """Replaces a file and makes its parents. Mode 0 keeps that of the file."""
+        data = content.encode() if isinstance(content, str) else content
+        self._call("workspace.write", {"path": path, "data": encode(data), "mode": mode})
+
+    def list_dir(self, path: str = ".") -> List[Entry]:
+        """The entries of a directory in the order of their names."""
+        return [Entry(e["name"], e["type"], e["size"]) for e in self._call("workspace.list", {"path": path})["entries"]]
+
+    def apply_patch(self, patch: str, *, strict: bool = False) -> None:
+        """Applies a unified diff: all of it or nothing."""
+        self._call("workspace.patch", {"patch": patch, "strict": strict})
+
+    def snapshot(self) -> str:
+        """Keeps the files; gives the id of the snapshot, which is on the disk."""
+        return str(self._call("workspace.snapshot", {})["id"])
+
+    def park(self) -> None:
+        """Puts the session into the store; Workspaces.start continues it, in any process."""
+        self._call("workspace.park", {})
+
+    def stop(self) -> None:
+        """Ends it with its processes; its handle is invalid from then on."""
+        self._call("workspace.stop", {})
+
+    def __repr__(self) -> str:
+        return f"<cay.WorkspaceSession {self.handle}>"
+
+
+class Workspaces:
+    """A client of workspaces, in a process of its own. Any thread may use it; several calls may run at once."""
+
+    def __init__(self, store: Optional[Local] = None, *, network: Optional[Mapping[str, Any]] = None,
+                 git_files: Optional[Local] = None, binary: Optional[str] = None) -> None:
+        """`store` is a folder for snapshots. `network` ({"rules": [...]}) is what git and programs may reach; without it
+        manifests say so. file:// URLs may lead below the folder `git_files`."""
+        params: Dict[str, Any] = {}
+        if store is not None:
+            params["store"] = os.path.abspath(store)
+        if network is not None:
+            params["network"] = dict(network)
+        if git_files is not None:
+            params["gitFiles"] = os.path.abspath(git_files)
+        self._link = Link(command(binary), own=True)
+        try:
+            self._call("workspace.open", params)
+        except BaseException:
+            self._link.close()
+            raise
+
+    def _call(self, method: str, params: Dict[str, Any]) -> Dict[str, Any]:
+        try:
+            answer: Dict[str, Any] = self._link.call(method, params)
+            return answer
+        except SandboxError as problem:
+            found = re.match(r"(\w+): (.*)", str(problem), re.S)
+            if found is None or found[1] not in _NAMES:
+                raise
+            raise WorkspaceError(found[1], found[2]) from None
+
+    def provision(self, manifest: Mapping[str, Any]) -> WorkspaceSession:
+        """Makes a workspace of a manifest: all of it or nothing."""
+        return WorkspaceSession(self, self._call("workspace.provision", {"manifest": dict(manifest)})["handle"])
+
+    def start(self, handle: str) -> WorkspaceSession:
+        """The session of a handle, parked ones of the store too."""
+        self._call("workspace.start", {"handle": handle})
+        return WorkspaceSession(self, handle)
+
+    def resume(self, id: str) -> WorkspaceSession:
+        """A new workspace with the files of a snapshot."""
+        return WorkspaceSession(self, self._call("workspace.resume", {"id": id})["handle"])
+
+    def snapshots(self) -> List[SnapshotInfo]:
+        """The snapshots of the store by age."""
+        return [SnapshotInfo(s["id"], s["handle"], s["createdMs"] / 1000, s["files"], s["bytes"])
+                for s in self._call("workspace.snapshots", {})["snapshots"]]
+
+    def delete(self, id: str) -> None:
+        """Deletes a snapshot."""
+        self._call("workspace.delete", {"id": id})
+
+    def close(self) -> None:
+        """Stops its sessions and ends its process. Twice is fine."""
+        self._link.kill()
+
+    def __enter__(self) -> "Workspaces":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<cay.Workspaces {self._link!r}>"

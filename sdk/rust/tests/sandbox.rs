@@ -1,0 +1,35 @@
+use cay::{End, Engine, Outcome, RunOptions, Sandbox, SandboxBuilder, Session, Status};
+use std::time::Duration;
+
+#[test]
+fn a_sandbox_runs_commands_and_has_files() {
+    let engine = Engine::new().unwrap();
+    let sandbox = SandboxBuilder { env: vec![("A".into(), "x".into())], ..Default::default() }.build(&engine).unwrap();
+    sandbox.write_file("/home/agent/in/names", b"pear\napple\n", 0).unwrap();
+    let result = sandbox.run("sort in/names; echo $A >&2; exit 4").unwrap();
+    assert_eq!((result.stdout.as_slice(), result.stderr.as_slice()), (&b"apple\npear\n"[..], &b"x\n"[..]));
+    assert_eq!((result.end, result.exit_code), (End::Exit, 4));
+    let options = RunOptions { input: b"in".to_vec(), cwd: Some("/tmp".into()), ..Default::default() };
+    assert_eq!(sandbox.run_with("pwd; cat", &options).unwrap().stdout, b"/tmp\nin");
+    assert_eq!(sandbox.list("/home/agent/in").unwrap()[0].0, "names");
+    let missing = sandbox.read_file("/nowhere").unwrap_err();
+    assert_eq!((missing.status, missing.errno), (Status::NotFound, 2));
+    assert_eq!(sandbox.read_file("a\0b").unwrap_err().status, Status::Invalid);
+}
+
+#[test]
+fn a_deadline_is_a_result() {
+    let sandbox = Sandbox::new(&Engine::new().unwrap()).unwrap();
+    let options = RunOptions { timeout: Some(Duration::from_millis(100)), ..Default::default() };
+    assert_eq!(sandbox.run_with("sleep 100", &options).unwrap().end, End::Time);
+}
+
+#[test]
+fn a_session_keeps_its_variables() {
+    let sandbox = Sandbox::new(&Engine::new().unwrap()).unwrap();
+    let session = Session::new(&sandbox, "python").unwrap();
+    assert_eq!(session.eval("x = 20", None).unwrap().outcome, Outcome::Value);
+    assert_eq!(session.eval("x + 1", None).unwrap().repr, "21");
+    let failed = session.eval("1 / 0", None).unwrap();
+    assert_eq!((failed.outcome, failed.error_type.as_str()), (Outcome::Error, "ZeroDivisionError"));
+}
