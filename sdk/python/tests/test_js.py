@@ -98,3 +98,56 @@ def test_packages_of_commonjs_are_imported_by_main_and_without():
         assert sandbox.js.run("await import('nothing')").error.message == "Module 'nothing' not available in sandbox"
         assert "Cannot find module './nothing'" in sandbox.js.run("require('./nothing')").error.message
         assert "Cannot find package 'nothing'" in sandbox.commands.run("echo \"import 'nothing'\" > a.mjs; node a.mjs").stderr
+
+
+def test_loops_that_never_end_are_stopped_and_the_session_stays():
+    loops = [
+        "/^(a+)+$/.test('a'.repeat(40) + 'b')",
+        "await new Promise(() => { const f = () => Promise.resolve().then(f); f() })",
+        "await new Promise(() => { const f = () => process.nextTick(f); f() })",
+        "({ get [Symbol.toStringTag]() { for (;;); } })",
+        "const e = new Error('a'); Object.defineProperty(e, 'name', { get() { for (;;); } }); throw e",
+    ]
+    with Sandbox() as sandbox:
+        sandbox.js.run("let kept = 1")
+        for loop in loops:
+            assert sandbox.js.run(loop, timeout_ms=200).end == "time", loop
+            assert sandbox.js.run("kept").value == 1, loop
+
+
+def test_a_recursion_without_an_end_is_a_range_error():
+    with Sandbox() as sandbox:
+        assert sandbox.js.run("function f() { f() } try { f() } catch (e) { e instanceof RangeError }").value is True
+        assert sandbox.js.run("f()").error.type == "RangeError"
+
+
+def test_hostile_values_do_not_confuse_the_driver():
+    values = {
+        "({ toJSON() { throw 1 } })": "value",
+        "({ [Symbol.for('nodejs.util.inspect.custom')]() { throw new Error('in inspect') } })": "exception",
+        "new Proxy({}, { get() { throw 1 }, ownKeys() { throw 2 }, getPrototypeOf() { throw 3 } })": "value",
+        "({ then(done) { done(5) } })": "value",
+        "await ({ get then() { throw new Error('then') } })": "exception",
+        "throw new Proxy({}, { get() { throw 1 } })": "exception",
+        "throw null": "exception",
+        "const e = new Error('a'); Object.defineProperty(e, 'stack', { get() { throw 1 } }); throw e": "exception",
+        "Object.prototype.get = 1; Array.prototype.map = null; String.prototype.split = null; [1]": "value",
+        "delete globalThis.JSON; delete globalThis.Promise; delete globalThis.Object; 5": "value",
+    }
+    with Sandbox() as sandbox:
+        for code, outcome in values.items():
+            assert sandbox.js.run(code).outcome == outcome, code
+        assert sandbox.js.run("1 + 1").value == 2
+
+
+def test_memory_that_runs_out_can_be_caught():
+    with Sandbox(memory_limit_bytes=128 << 20) as sandbox:
+        result = sandbox.js.run("let a = []; try { for (;;) a.push(new Array(1e5).fill(1)) } catch (e) { a = null; String(e) }")
+        assert "out of memory" in result.value
+        assert sandbox.js.run("1 + 1").value == 2
+
+
+def test_fuel_ends_javascript():
+    with Sandbox(fuel_limit=200_000_000) as sandbox:
+        assert sandbox.js.run("for (;;);").end == "fuel"
+        assert sandbox.ts.run("const x: number = 1; x").value == 1
