@@ -1,6 +1,6 @@
 /* snapshot.c - any bytes are a snapshot, an archive, or have a problem with a message. The first byte says how the rest is used:
  * as a file, as the bytes of a section in a file that is right around it, or as an archive whose sums are set right. A
- * snapshot that was loaded can be saved and loaded again. $CAY_GUESTS names the guests. */
+ * snapshot that was loaded can be saved and loaded again. Guests: $CAY_GUESTS, or build/guest. */
 #include "base/buf.h"
 #include "sandbox/snapshot/sections.h"
 
@@ -16,7 +16,10 @@ static cay_engine *engine;
 
 static void open_engine(void) {
   cay_error err;
-  if (engine == NULL) must(cay_engine_new(NULL, &engine, &err) == CAY_OK);
+  const char *guests = getenv("CAY_GUESTS");
+  cay_engine_options options =
+      CAY_INIT(cay_engine_options, .guest_dir = guests != NULL ? guests : "build/guest");
+  if (engine == NULL) must(cay_engine_new(&options, &engine, &err) == CAY_OK);
 }
 
 static bool append(void *ctx, cay_slice bytes) { return buf_append(ctx, bytes.data, bytes.len) == CAY_OK; }
