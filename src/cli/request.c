@@ -126,10 +126,10 @@ static cay_status add_env(request *r, const char *text, cay_error *why) {
 
 /* ---- network ---- */
 
-static cay_status set_net(request *r, const char *preset, cay_error *why) {
-  free(r->net);
-  r->net = strdup(preset);
-  return r->net != NULL ? CAY_OK : no_memory(why);
+static cay_status set_text(char **text, const char *value, cay_error *why) {
+  free(*text);
+  *text = strdup(value);
+  return *text != NULL ? CAY_OK : no_memory(why);
 }
 
 /* docker(1) writes NAME:ADDRESS. */
@@ -188,7 +188,8 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_OUT: return add_pair(&r->out, value, strchr(value, ':'), false, why);
   case OPTION_MOUNT: return add_mount(r, value, why);
   case OPTION_WHEEL: return add_word(&r->packages, &r->package_count, strdup(value), why);
-  case OPTION_NET: return set_net(r, value, why);
+  case OPTION_NET: return set_text(&r->net, value, why);
+  case OPTION_NET_RULES: return set_text(&r->net_rules, value, why);
   case OPTION_ALLOW_NET: return add_word(&r->allow_net, &r->allow_net_count, strdup(value), why);
   case OPTION_DENY_NET: return add_word(&r->deny_net, &r->deny_net_count, strdup(value), why);
   case OPTION_ADD_HOST: return add_host(r, value, why);
@@ -367,6 +368,7 @@ void request_free(request *r) {
   free_words(r->add_host, r->add_host_count);
   free_words(r->publish, r->publish_count);
   free(r->net);
+  free(r->net_rules);
   free(r->cwd);
   *r = (request){ 0 };
 }

@@ -74,6 +74,7 @@ static cay_net_options run_net_options(const request *r, run_network *network) {
                             .preset = r->net,
                             .allow = (const char *const *)r->allow_net,
                             .deny = (const char *const *)r->deny_net,
+                            .rules = r->net_rules,
                             .hosts = (const char *const *)r->add_host,
                             .decision = r->json ? NULL : run_on_decision,
                             .ctx = network };
@@ -98,6 +99,14 @@ static bool publish_one(cay_sandbox *box, const char *text, bool quiet) {
   if (colon != NULL && strcmp(colon, ":0") == 0 && !quiet)
     say("port %lu of the sandbox is 127.0.0.1:%u", port, bound);
   return true;
+}
+
+/* Sockets in the file system stay when a signal ends cay before its sandbox is freed. */
+static void unpublish(const request *r) {
+  for (size_t i = 0; i < r->publish_count; i++) {
+    const char *colon = strchr(r->publish[i], ':');
+    if (colon != NULL && colon[1] == '/') (void)unlink(colon + 1);
+  }
 }
 
 static bool publish_all(cay_sandbox *box, const request *r) {
@@ -299,6 +308,7 @@ static int run_finish(const request *r, const cay_result *result, const sink *ou
     report_end(r, result, sent);
     hint_host_file(out->box, r, code);
   }
+  if (by_signal) unpublish(r);
   if (by_signal) stop_die(sent);
   return code == 0 && !copied ? EXIT_CAY : code;
 }

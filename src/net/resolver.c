@@ -99,7 +99,7 @@ static void question_answer(dns_question *q, const net_addrs *found) {
     rule = v.rule;
   }
   if (fine.count == 0) {
-    question_deny(q, rule, "all its addresses are denied");
+    question_deny(q, rule, rule != SIZE_MAX ? "a rule denies it" : "no rule names its special address");
     return;
   }
   question_remember(box, q->query.host, &fine);

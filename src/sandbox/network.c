@@ -175,8 +175,12 @@ cay_status sb_network_set_up(cay_sandbox *box, const cay_net_options *options, c
   if (options == NULL) return CAY_OK;
   if (!network_is_off(&o)) return network_grant(box, &o, err);
   net_policy *unused = NULL; /* the texts are checked all the same */
+  net_pin *pins = NULL;
+  size_t pin_count;
   S_TRY(network_policy(&o, &unused, err));
   net_policy_free(unused);
+  S_TRY(network_pins(o.hosts, &pins, &pin_count, err));
+  mem_free(pins);
   return CAY_OK;
 }
 

@@ -23,10 +23,10 @@ _cay_run() {
   --capture) COMPREPLY=($(compgen -W '64K 1M 16M' -- "$word")) && return ;;
   --net) COMPREPLY=($(compgen -W 'none package-registries all-public' -- "$word")) && return ;;
   --allow-net | --deny-net) COMPREPLY=($(compgen -A hostname -- "$word")) && return ;;
-  --out | -C | --cwd | --procs | --fuel | --add-host | --publish) return ;;
+  --out | -C | --cwd | --procs | --fuel | --net-rules | --add-host | --publish) return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '--in --out --mount --wheel --snapshot --save-snapshot --image --net --allow-net --deny-net --add-host --publish --env --cwd --tty --timeout --cpu --memory --disk --procs --code
+    COMPREPLY=($(compgen -W '--in --out --mount --wheel --snapshot --save-snapshot --image --net --allow-net --deny-net --net-rules --add-host --publish --env --cwd --tty --timeout --cpu --memory --disk --procs --code
       --fuel --json --capture --strace --stats --quiet --help' -- "$word"))
   else
     _cay_paths "$word"

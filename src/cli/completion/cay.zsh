@@ -18,6 +18,7 @@ _cay_run() {
     '--net=[what it may connect to]:preset:(none package-registries all-public)' \
     '*--allow-net=[let it connect there]:HOST\[\:PORT\]:_hosts' \
     '*--deny-net=[but not there]:HOST\[\:PORT\]:_hosts' \
+    '--net-rules=[rules of the egress policy]:JSON:' \
     '*--add-host=[a name that leads to an address]:NAME=ADDRESS:' \
     '*--publish=[forward a port of this machine]:PORT\[\:HOSTPORT\]:' \
     '--snapshot=[begin as this snapshot]:file:_files' \

@@ -1,0 +1,84 @@
+"""policy.py - what the rules decide, as programs in the sandbox see it."""
+import re
+import pathlib
+
+import servers
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def test_no_spelling_of_a_special_address_is_reached(t):
+    forms = re.findall(r'^F\("(.*)"\)$', (HERE / "ssrf.def").read_text(), re.M)
+    assert len(forms) >= 160
+    with servers.pages() as s:
+        code = f"""
+import http.client, socket, sys
+for form in {forms!r}:
+    try:
+        host = form
+        c = socket.create_connection((host, {s.port}), timeout=5)
+        c.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
+        print('reached', form, c.recv(100))
+    except (OSError, UnicodeError, ValueError):
+        pass
+print('end')
+"""
+        r = t.run("--net", "all-public", "--timeout", "5m", "--quiet", "--", "python3", "-c", code)
+        assert r.text == "end\n" and s.seen == [], (r, s.seen)
+
+
+def test_denied_hosts_go_before_allowed_ones(t):
+    with servers.pages() as s:
+        r = t.run("--allow-net", f"*.test:{s.port}", "--allow-net", f"127.0.0.1:{s.port}", "--deny-net", "bad.test", "--add-host", "bad.test=127.0.0.1",
+                  "--add-host", "good.test=127.0.0.1", f"wget -T 5 -qO- http://good.test:{s.port}/; wget -T 5 -qO- http://bad.test:{s.port}/")
+        assert r.text == "page /\n" and "bad.test is denied: a rule denies it" in r.errors, r
+
+
+def test_the_host_header_must_be_the_name_that_was_allowed(t):
+    with servers.pages() as s:
+        code = f"""
+import socket
+def ask(*requests):
+    s = socket.create_connection(('a.test', {s.port}))
+    try:
+        for r in requests:
+            s.sendall(r)
+            got = s.recv(4096)
+            print(got.split(b'\\r\\n')[0].decode())
+    except OSError as e:
+        print(type(e).__name__)
+get = lambda host, path='/': f'GET {{path}} HTTP/1.1\\r\\nHost: {{host}}\\r\\n\\r\\n'.encode()
+ask(get('a.test:{s.port}'))
+ask(get('other.test'))
+ask(get('a.test'), get('other.test'))
+ask(b'GET / HTTP/1.0\\r\\n\\r\\n')
+"""
+        rules = '[{"action":"allow","host":"a.test","cidr":"127.0.0.1"}]'
+        r = t.run("--net-rules", rules, "--add-host", "a.test=127.0.0.1", "--", "python3", "-c", code)
+        lines = r.text.split("\n")
+        assert lines[:2] == ["HTTP/1.1 200 OK", "HTTP/1.1 403 Forbidden"] and lines[2] == "HTTP/1.1 200 OK", r
+        assert lines[3] in ("PermissionError", "") and "HTTP/1.1 403 Forbidden" in lines[4:], r
+        assert [seen[1] for seen in s.seen] == [f"a.test:{s.port}", "a.test"], s.seen
+
+
+def test_methods_and_paths_of_plain_http(t):
+    rules = '[{"action":"allow","host":"a.test","cidr":"127.0.0.1","method":["GET"],"path":"/v1/"}]'
+    with servers.pages() as s:
+        r = t.run("--net-rules", rules, "--add-host", "a.test=127.0.0.1",
+                  f"for p in v1/x v2/x v1/../v2 v1/%2e%2e/v2; do wget -qO- http://a.test:{s.port}/$p; done; wget -qO- --post-data x http://a.test:{s.port}/v1/x")
+        assert r.text == "page /v1/x\n" and r.errors.count("403") >= 4, r
+        assert s.seen == [("GET", f"a.test:{s.port}", "/v1/x")], s.seen
+
+
+def test_names_lead_only_to_addresses_that_are_allowed(t):
+    with servers.pages() as s:
+        r = t.run("--net", "all-public", "--allow-net", "rebind.test", "--add-host", "rebind.test=127.0.0.1", f"wget -T 5 -qO- http://rebind.test:{s.port}/")
+        assert r.text == "" and "Permission denied" in r.errors and s.seen == [], r
+
+
+def test_words_that_are_no_rules_are_refused(t):
+    for words, why in ((["--net", "everything"], "no network preset"), (["--allow-net", "a b"], "no HOST[:PORT]"), (["--allow-net", "a:0"], "the port"),
+                       (["--add-host", "a"], "no NAME=ADDRESS"), (["--net-rules", "x"], "no JSON"), (["--net-rules", '[{"action":"alow"}]'], "allow or deny"),
+                       (["--publish", "x"], "PORT"), (["--publish", "0"], "PORT")):
+        r = t.run(*words, "true")
+        assert r.code == 125 and why in r.errors, (words, r)
