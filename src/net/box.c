@@ -33,7 +33,7 @@ static const char *box_reason(const net_choice *choice) {
 
 static k_ret box_admit(net_box *box, const net_addr *addr, uint16_t port, net_choice *choice) {
   net_decide_connect(box, addr, port, choice);
-  bool ask = box->ask != NULL && choice->rule == SIZE_MAX;
+  bool ask = box->ask != NULL && choice->rule == SIZE_MAX && !net_addr_equal(addr, &net_denied_addr);
   if (choice->possible || ask) return 0;
   net_tell_later(box, NET_EVENT_CONNECT, choice->host, addr, port, choice->rule, box_reason(choice));
   return -K_EACCES;

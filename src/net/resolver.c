@@ -85,7 +85,8 @@ static void question_deny(dns_question *q, size_t rule, const char *reason) {
   question_reply(q, NET_DNS_OK, &nowhere);
 }
 
-/* Only addresses that some connection could go to are told. */
+/* Only addresses that some connection could go to are told; where the embedder is asked, a connection to the others is a
+ * question of its own. */
 static void question_answer(dns_question *q, const net_addrs *found) {
   net_box *box = q->box;
   net_target target = { .host = q->query.host, .socket = true };
@@ -94,7 +95,7 @@ static void question_answer(dns_question *q, const net_addrs *found) {
   bool granted = net_decide_name(box, q->query.host).allowed;
   for (size_t i = 0; i < found->count; i++) {
     net_verdict v = net_policy_may(box->policy, &target, &found->list[i]);
-    bool yes = v.allowed || (granted && v.rule == SIZE_MAX && v.class == NET_PUBLIC);
+    bool yes = v.allowed || (v.rule == SIZE_MAX && (box->ask != NULL || (granted && v.class == NET_PUBLIC)));
     if (yes) fine.list[fine.count++] = found->list[i];
     rule = v.rule;
   }

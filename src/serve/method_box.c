@@ -1,6 +1,7 @@
 /* method_box.c - sandboxes: protocol, create, destroy, kill, usage. */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "serve/net.h"
 #include "serve/python.h"
 #include "serve/snapshot.h"
 
@@ -95,6 +96,7 @@ struct wanted {
   const char **packages;      /* NULL ended; NULL: none */
   const char *snapshot;       /* the name of one of the server's; NULL: none */
   char image[SERVE_PATH_MAX]; /* "": the standard one */
+  net_wanted net;
 };
 
 static cay_status box_restore(server *s, const char *name, const cay_sandbox_options *options, serve_box *box,
@@ -112,6 +114,8 @@ static cay_status new_sandbox(server *s, const struct wanted *w, serve_box *box,
   if (w->packages != NULL) S_TRY(cay_packages_open(box->engine, w->packages, &packages, err));
   cay_sandbox_options options = CAY_INIT(cay_sandbox_options, .limits = &w->limits,
                                          .env = (const char *const *)w->env, .packages = packages);
+  cay_net_options net = net_wanted_options(&w->net, box);
+  if (w->net.given) options.net = &net;
   cay_status status = w->snapshot != NULL ? box_restore(s, w->snapshot, &options, box, err)
                                           : cay_sandbox_new(box->engine, &options, &box->sandbox, err);
   cay_packages_free(packages);
@@ -181,7 +185,8 @@ static bool box_read_wanted(call *c, struct wanted *w) {
               param_number(c, "backgroundMs", 1, UINT32_MAX - 1, &background) &&
               param_number(c, "processLimit", 1, 10000, &processes) && param_env(c, "env", &w->env) &&
               param_file(c, "image", false, w->image) && param_texts(c, "packages", &w->packages) &&
-              param_text(c, "snapshot", false, &w->snapshot);
+              param_text(c, "snapshot", false, &w->snapshot) &&
+              net_wanted_read(c, &w->net);
   w->limits.processes = (uint32_t)processes;
   w->limits.background_ms = (uint32_t)background;
   return fine;
@@ -192,6 +197,7 @@ enum answer rpc_create(call *c) {
   cay_error err;
   if (!box_read_wanted(c, &w)) {
     param_env_free(w.env);
+    net_wanted_free(&w.net);
     return ANSWER_ERROR;
   }
   enum answer a;
@@ -202,6 +208,7 @@ enum answer rpc_create(call *c) {
   else
     a = fail(c, RPC_SANDBOX_ERROR, "EEXIST: there is a sandbox of the id \"%.100s\" already", w.name);
   param_env_free(w.env);
+  net_wanted_free(&w.net);
   mem_free(w.packages);
   return a;
 }

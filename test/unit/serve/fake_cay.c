@@ -104,6 +104,24 @@ void cay_sandbox_usage(cay_sandbox *box, cay_usage *out) {
   *out = (cay_usage){ .memory = 1, .disk = 2, .processes = 1 };
 }
 
+cay_status cay_net_answer(cay_sandbox *box, uint64_t id, bool allow, cay_error *err) {
+  (void)box, (void)id, (void)allow, (void)err;
+  return CAY_OK;
+}
+
+cay_status cay_sandbox_publish(cay_sandbox *box, uint16_t port, const char *host, uint16_t *bound,
+                               cay_error *err) {
+  (void)box;
+  if (host[0] == 'x') return err_set(err, CAY_INVALID, "no place");
+  *bound = port;
+  return CAY_OK;
+}
+
+void cay_net_usage_get(cay_sandbox *box, cay_net_usage *out) {
+  (void)box;
+  *out = (cay_net_usage){ .connections = 1 };
+}
+
 /* ---- environment and mounts ---- */
 
 cay_status cay_sandbox_setenv(cay_sandbox *box, const char *name, const char *value, cay_error *err) {
