@@ -185,8 +185,7 @@ static bool box_read_wanted(call *c, struct wanted *w) {
               param_number(c, "backgroundMs", 1, UINT32_MAX - 1, &background) &&
               param_number(c, "processLimit", 1, 10000, &processes) && param_env(c, "env", &w->env) &&
               param_file(c, "image", false, w->image) && param_texts(c, "packages", &w->packages) &&
-              param_text(c, "snapshot", false, &w->snapshot) &&
-              net_wanted_read(c, &w->net);
+              param_text(c, "snapshot", false, &w->snapshot) && net_wanted_read(c, &w->net);
   w->limits.processes = (uint32_t)processes;
   w->limits.background_ms = (uint32_t)background;
   return fine;

@@ -25,6 +25,7 @@ export type {
   End,
   FileInfo,
   MountOptions,
+  NetOptions,
   RunningCommand,
   RunOptions,
   SnapshotOptions,

@@ -10,7 +10,7 @@ import { Files, hostPath } from "./files.js";
 import { Link, type Params } from "./link.js";
 import { checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
 import { Callbacks, JavaScript, Python, TypeScript } from "./python.js";
-import type { CreateOptions, MountOptions, SnapshotOptions, Usage } from "./types.js";
+import type { CreateOptions, MountOptions, NetOptions, SnapshotOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
 
@@ -45,9 +45,24 @@ const CREATE: Record<keyof CreateOptions, Kind> = {
   packages: "list",
   image: "path",
   snapshot: "path",
+  net: "object",
   files: "object",
   mounts: "object",
   callbacks: "object",
+};
+
+const NET: Record<keyof NetOptions, Kind> = {
+  preset: "text",
+  allow: "list",
+  deny: "list",
+  rules: "list",
+  hosts: "object",
+  connections: "count",
+  sentBytes: "count",
+  receivedBytes: "count",
+  bytesPerSecond: "count",
+  connectTimeoutMs: "count",
+  idleTimeoutMs: "count",
 };
 
 function createParams(options: CreateOptions): Params {
@@ -55,11 +70,20 @@ function createParams(options: CreateOptions): Params {
   checkTexts("env", options.env);
   for (const [path, data] of Object.entries(options.files ?? {}))
     checkOptions("files", { [path]: data }, { [path]: "path" });
+<<<<<<< HEAD
   const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir } = options;
   const packages = options.packages?.map(hostPath);
   const image = options.image === undefined ? {} : pathParam("image", hostPath(options.image));
   // JSON leaves out undefined
   return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, packages, ...image };
+=======
+  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir, net } = options;
+  checkOptions("net", net ?? {}, NET);
+  const packages = options.packages?.map(hostPath);
+  const image = options.image === undefined ? {} : pathParam("image", hostPath(options.image));
+  // JSON leaves out undefined
+  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir, packages, net, ...image };
+>>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
 }
 
 /** A snapshot has a name in the server, which is not wanted after it was used. */
@@ -184,6 +208,12 @@ export class Sandbox {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
+  }
+
+  /** Forwards a port of this machine to a server in the sandbox, as long as that lives. `host` is PORT of 127.0.0.1 (0: any free
+   * one), ADDRESS:PORT, or the path of a Unix socket to make. The port of this machine; undefined for a Unix socket. */
+  async publish(port: number, host: string = "0"): Promise<number | undefined> {
+    return (await this.link.call("net.publish", { port, host }))["hostPort"] as number | undefined;
   }
 
   /** Lets the sandbox see a directory or one file of this machine. */

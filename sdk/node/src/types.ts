@@ -29,6 +29,30 @@ export interface SnapshotOptions {
   label?: string;
   /** Goes on without processes that run and sessions that evaluate, which else are an error (EBUSY). */
   leaveOut?: boolean;
+/** What a sandbox may connect to. */
+export interface NetOptions {
+  /** "package-registries" or "all-public". Default "none". */
+  preset?: string;
+  /** "HOST[:PORT]": "example.com", "*.example.com:443", "10.0.0.0/8:8000-8999". */
+  allow?: readonly string[];
+  /** Likewise; goes before `allow`. */
+  deny?: readonly string[];
+  /** Rules of the egress policy, with methods and paths of HTTP. */
+  rules?: readonly object[];
+  /** Names and their addresses, for which no name server is asked. */
+  hosts?: Readonly<Record<string, string>>;
+  /** Open at once. Default 1024. */
+  connections?: number;
+  /** Of all connections together. Default: not limited. */
+  sentBytes?: number;
+  /** Of all connections together. Default: not limited. */
+  receivedBytes?: number;
+  /** Both ways together. Default: not limited. */
+  bytesPerSecond?: number;
+  /** Default 30,000. */
+  connectTimeoutMs?: number;
+  /** Of a connection without a byte. Default 600,000. */
+  idleTimeoutMs?: number;
 }
 
 /** What a sandbox is made with. */
@@ -63,6 +87,8 @@ export interface CreateOptions {
   snapshot?: string | URL;
   /** An image of `cay image build`, a file of this machine: what sessions of Python begin as. */
   image?: string | URL;
+  /** Hosts that it may connect to. Default: none, the network is off. */
+  net?: NetOptions;
   /** By path in the sandbox: contents, or a URL of a file or directory of this machine, which is copied. */
   files?: Readonly<Record<string, Data | URL>>;
   /** By path in the sandbox: directories or files of this machine. */

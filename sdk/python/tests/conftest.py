@@ -1,4 +1,6 @@
+import http.server
 import os
+import threading
 
 import pytest
 
@@ -62,3 +64,24 @@ def leaves_nothing():
     yield
     warm_up()
     assert (len(children()), len(open_descriptors())) == before
+
+
+@pytest.fixture
+def page_server():
+    """The port of an HTTP server on this machine's loopback whose every page is "page"."""
+    class Pages(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"page\n")
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()

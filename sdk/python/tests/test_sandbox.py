@@ -2,6 +2,7 @@ import pickle
 import subprocess
 import sys
 import time
+import urllib.request
 
 import pytest
 
@@ -136,6 +137,40 @@ def test_the_limit_of_compiled_modules_holds():
         sandbox.files.write("/tmp/x", module)
         result = sandbox.commands.run("chmod +x /tmp/x; /tmp/x")
         assert result.exit_code == 126 and "quota exceeded" in result.stderr
+
+
+def test_the_network_is_off_unless_given():
+    with Sandbox() as sandbox:
+        assert "The network is off in this sandbox" in sandbox.commands.run("wget -q -O- http://example.com/").stderr
+
+
+def test_an_allowed_server_is_reached(page_server):
+    with Sandbox(net={"allow": [f"127.0.0.1:{page_server}"], "hosts": {"web.test": "127.0.0.1"}}) as sandbox:
+        assert sandbox.commands.run(f"wget -q -O- http://web.test:{page_server}/").stdout == "page\n"
+        assert "Permission denied" in sandbox.commands.run(f"wget -q -O- http://host.cay.internal:{page_server + 1}/").stderr
+
+
+def test_what_the_network_does_not_know_is_an_error():
+    for net in ({"alow": []}, {"allow": "example.com"}, ["example.com"]):
+        with pytest.raises(TypeError):
+            Sandbox(net=net)
+    with pytest.raises(cay.SandboxError, match="no network preset"):
+        Sandbox(net={"preset": "everything"})
+
+
+def test_a_server_inside_is_published():
+    with Sandbox() as sandbox:
+        port = sandbox.publish(8000)
+        server = sandbox.commands.start("mkdir w; echo inside > w/index.html; exec python3 -m http.server -d w -b 127.0.0.1 8000")
+        for _ in range(200):
+            try:
+                assert urllib.request.urlopen(f"http://127.0.0.1:{port}/").read() == b"inside\n"
+                break
+            except OSError:
+                time.sleep(0.05)
+        else:
+            raise AssertionError("no answer")
+        server.kill()
 
 
 def test_environment_of_all_commands():

@@ -98,11 +98,36 @@ def creation_files(files: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
     return files or {}
 
 
+NET = {"preset": "preset", "allow": "allow", "deny": "deny", "rules": "rules", "hosts": "hosts", "connections": "connections",
+       "sent_bytes": "sentBytes", "received_bytes": "receivedBytes", "bytes_per_second": "bytesPerSecond",
+       "connect_timeout_ms": "connectTimeoutMs", "idle_timeout_ms": "idleTimeoutMs"}
+
+
+def net_params(net: Optional[Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
+    """The network of a sandbox as `create` takes it."""
+    if net is None:
+        return None
+    if not isinstance(net, Mapping):
+        raise TypeError(f"net must be a mapping, not {type(net).__name__}")
+    unknown = sorted(set(net) - set(NET))
+    if unknown:
+        raise TypeError(f"net: does not know {unknown[0]!r}; there are {', '.join(NET)}")
+    for name in ("allow", "deny"):
+        if isinstance(net.get(name), (str, bytes)):
+            raise TypeError(f"net: {name} must be a list of texts, not one text")
+    return {NET[name]: dict(value) if name == "hosts" else list(value) if name in ("allow", "deny", "rules") else value
+            for name, value in net.items() if value is not None}
+
+
 def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Optional[int],
                   output_limit_bytes: Optional[int], process_limit: Optional[int], env: Optional[Mapping[str, str]],
                   wasm_dir: Optional[str], packages: Sequence[Any] = (), fuel_limit: Optional[int] = None,
                   code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
+<<<<<<< HEAD
                   cpu_ms: Optional[int] = None, background_ms: Optional[int] = None) -> Dict[str, Any]:
+=======
+                  net: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+>>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
     for name, value in (("timeout_ms", timeout_ms), ("fs_limit_bytes", fs_limit_bytes), ("process_limit", process_limit),
                         ("memory_limit_bytes", memory_limit_bytes), ("output_limit_bytes", output_limit_bytes),
                         ("fuel_limit", fuel_limit), ("code_limit_bytes", code_limit_bytes),
@@ -110,7 +135,11 @@ def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Opti
         whole(name, value)
     given = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "memoryLimitBytes": memory_limit_bytes,
              "outputLimitBytes": output_limit_bytes, "processLimit": process_limit, "fuelLimit": fuel_limit,
+<<<<<<< HEAD
              "codeLimitBytes": code_limit_bytes, "cpuMs": cpu_ms, "backgroundMs": background_ms,
+=======
+             "codeLimitBytes": code_limit_bytes, "net": net_params(net),
+>>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
              "env": variables(env), "wasmDir": os.path.abspath(wasm_dir) if wasm_dir else None, "packages": paths("packages", packages) or None}
     if image is not None:
         given.update(path_param("image", os.path.abspath(image)))

@@ -431,11 +431,15 @@ class AsyncSandbox:
                  cpu_ms: Optional[int] = None, background_ms: Optional[int] = None,
                  mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
                  files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None,
-                 isolation: Optional[str] = None) -> None:
+                 net: Optional[Mapping[str, Any]] = None, isolation: Optional[str] = None) -> None:
         """Takes the options of Sandbox; the sandbox starts with `async with`."""
         self._functions: Dict[str, Union[Function, Callback]] = dict(callbacks or {})
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
+<<<<<<< HEAD
                                      env, wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms)
+=======
+                                     env, wasm_dir, packages, fuel_limit, code_limit_bytes, image, net)
+>>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
         self._mounts, self._files, self._fs_limit = creation_mounts(mounts), creation_files(files), fs_limit_bytes
         self._command, self._isolation = command(binary), isolation_of(isolation)
         self._link: Optional[Link] = None
@@ -536,6 +540,11 @@ class AsyncSandbox:
         """Ends everything in it. Twice is fine."""
         if self._link is not None:
             await _in_thread(self._link.kill)
+
+    async def publish(self, port: int, host: str = "0") -> Optional[int]:
+        """As Sandbox.publish."""
+        port_here: Optional[int] = (await self._calls().call("net.publish", {"port": port, "host": host})).get("hostPort")
+        return port_here
 
     async def mount(self, host_path: Local, path: Remote, *, writable: bool = False) -> None:
         """As Sandbox.mount."""

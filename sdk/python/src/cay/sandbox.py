@@ -57,7 +57,8 @@ class Sandbox:
                  cpu_ms: Optional[int] = None, background_ms: Optional[int] = None,
                  mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
                  files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None,
-                 isolation: Optional[str] = None, snapshot: Optional[Snapshot] = None) -> None:
+                 net: Optional[Mapping[str, Any]] = None, isolation: Optional[str] = None,
+                 snapshot: Optional[Snapshot] = None) -> None:
         """Starts one.
 
         Commands and limits:
@@ -80,12 +81,21 @@ class Sandbox:
             image: a file of `cay image build`: what sessions of Python begin as.
             snapshot: what the sandbox begins as, in place of an empty one; not with packages.
 
+        The network, off unless given:
+            net: {"allow": ["pypi.org:443"]}; also "deny", "preset" ("package-registries", "all-public"), "rules", "hosts"
+                (names and their addresses), and limits: "connections", "sent_bytes", "received_bytes", "bytes_per_second",
+                "connect_timeout_ms", "idle_timeout_ms".
+
         isolation: "process", or "library": in this process, where calls take a fraction of the time. What fails in the
         library then fails here. $CAY_ISOLATION says which, if this does not; "process".
         binary: a `cay` program in place of the installed one; wasm_dir: a folder of guests, likewise.
         """
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
+<<<<<<< HEAD
                                wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms)
+=======
+                               wasm_dir, packages, fuel_limit, code_limit_bytes, image, net)
+>>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
         mounted, contents = creation_mounts(mounts), creation_files(files)
         self._kept = dict(timeout_ms=timeout_ms, fs_limit_bytes=fs_limit_bytes, memory_limit_bytes=memory_limit_bytes,
                           output_limit_bytes=output_limit_bytes, process_limit=process_limit, wasm_dir=wasm_dir, binary=binary,
@@ -149,6 +159,15 @@ class Sandbox:
     def kill(self) -> None:
         """Ends everything in it. Twice is fine."""
         self._link.kill()
+
+    def publish(self, port: int, host: str = "0") -> Optional[int]:
+        """Forwards a port of this machine to a server in the sandbox, as long as that lives.
+
+        `host` is PORT of 127.0.0.1 (0: any free one), ADDRESS:PORT, or the path of a Unix socket to make. Returns the port of this
+        machine; None for a Unix socket.
+        """
+        port_here: Optional[int] = self._link.call("net.publish", {"port": port, "host": host}).get("hostPort")
+        return port_here
 
     def callback(self, function: Any = None, *, name: Optional[str] = None, description: Optional[str] = None) -> Any:
         """A decorator: code in the sandbox may call this function, by its own name or by `name`.
