@@ -70,20 +70,12 @@ function createParams(options: CreateOptions): Params {
   checkTexts("env", options.env);
   for (const [path, data] of Object.entries(options.files ?? {}))
     checkOptions("files", { [path]: data }, { [path]: "path" });
-<<<<<<< HEAD
-  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir } = options;
-  const packages = options.packages?.map(hostPath);
-  const image = options.image === undefined ? {} : pathParam("image", hostPath(options.image));
-  // JSON leaves out undefined
-  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, packages, ...image };
-=======
-  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir, net } = options;
+  const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, net } = options;
   checkOptions("net", net ?? {}, NET);
   const packages = options.packages?.map(hostPath);
   const image = options.image === undefined ? {} : pathParam("image", hostPath(options.image));
   // JSON leaves out undefined
-  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, env, wasmDir, packages, net, ...image };
->>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
+  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, packages, net, ...image };
 }
 
 /** A snapshot has a name in the server, which is not wanted after it was used. */

@@ -123,11 +123,8 @@ def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Opti
                   output_limit_bytes: Optional[int], process_limit: Optional[int], env: Optional[Mapping[str, str]],
                   wasm_dir: Optional[str], packages: Sequence[Any] = (), fuel_limit: Optional[int] = None,
                   code_limit_bytes: Optional[int] = None, image: Optional[Local] = None,
-<<<<<<< HEAD
-                  cpu_ms: Optional[int] = None, background_ms: Optional[int] = None) -> Dict[str, Any]:
-=======
+                  cpu_ms: Optional[int] = None, background_ms: Optional[int] = None,
                   net: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
->>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
     for name, value in (("timeout_ms", timeout_ms), ("fs_limit_bytes", fs_limit_bytes), ("process_limit", process_limit),
                         ("memory_limit_bytes", memory_limit_bytes), ("output_limit_bytes", output_limit_bytes),
                         ("fuel_limit", fuel_limit), ("code_limit_bytes", code_limit_bytes),
@@ -135,11 +132,7 @@ def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Opti
         whole(name, value)
     given = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "memoryLimitBytes": memory_limit_bytes,
              "outputLimitBytes": output_limit_bytes, "processLimit": process_limit, "fuelLimit": fuel_limit,
-<<<<<<< HEAD
-             "codeLimitBytes": code_limit_bytes, "cpuMs": cpu_ms, "backgroundMs": background_ms,
-=======
-             "codeLimitBytes": code_limit_bytes, "net": net_params(net),
->>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
+             "codeLimitBytes": code_limit_bytes, "cpuMs": cpu_ms, "backgroundMs": background_ms, "net": net_params(net),
              "env": variables(env), "wasmDir": os.path.abspath(wasm_dir) if wasm_dir else None, "packages": paths("packages", packages) or None}
     if image is not None:
         given.update(path_param("image", os.path.abspath(image)))

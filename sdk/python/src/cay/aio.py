@@ -435,11 +435,7 @@ class AsyncSandbox:
         """Takes the options of Sandbox; the sandbox starts with `async with`."""
         self._functions: Dict[str, Union[Function, Callback]] = dict(callbacks or {})
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
-<<<<<<< HEAD
-                                     env, wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms)
-=======
-                                     env, wasm_dir, packages, fuel_limit, code_limit_bytes, image, net)
->>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
+                                     env, wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms, net)
         self._mounts, self._files, self._fs_limit = creation_mounts(mounts), creation_files(files), fs_limit_bytes
         self._command, self._isolation = command(binary), isolation_of(isolation)
         self._link: Optional[Link] = None

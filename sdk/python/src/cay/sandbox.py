@@ -91,11 +91,7 @@ class Sandbox:
         binary: a `cay` program in place of the installed one; wasm_dir: a folder of guests, likewise.
         """
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
-<<<<<<< HEAD
-                               wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms)
-=======
-                               wasm_dir, packages, fuel_limit, code_limit_bytes, image, net)
->>>>>>> 4bcc8ea (The packages for Python and Node: net and publish; pages of methods and calls)
+                               wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms, net)
         mounted, contents = creation_mounts(mounts), creation_files(files)
         self._kept = dict(timeout_ms=timeout_ms, fs_limit_bytes=fs_limit_bytes, memory_limit_bytes=memory_limit_bytes,
                           output_limit_bytes=output_limit_bytes, process_limit=process_limit, wasm_dir=wasm_dir, binary=binary,
