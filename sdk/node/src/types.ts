@@ -29,6 +29,8 @@ export interface SnapshotOptions {
   label?: string;
   /** Goes on without processes that run and sessions that evaluate, which else are an error (EBUSY). */
   leaveOut?: boolean;
+}
+
 /** What a sandbox may connect to. */
 export interface NetOptions {
   /** "package-registries" or "all-public". Default "none". */
