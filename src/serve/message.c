@@ -70,6 +70,30 @@ static void read_request(rpc_message *m, yyjson_val *root) {
   }
 }
 
+/* Half of a surrogate pair, as an escape, is no text; U+FFFD in its place is. */
+static void message_mend_surrogates(char *text, size_t len) {
+  for (size_t i = 0; i + 5 < len; i++) {
+    if (text[i] != '\\') continue;
+    const char *code = text + ++i + 1;
+    bool surrogate = text[i] == 'u' && (code[0] == 'd' || code[0] == 'D') && code[1] >= '8';
+    if (surrogate) memcpy(text + i + 1, "fffd", 4);
+  }
+}
+
+/* A request with a text that is no Unicode is answered under its id. */
+static void message_find_id(const char *data, size_t len, rpc_id *out) {
+  char *copy = mem_alloc(len);
+  if (copy == NULL) return;
+  memcpy(copy, data, len);
+  message_mend_surrogates(copy, len);
+  yyjson_doc *doc = yyjson_read_opts(copy, len, YYJSON_READ_BIGNUM_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE,
+                                     &JSON_ALLOC, NULL);
+  yyjson_val *id = yyjson_obj_get(yyjson_doc_get_root(doc), "id");
+  if (!rpc_id_from(id, out)) *out = RPC_ID_NULL;
+  yyjson_doc_free(doc);
+  mem_free(copy);
+}
+
 void rpc_parse(const char *data, size_t len, rpc_message *out) {
   *out = (rpc_message){ .id = RPC_ID_NULL };
   yyjson_read_err error;
@@ -79,6 +103,7 @@ void rpc_parse(const char *data, size_t len, rpc_message *out) {
     out->kind = RPC_BAD;
     out->code = error.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? RPC_INTERNAL : RPC_PARSE_ERROR;
     (void)snprintf(out->why, sizeof out->why, "not JSON: %.80s at byte %zu", error.msg, error.pos);
+    if (out->code == RPC_PARSE_ERROR) message_find_id(data, len, &out->id);
     return;
   }
   yyjson_val *root = yyjson_doc_get_root(out->doc);

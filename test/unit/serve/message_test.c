@@ -62,6 +62,19 @@ TEST(malformed_json_is_a_parse_error) {
   for (size_t i = 0; i < COUNT_OF(wrong); i++) expect_bad(wrong[i], RPC_PARSE_ERROR, "null");
 }
 
+TEST(text_that_is_no_unicode_is_answered_under_the_id) {
+  static const char *const wrong[] = {
+    "{\"id\":\"a\",\"method\":\"\\ud800\"}",
+    "{\"params\":{\"code\":\"\\uDC00\"},\"id\":\"a\"}",
+    "{\"params\":{\"code\":\"\\\\ud800 \\ud83d\\ud83d\"},\"id\":\"a\"}",
+    "{\"params\":{\"code\":\"\xff\"},\"id\":\"a\"}",
+  };
+  for (size_t i = 0; i < COUNT_OF(wrong); i++) expect_bad(wrong[i], RPC_PARSE_ERROR, "\"a\"");
+  expect_bad("{\"id\":\"\\ud800\",\"method\":\"m\"}", RPC_PARSE_ERROR, "\"\xef\xbf\xbd\"");
+  expect_bad("{\"id\":1,\"method\":\"\\ud800", RPC_PARSE_ERROR, "null");
+  expect_bad("\\ud8", RPC_PARSE_ERROR, "null");
+}
+
 TEST(malformed_request_is_invalid) {
   expect_bad("[]", RPC_INVALID_REQUEST, "null");
   expect_bad("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}]", RPC_INVALID_REQUEST, "null");
