@@ -12,7 +12,7 @@ method_fn rpc_net_answer, rpc_net_publish, rpc_net_usage;
 
 static bool wanted_rules(call *c, char **out) {
   yyjson_val *rules = yyjson_obj_get(c->params, "rules");
-  if (rules == NULL) return true;
+  if (rules == NULL || yyjson_is_null(rules)) return true;
   if (!yyjson_is_arr(rules)) {
     fail(c, RPC_INVALID_PARAMS, "net.rules: must be an array of rules");
     return false;
@@ -59,7 +59,7 @@ static bool wanted_is_known(call *c) {
 bool net_wanted_read(call *c, net_wanted *out) {
   yyjson_val *outer = c->params, *net = yyjson_obj_get(outer, "net");
   *out = (net_wanted){ 0 };
-  if (net == NULL) return true;
+  if (net == NULL || yyjson_is_null(net)) return true;
   if (!yyjson_is_obj(net)) {
     fail(c, RPC_INVALID_PARAMS, "net: must be an object");
     return false;
