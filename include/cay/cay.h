@@ -137,7 +137,8 @@ typedef struct cay_usage {
   uint64_t syscalls, unknown_syscalls;
   uint64_t forks, execs;
   uint32_t processes, processes_peak, files;
-  uint64_t code; /* of cay_limits.code, which is never given back */
+  uint64_t code;   /* of cay_limits.code, which is never given back */
+  uint64_t cpu_ms; /* processor time of all its processes so far, of cay_limits.cpu_ms */
 } cay_usage;
 
 CAY_CHECK CAY_API cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *options,

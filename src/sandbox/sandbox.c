@@ -207,6 +207,7 @@ void sb_usage(cay_sandbox *box, cay_usage *out) {
     .processes_peak = used.processes_peak,
     .files = used.inodes,
     .code = abi_linux_code_used(box->runner),
+    .cpu_ms = (uint64_t)(used.cpu_ns / NS_PER_MS),
   };
 }
 

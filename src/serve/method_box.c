@@ -242,6 +242,7 @@ enum answer rpc_usage(call *c) {
     { "forks", u.forks },
     { "execs", u.execs },
     { "codeBytes", u.code },
+    { "cpuMs", u.cpu_ms },
   };
   for (size_t i = 0; i < COUNT_OF(fields); i++)
     if (!yyjson_mut_obj_add_uint(c->doc, c->result, fields[i].name, fields[i].value)) return fail_memory(c);

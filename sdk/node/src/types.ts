@@ -215,4 +215,6 @@ export interface Usage {
   forks: number;
   execs: number;
   codeBytes: number;
+  /** Processor time of all its processes so far, in milliseconds. */
+  cpuMs: number;
 }

@@ -97,6 +97,13 @@ test("usage", async (t) => {
   assert.ok(usage.fsBytes >= 100_000 && usage.memoryPeakBytes > 0 && usage.syscalls > 0);
 });
 
+test("processor time is limited and counted", async (t) => {
+  const sandbox = await own(t, { cpuMs: 200 });
+  const { end } = await sandbox.commands.run("while :; do :; done");
+  assert.equal(end, "time");
+  assert.ok((await sandbox.usage()).cpuMs >= 200);
+});
+
 test("wrong options are errors and leave no process", async () => {
   const before = children();
   await assert.rejects(Sandbox.create({ timeoutMs: 0 }), (e) => e.code === -32602 && /timeoutMs/.test(e.message));

@@ -200,6 +200,13 @@ def test_usage(sandbox):
     assert usage.syscalls > 0
 
 
+def test_processor_time_is_limited_and_counted():
+    with Sandbox(cpu_ms=200) as sandbox:
+        result = sandbox.commands.run("while :; do :; done")
+        assert result.end == "time"
+        assert sandbox.usage().cpu_ms >= 200
+
+
 def test_mount(sandbox, tmp_path):
     (tmp_path / "a").write_text("of the host\n")
     sandbox.mount(tmp_path, "/mnt/here")

@@ -202,7 +202,10 @@ K_UNCHECKED void k_usage(k_kernel *k, k_account *out) {
   enum { PATIENCE_MS = 5 };
   bool locked = k_mutex_lock_within(&k->mu, PATIENCE_MS);
   (void)pthread_mutex_lock(&k->seen_mu);
-  if (locked) k->seen = k->used;
+  if (locked) {
+    k->seen = k->used;
+    k->seen.cpu_ns = k_cpu_spent_ns(k);
+  }
   *out = k->seen;
   (void)pthread_mutex_unlock(&k->seen_mu);
   if (locked) k_mutex_unlock(&k->mu);

@@ -67,6 +67,7 @@ typedef struct k_account {
   uint64_t disk, disk_peak;
   uint32_t inodes, processes, processes_peak;
   uint64_t syscalls, unknown_syscalls, forks, execs;
+  int64_t cpu_ns; /* of all processes; only in copies (k_usage) */
 } k_account;
 
 /* Freeing that was begun and is not finished. `some` does a piece of it with kernel.mu held; true: that was

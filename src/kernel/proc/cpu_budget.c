@@ -98,12 +98,12 @@ K_UNCHECKED void k_cpu_budget_stop(k_kernel *k) {
 
 K_LOCKED void k_cpu_meter_begin(k_process *p) {
   k_kernel *k = p->kernel;
-  if (budget_ns(k) == INT64_MAX || p->meter.running) return;
+  if (p->meter.running) return;
   if (pthread_getcpuclockid(pthread_self(), &p->meter.clock) != 0) return; /* cannot: the thread is there */
   p->meter.from_ns = clock_read_ns(p->meter.clock, 0);
   p->meter.running = true;
   k->cpu.running++;
-  if (!k->cpu.armed) budget_arm(k);
+  if (!k->cpu.armed && budget_ns(k) != INT64_MAX) budget_arm(k);
 }
 
 K_LOCKED void k_cpu_meter_end(k_process *p) {

@@ -405,6 +405,7 @@ TEST(background_processes_end_when_the_processors_time_is_used_up) {
   r = sh(box, "while :; do :; done");
   EXPECT_EQ(r->end, CAY_END_TIME);
   EXPECT(strstr((const char *)r->detail.data, "cpu_ms 200") != NULL);
+  EXPECT(r->usage.cpu_ms >= 200);
   cay_result_free(r);
   cay_sandbox_free(box);
 }

@@ -80,6 +80,7 @@ class Usage:
     forks: int
     execs: int
     code_bytes: int
+    cpu_ms: int
 
 
 @dataclass
@@ -97,4 +98,5 @@ def running_command(entry: Dict[str, Any]) -> RunningCommand:
 def usage(result: Dict[str, int]) -> Usage:
     return Usage(result["memoryBytes"], result["memoryPeakBytes"], result["fsBytes"], result["fsPeakBytes"],
                  result["files"], result["processes"], result["processesPeak"], result["syscalls"],
-                 result["unknownSyscalls"], result["forks"], result["execs"], result["codeBytes"])
+                 result["unknownSyscalls"], result["forks"], result["execs"], result["codeBytes"],
+                 result["cpuMs"])
