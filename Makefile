@@ -1,5 +1,5 @@
 # make            set up this machine, build cay and its guests; afterwards ./cay works
-# make demo       the same, then show it at work
+# make demo       build what the demonstration needs (all but the userland of GNU's tools), then show it
 # make test       every test, with all of its own set-up
 # make test-python-full   CPython's own tests, in sandboxes: minutes
 # make lint       the static analyser, over src
@@ -16,11 +16,11 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch build units guests build-asan build-tsan build-fuzz soak test test-python-full lint coverage bench install wheel npm clean
+.PHONY: all demo setup setup-test setup-bench fetch fetch-core build units guests guests-core build-asan build-tsan build-fuzz soak test test-python-full lint coverage bench install wheel npm clean
 
 all: guests
 
-demo: all
+demo: guests-core
 	@scripts/demo
 
 setup:
@@ -35,29 +35,33 @@ setup-bench:
 fetch: setup
 	@scripts/fetch
 
+# Without the sources of the userland.
+fetch-core: setup
+	@scripts/fetch --core
+
 # ---- the host: build/ is what runs, the others are for the tests ----
 
-build/build.ninja: | fetch
+build/build.ninja: | fetch-core
 	@meson setup build >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
 	@mv build.log build/setup.log
 
-build-asan/build.ninja: | fetch setup-test
+build-asan/build.ninja: | fetch-core setup-test
 	@CC=clang-19 meson setup build-asan -Db_sanitize=address,undefined >/dev/null
 
-build-tsan/build.ninja: | fetch setup-test
+build-tsan/build.ninja: | fetch-core setup-test
 	@CC=clang-19 meson setup build-tsan -Db_sanitize=thread >/dev/null
 
-build-fuzz/build.ninja: | fetch setup-test
+build-fuzz/build.ninja: | fetch-core setup-test
 	@CC=clang-19 meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined >/dev/null
 
-build: build/build.ninja fetch
+build: build/build.ninja fetch-core
 	@scripts/quietly build -j $(JOBS)
 	@ln -sfn build/src/cli/cay cay
 
 build-asan: TARGET = all tests
 build-tsan: TARGET = units
 build-fuzz: TARGET = fuzzers
-build-asan build-tsan build-fuzz: %: %/build.ninja fetch
+build-asan build-tsan build-fuzz: %: %/build.ninja fetch-core
 	@scripts/quietly $@ -j $(JOBS) $(TARGET)
 	@ln -sfn ../../../build/guest $@/src/cay/guest
 
@@ -71,8 +75,9 @@ units: build
 
 # ---- what runs inside ----
 
-guests: build
-	@CAY_JOBS=$(JOBS) guest/build --out build/guest --aot build/src/aot/cay-aot --cay build/src/cli/cay
+guests: fetch
+guests guests-core: build
+	@CAY_JOBS=$(JOBS) guest/build --out build/guest --aot build/src/aot/cay-aot --cay build/src/cli/cay $(if $(filter %-core,$@),--core)
 	@ln -sfn ../../guest build/src/cay/guest
 
 # ---- using it ----
