@@ -29,5 +29,5 @@ void sb_guests_free(cay_engine *engine);
 /* The program at this path of every sandbox, ready; borrowed. CAY_NOT_FOUND: there is none. */
 cay_status sb_guest_image(const cay_engine *engine, const char *path, k_image **out, cay_error *err) CHECKED;
 
-/* What is known of a program, which is opened for that. */
+/* Describes a program, which is opened for that. */
 void sb_guest_describe(sb_guest *guest, cay_guest *out);
