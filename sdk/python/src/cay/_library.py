@@ -3,6 +3,7 @@
 A caller asks the module itself and waits there, without the GIL and without another thread of Python. Calls of callbacks come to
 it meanwhile. All other messages come to the thread of the channel.
 """
+import functools
 import importlib.machinery
 import importlib.util
 import os
@@ -21,6 +22,7 @@ Reply = Any  # the result of JSON-RPC, or the tuple of an evaluation or a comman
 
 # ---- the module ----
 
+@functools.lru_cache(maxsize=None)
 def find(binary: str) -> str:
     """The module that belongs to a `cay` program."""
     folder = os.path.dirname(os.path.realpath(binary))
