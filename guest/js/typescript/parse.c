@@ -196,8 +196,12 @@ bool ts_transform(const char *text, size_t len, const ts_options *options, ts_re
   ts_token ahead;
   uint32_t ahead_at = UINT32_MAX;
   ts_parser p = { .text = text, .options = *options, .ahead = &ahead, .ahead_at = &ahead_at };
+  const char *zero = len ? memchr(text, 0, len) : NULL;
   if (len > UINT32_MAX / 4) {
     ts_fail(&p, "the code is too large");
+  } else if (zero) { /* edits are strings */
+    p.token.start = (uint32_t)(zero - text);
+    ts_fail(&p, "the code has a zero byte");
   } else {
     p.len = (uint32_t)len;
     p.steps_max = STEPS_LEAST + STEPS_EACH * (uint64_t)len;

@@ -231,6 +231,14 @@ TEST(a_mistake_is_told_with_its_place) {
   refused("namespace { }", 1, 11, "expected");
 }
 
+TEST(a_zero_byte_is_refused_where_it_is) {
+  static const char text[] = "@d('a\0b')\nclass A { }";
+  ts_result made;
+  EXPECT(!ts_transform(text, sizeof text - 1, &(ts_options){ 0 }, &made));
+  EXPECT_TEXT(made.message, "the code has a zero byte");
+  EXPECT_EQ(made.column, 6);
+}
+
 static void is_bounded(const char *before, const char *repeated, size_t count) {
   size_t len = strlen(before), more = strlen(repeated);
   char *text = malloc(len + more * count);
