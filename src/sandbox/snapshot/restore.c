@@ -16,6 +16,8 @@ static cay_limits restore_limits(const cay_snapshot *s, const cay_limits *wanted
   if (l.files == 0) l.files = had->files;
   if (l.open_files == 0) l.open_files = had->open_files;
   if (l.code == 0) l.code = had->code;
+  if (l.cpu_ms == 0) l.cpu_ms = had->cpu_ms;
+  if (l.background_ms == 0) l.background_ms = had->background_ms;
   return l;
 }
 
@@ -55,6 +57,7 @@ static cay_status restore(const cay_snapshot *s, const cay_sandbox_options *opti
   o.limits = &limits;
   cay_sandbox *box = NULL;
   S_TRY(sb_sandbox_over(s->engine, &o, s->tree, &s->env, &box, err));
+  box->kernel->boot_mono_ns -= s->mono_ns; /* no process has read the clock yet */
   memcpy(box->lineage, s->id, sizeof box->lineage);
   cay_status status = restore_sessions(s, box, err);
   if (status == CAY_OK)

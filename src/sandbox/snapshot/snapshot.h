@@ -17,7 +17,8 @@ struct cay_snapshot {
   mem_tree *tree;
   sb_env env;
   cay_limits limits;
-  char *label; /* "" */
+  int64_t mono_ns; /* the clock of the sandbox when it was taken, which goes on in copies; 0: of a file */
+  char *label;     /* "" */
   uint8_t id[SNAPSHOT_ID], parent[SNAPSHOT_ID];
   int64_t created_ns;
   sb_session_copy *sessions;

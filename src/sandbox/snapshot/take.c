@@ -247,6 +247,7 @@ cay_status cay_snapshot_take(cay_sandbox *box, const cay_snapshot_options *optio
     cay_snapshot_free(t.out);
     return err_prefix(err, status, "snapshot");
   }
+  t.out->mono_ns = k_mono_ns(box->kernel);
   take_lineage(&t);
   *out = t.out;
   return CAY_OK;

@@ -172,6 +172,16 @@ TEST(sessions_go_along_with_variables_directory_and_open_files) {
   cay_sandbox_free(copy);
 }
 
+TEST(the_monotonic_clock_goes_on_in_a_copy) {
+  cay_sandbox *box = box_new();
+  cay_session *py = session(box);
+  expect_repr(py, "import time; time.sleep(0.3); before = time.monotonic()", "");
+  cay_sandbox *copy = forked(box);
+  expect_repr(resumed(copy, py), "time.monotonic() >= before", "True");
+  cay_sandbox_free(box);
+  cay_sandbox_free(copy);
+}
+
 TEST(a_session_of_a_copy_is_undone_to_the_state_of_the_snapshot) {
   cay_sandbox *box = box_new();
   cay_session *py = session(box);
