@@ -107,8 +107,8 @@ typedef struct cay_limits {
   uint32_t background_ms; /* for what a run or evaluation leaves running; 0: no limit */
 } cay_limits;
 
-/* `cpu_ms` is used up for the life of the sandbox by everything that runs in it: commands, evaluations, what they
- * leave behind. Then all of it ends with CAY_END_TIME, and so does what is started afterwards; the result's
+/* `cpu_ms` is used up for the life of the sandbox by everything that runs in it: commands, evaluations, and the processes they
+ * leave behind. Then all of it ends with CAY_END_TIME, and so does everything started afterwards; the result's
  * `detail` says which limit it was. Processes that a run leaves behind live on between runs; `background_ms`
  * after its end they are ended, too. */
 

@@ -46,7 +46,7 @@ static void run_on_trace(void *ctx, const char *text) {
 
 /* ---- the sandbox ---- */
 
-/* What was said about the network; of its thread. */
+/* Messages about the network so far; of its thread. */
 typedef struct run_network {
   bool quiet;
   unsigned said;

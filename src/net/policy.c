@@ -88,7 +88,7 @@ static fit fit_method(const net_rule *r, const char *method) {
   return FIT_NO;
 }
 
-/* "/v1" has "/v1" and what is below "/v1/", not "/v10". */
+/* "/v1" has "/v1" and all paths below "/v1/", not "/v10". */
 static bool path_is_below(const char *path, const char *prefix) {
   size_t len = strlen(prefix);
   if (strncmp(path, prefix, len) != 0) return false;

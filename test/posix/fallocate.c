@@ -1,4 +1,4 @@
-/* fallocate - holes punched into a file, space beyond its end, and what is refused. */
+/* fallocate - holes punched into a file, space beyond its end, and the refusals. */
 #include "posix.h"
 
 #ifndef FALLOC_FL_KEEP_SIZE

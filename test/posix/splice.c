@@ -1,4 +1,4 @@
-/* splice - bytes between pipes and files without a buffer (splice(2), tee(2)), and what is refused. */
+/* splice - bytes between pipes and files without a buffer (splice(2), tee(2)), and the refusals. */
 #include "posix.h"
 
 #include <sys/socket.h>

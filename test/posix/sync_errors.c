@@ -1,4 +1,4 @@
-/* sync_errors - fsync(2), fdatasync(2), posix_fadvise(3), readahead(2) on what has no storage. */
+/* sync_errors - fsync(2), fdatasync(2), posix_fadvise(3), readahead(2) on files without storage. */
 #include "posix.h"
 
 #include <sys/socket.h>

@@ -88,7 +88,7 @@ eng_module *abi_linux_image_module(const k_image *image); /* borrowed; of an ima
  * the image lives. Before it is used. */
 void abi_linux_image_set_counting(k_image *image, const char *path);
 
-/* A new reference on its module compiled so that fuel is counted. What was not compiled ahead of time takes seconds once:
+/* A new reference on its module compiled so that fuel is counted. Code that was not compiled ahead of time takes seconds once:
  * it is compiled aside (compile.h) while `p` sleeps, whose own thread calls this, or which does not run yet. CAY_TIMEOUT:
  * `deadline_ns` has passed, and the compilation goes on; CAY_CANCELLED: `p` was ended; CAY_UNSUPPORTED: its bytes are
  * gone. Without kernel.mu. */

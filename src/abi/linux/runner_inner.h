@@ -17,7 +17,7 @@ struct k_image {
   cay_slice wasm;                 /* borrowed, may be empty */
   const char *counting_path;      /* borrowed: where its code that counts fuel may be. NULL: nowhere */
   struct eng_image *_Atomic boot; /* what its processes begin as; NULL: the module */
-  struct eng_image *replaced;     /* what they began as before; NULL: nothing */
+  struct eng_image *replaced;     /* the earlier boot image; NULL: none */
   pthread_mutex_t mu;             /* protects `counted`; held by `open` */
   eng_module *counted;
 };

@@ -3,7 +3,7 @@
  * A thread that computes for a process has a meter: its clock, and where the clock stood when it began. Spent is
  * what ended meters have counted, and what the running ones show now. N threads use at most N times what the
  * wall clock gives, so the alarm is set for the earliest moment at which the budget could be used up by as many
- * threads as there may be processes, and again for what is missing then. While nothing computes there is no alarm.
+ * threads as there may be processes, and again for the rest. While nothing computes there is no alarm.
  *
  * When the budget is used up every process is ended, as by a deadline, and so is whatever begins to compute
  * afterwards. */
@@ -57,7 +57,7 @@ K_LOCKED static void budget_arm(k_kernel *k) {
   budget_end_all(k); /* no memory to hold it to its limit */
 }
 
-/* Everything that a running meter shows is counted as ended first, so that budget_arm sees what is left. */
+/* Everything that a running meter shows is counted as ended first, so that budget_arm sees the rest. */
 K_LOCKED static void budget_settle(k_kernel *k) {
   LIST_EACH (p, &k->processes, k_process, in_kernel) {
     int64_t ns = meter_ns(p);

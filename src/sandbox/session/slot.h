@@ -76,7 +76,7 @@ cay_status sb_slot_take(sb_slot *slot, bool no_wait, cay_error *err) CHECKED;
 cay_status sb_slot_try(sb_slot *slot, cay_error *err) CHECKED;
 void sb_slot_give(sb_slot *slot); /* and makes it IDLE again, without a request */
 
-/* For looking at what is worked on: takes no turn. *taken false: it is broken or closing. False: other requests have it, now
+/* For a look at the work: takes no turn. *taken false: it is broken or closing. False: other requests have it, now
  * and until `deadline_ns` (clock_mono_ns, INT64_MAX: for ever); on its own thread at once. */
 bool sb_slot_hold(sb_slot *slot, int64_t deadline_ns, bool *taken) CHECKED;
 

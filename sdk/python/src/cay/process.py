@@ -46,7 +46,7 @@ class Progress:
 
 
 class _Observed:
-    """What is known of a command without asking the server."""
+    """A command as the client sees it without a request to the server."""
 
     def __init__(self, command: str) -> None:
         self.command = command
