@@ -25,7 +25,7 @@ typedef struct patch_run {
 } patch_run;
 
 static cay_status run_split(patch_run *run, cay_slice text, cay_error *err) {
-  const char *at = text.data, *end = at + text.len;
+  const char *at = text.data != NULL ? text.data : "", *end = at + text.len;
   size_t count = 0;
   for (const char *p = at; p < end; count++) {
     const char *stop = memchr(p, '\n', (size_t)(end - p));

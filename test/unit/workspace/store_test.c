@@ -306,7 +306,7 @@ static void make_fresh(const char *path) {
 }
 
 static bool is_gone(ws_store *s, const char *id) {
-  ws_record record = { 0 };
+  OWNED(ws_record_free) ws_record record = { 0 };
   return s->ops->find(s, WS_SNAPSHOTS, id, &record, &err) == CAY_NOT_FOUND;
 }
 
