@@ -43,7 +43,7 @@ static k_kernel *new_kernel(k_process **p) {
   must(memfs_new(tree, &root) == 0);
   mem_tree_unref(tree);
   k_options options = {
-    .runner = &runner, .limits = { 1 << 20, 1 << 20, 100, 4, 64 }, .root = root, .seed = 1
+    .runner = &runner, .limits = { 1 << 20, 1 << 20, 100, 4, 64, 0, 0 }, .root = root, .seed = 1
   };
   must(k_kernel_new(&options, &k) == 0);
   k_lock(k);

@@ -45,7 +45,7 @@ static k_kernel *new_kernel(void) {
   k_kernel *k = NULL;
   must(memfs_new(tree, &root) == 0);
   mem_tree_unref(tree);
-  must(k_kernel_new(&(k_options){ .limits = { 1 << 20, 1 << 20, 100, 4, 16 }, .root = root, .seed = 1 },
+  must(k_kernel_new(&(k_options){ .limits = { 1 << 20, 1 << 20, 100, 4, 16, 0, 0 }, .root = root, .seed = 1 },
                     &k) == 0);
   k_lock(k);
   must(memfs_new(NULL, &mounted) == 0);

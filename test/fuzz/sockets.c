@@ -51,7 +51,7 @@ static void make_kernel(void) {
     .runner = &abi_linux_ops,
     .runner_ctx = shared->runner,
     .alarms = shared->alarms,
-    .limits = { 4 << 20, 1 << 20, 100, 16, 64 },
+    .limits = { 4 << 20, 1 << 20, 100, 16, 64, 0, 0 },
     .root = root,
     .seed = 1,
   };

@@ -30,7 +30,7 @@ static pair pair_new(void) {
   pair p = { 0 };
   k_inode *root = NULL;
   must(memfs_new(NULL, &root) == 0);
-  must(k_kernel_new(&(k_options){ .limits = { 1 << 18, 1 << 20, 100, 4, 16 }, .root = root, .seed = 1 },
+  must(k_kernel_new(&(k_options){ .limits = { 1 << 18, 1 << 20, 100, 4, 16, 0, 0 }, .root = root, .seed = 1 },
                     &p.k) == 0);
   k_lock(p.k);
   must(k_tty_new(p.k, NULL, 0, &p.master) == 0);

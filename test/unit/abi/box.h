@@ -62,7 +62,7 @@ static inline box *box_open(box_options o) {
     .runner = &abi_linux_ops,
     .runner_ctx = b->runner,
     .alarms = b->alarms,
-    .limits = { o.memory > 0 ? o.memory : 64 << 20, 1 << 20, 100, 16, 64 },
+    .limits = { o.memory > 0 ? o.memory : 64 << 20, 1 << 20, 100, 16, 64, 0, 0 },
     .root = root,
     .seed = 1,
   };
