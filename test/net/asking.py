@@ -6,7 +6,7 @@ import servers
 
 
 class Client:
-    """A server, and what it told: replies by id, notifications in order."""
+    """A server, and its messages: replies by id, notifications in order."""
 
     def __init__(self, t):
         self.process = t.start("serve", "--stdio")

@@ -15,7 +15,7 @@ _cay_run() {
     '*--out=[copy a file or directory out of it]:GUEST\[\:HOST\]:' \
     '*--mount=[let the sandbox see a directory]:HOST\:GUEST\[\:rw\]:_cay_pair' \
     '*--wheel=[a package of pure Python]:package:_files' \
-    '--net=[what it may connect to]:preset:(none package-registries all-public)' \
+    '--net=[the network that it may reach]:preset:(none package-registries all-public)' \
     '*--allow-net=[let it connect there]:HOST\[\:PORT\]:_hosts' \
     '*--deny-net=[but not there]:HOST\[\:PORT\]:_hosts' \
     '--net-rules=[rules of the egress policy]:JSON:' \

@@ -1,4 +1,4 @@
-// syntax.ts - what TypeScript has beyond types, and what it must leave alone.
+// syntax.ts - the syntax of TypeScript beyond types, and text that must stay as it is.
 import assert from 'node:assert';
 import { type Shape, Square, Kind, area } from './shape';
 import * as fs from 'node:fs';

@@ -41,7 +41,7 @@ static void refused(const char *text, size_t line, size_t column, const char *wh
   EXPECT_EQ(made.column, column);
 }
 
-/* ---- what is erased ---- */
+/* ---- erased syntax ---- */
 
 TEST(annotations_become_spaces_and_columns_stay) {
   ts_result made;
@@ -134,7 +134,7 @@ TEST(plain_javascript_stays_as_it_is) {
       "try { } catch { } finally { } switch (a) { case b: default: c } do x++; while (y) with_: ; a ?\?= b?.c ?? d; e **= 2; f >>>= 1");
 }
 
-/* ---- what has a meaning ---- */
+/* ---- syntax with a meaning at run time ---- */
 
 TEST(an_enum_becomes_an_object_with_names_by_number) {
   becomes(
@@ -218,7 +218,7 @@ TEST(a_statement_of_several_lines_keeps_its_lines) {
       "\nlet A;A=globalThis[Symbol.for(\"cay.decorate\")](false,[d({\n e: 1, // f\n})],$1=>class {static{A=$1.apply(this,\"A\")}\n});");
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 TEST(a_mistake_is_told_with_its_place) {
   refused("let a: number = ;", 1, 17, "an expression is expected");
