@@ -53,6 +53,17 @@ typedef struct run_network {
   char last[256];
 } run_network;
 
+/* Special addresses are allowed by a rule that names them. At the lookup of a name its address is not known yet. */
+static void run_hint_special(const cay_net_decision *d) {
+  bool looked_up = d->address != NULL && d->address[0] != 0;
+  if (looked_up)
+    say_hint("--allow-net %s:%u allows it", d->address, d->port);
+  else if (strcmp(d->host, "host.cay.internal") == 0)
+    say_hint("--allow-net 127.0.0.1 allows it, --allow-net 127.0.0.1:PORT one port of it");
+  else
+    say_hint("--allow-net with its address in place of its name allows it");
+}
+
 /* A person who reads that a connection was denied reads how to allow it, once for each host. */
 static void run_on_decision(void *ctx, const cay_net_decision *d) {
   static const char *const words[] = { "resolve", "connect", "tls", "http" };
@@ -65,7 +76,7 @@ static void run_on_decision(void *ctx, const cay_net_decision *d) {
   say("network: %s%s%s is denied: %s", d->host, d->method != NULL ? " " : "",
       d->method != NULL ? d->method : "", d->reason);
   bool special = strstr(d->reason, "special") != NULL;
-  if (known && d->rule < 0 && special) say_hint("--allow-net %s:%u allows it", d->address, d->port);
+  if (known && d->rule < 0 && special) run_hint_special(d);
   if (known && d->rule < 0 && !special) say_hint("--allow-net %s allows it", d->host);
 }
 

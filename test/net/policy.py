@@ -82,3 +82,10 @@ def test_words_that_are_no_rules_are_refused(t):
                        (["--publish", "x"], "PORT"), (["--publish", "0"], "PORT")):
         r = t.run(*words, "true")
         assert r.code == 125 and why in r.errors, (words, r)
+
+
+def test_the_hint_for_a_special_address_says_what_to_type(t):
+    r = t.run("--allow-net", "host.cay.internal", "wget -T 20 -q -O- http://host.cay.internal:8765/")
+    assert "--allow-net 127.0.0.1 allows it" in r.err.decode() and ":0" not in r.err.decode(), r
+    r = t.run("--allow-net", "a.test", "--add-host", "a.test=127.0.0.1", "wget -T 20 -q -O- http://a.test/")
+    assert "its address in place of its name" in r.err.decode(), r
