@@ -189,8 +189,6 @@ TEST(mounting) {
   cay_sandbox_free(box);
 }
 
-TEST(zz_the_engine_is_given_back) { cay_engine_free(box_engine()); }
-
 /* ---- snapshots ---- */
 
 TEST(taking_restoring_and_forking) {
@@ -234,3 +232,5 @@ TEST(taking_restoring_and_forking) {
   expect_works(box);
   cay_sandbox_free(box);
 }
+
+TEST(zz_the_engine_is_given_back) { cay_engine_free(box_engine()); }
