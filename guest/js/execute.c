@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "binding/tasks.h"
 #include "driver.h"
@@ -40,6 +41,28 @@ static void put_member(reply *r, enum talk_tag tag, JSValueConst object, const c
   JS_FreeValue(js, value);
 }
 
+/* The bytes of an ArrayBuffer of lib/, which stays where it is. */
+static const uint8_t *host_bytes(const char *name) {
+  size_t len;
+  JSValue buffer = runtime_get(name);
+  const uint8_t *bytes = JS_GetArrayBuffer(js, &len, buffer);
+  JS_FreeValue(js, buffer);
+  return bytes;
+}
+
+/* Ticks, warnings of rejections, and jobs of the engine: nothing of it waits after most cells. */
+static bool is_settled(void) {
+  static const uint8_t *ticks;
+  if (!ticks) ticks = host_bytes("tickInfo");
+  return ticks && !ticks[0] && !ticks[1] && !JS_IsJobPending(JS_GetRuntime(js));
+}
+
+/* Jobs and ticks of a cell that was stopped would run in the next one, and may never end. The host ends by force what does
+ * not end by itself, and puts the session back. */
+static void await_undo(void) {
+  while (!is_settled()) pause();
+}
+
 static void report_stopped(reply *r, const char *why) {
   r->len = 0;
   reply_u32(r, TALK_STATUS, TALK_STOPPED);
@@ -64,6 +87,7 @@ static void report_exception(reply *r, const field *cell) {
   r->len = 0;
   tasks_forget(js);
   if (why && *why) {
+    await_undo();
     report_stopped(r, why);
   } else if (why) {
     reply_u32(r, TALK_STATUS, TALK_EXIT);
@@ -181,22 +205,6 @@ static int call_host(const char *function) {
   if (JS_IsException(done)) return -1;
   JS_FreeValue(js, done);
   return 0;
-}
-
-/* The bytes of an ArrayBuffer of lib/, which stays where it is. */
-static const uint8_t *host_bytes(const char *name) {
-  size_t len;
-  JSValue buffer = runtime_get(name);
-  const uint8_t *bytes = JS_GetArrayBuffer(js, &len, buffer);
-  JS_FreeValue(js, buffer);
-  return bytes;
-}
-
-/* Ticks, warnings of rejections, and jobs of the engine: nothing of it waits after most cells. */
-static bool is_settled(void) {
-  static const uint8_t *ticks;
-  if (!ticks) ticks = host_bytes("tickInfo");
-  return ticks && !ticks[0] && !ticks[1] && !JS_IsJobPending(JS_GetRuntime(js));
 }
 
 static bool is_clean(void) {
