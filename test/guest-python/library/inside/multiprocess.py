@@ -338,11 +338,12 @@ def test_interrupted():
     for number in range(200):
         signal.setitimer(signal.ITIMER_REAL, 0.0001)
         try:
-            several.put((number, bytes(5000)))
+            try:
+                several.put((number, bytes(5000)))
+            finally:  # the signal may come here, too
+                signal.setitimer(signal.ITIMER_REAL, 0)
         except KeyboardInterrupt:
             interrupted += 1
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             while True:
                 number, data = several.get(timeout=0)
