@@ -57,7 +57,7 @@ static bool is_settled(void) {
   return ticks && !ticks[0] && !ticks[1] && !JS_IsJobPending(JS_GetRuntime(js));
 }
 
-/* Jobs and ticks of a cell that was stopped would run in the next one, and may never end. The host ends by force what does
+/* Jobs and ticks of a cell that was stopped would run in the next one, and may never end. The host ends a cell by force that does
  * not end by itself, and puts the session back. */
 static void await_undo(void) {
   while (!is_settled()) pause();

@@ -65,6 +65,8 @@ struct abi_machine {
   _Atomic uint64_t *fuel; /* what the job has left; NULL: not counted */
   uint64_t fuel_given;
   int64_t cpu_mark_ns; /* thread clock when m->p was last charged */
+  int64_t system_ns;   /* of that, inside system calls, estimated: calls.c */
+  uint32_t unmeasured; /* calls since one was measured */
 };
 
 /* Between linux.fork and the moment it returns, when the guest has nothing to do but unwind and wind up. */

@@ -42,6 +42,9 @@ k_ret sys_cay_vfork(abi_machine *m, const uint32_t a[static 6]) {
 
 void abi_charge_time(abi_machine *m) {
   int64_t now = clock_thread_cpu_ns();
-  m->p->user_ns += now - m->cpu_mark_ns;
+  int64_t used = now - m->cpu_mark_ns, inside = m->system_ns < used ? m->system_ns : used;
+  m->p->user_ns += used - inside;
+  m->p->system_ns += inside;
+  m->system_ns = 0;
   m->cpu_mark_ns = now;
 }
