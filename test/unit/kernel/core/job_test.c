@@ -74,6 +74,50 @@ TEST(output_arrives_in_order_with_its_descriptor) {
   run_free(&r);
 }
 
+/* The context is memory that is freed when the job is muted. */
+typedef struct listener {
+  _Atomic int heard;
+} listener;
+static _Atomic int late;
+static _Atomic bool is_muted;
+
+static void listen_until_muted(void *ctx, int fd, const void *data, size_t len) {
+  (void)fd, (void)data, (void)len;
+  if (atomic_load(&is_muted)) late++;
+  atomic_fetch_add(&((listener *)ctx)->heard, 1);
+}
+
+static int talks_long(k_process *p, void *arg) {
+  (void)arg;
+  NEED_EQ(SYS(stdio(p, false)), 0);
+  for (int i = 0; i < 20000 && !atomic_load(&is_muted); i++) NEED_EQ(native_write(p, 1, "a", 1), 1);
+  for (int i = 0; i < 200; i++) NEED_EQ(native_write(p, 1, "a", 1), 1);
+  return 0;
+}
+
+TEST(a_muted_job_delivers_nothing_and_its_context_may_go) {
+  for (int round = 0; round < 20; round++) {
+    run r = { .world = native_new(NULL) };
+    r.kernel = native_kernel(r.world);
+    listener *l = mem_zalloc(sizeof *l);
+    late = 0;
+    is_muted = false;
+    k_lock(r.kernel);
+    EXPECT_EQ(k_job_new(r.kernel, listen_until_muted, l, &r.job), 0);
+    k_unlock(r.kernel);
+    native_spawn(r.world, r.job, talks_long, NULL);
+    while (atomic_load(&l->heard) == 0) nanosleep(&(struct timespec){ .tv_nsec = 10000 }, NULL);
+    k_lock(r.kernel);
+    k_job_mute(r.job);
+    atomic_store(&is_muted, true);
+    k_unlock(r.kernel);
+    mem_free(l);
+    EXPECT_EQ(status_of(&r), 0);
+    EXPECT_EQ(late, 0);
+    run_free(&r);
+  }
+}
+
 static int chatters(k_process *p, void *arg) {
   for (int i = 0; i < 50; i++) NEED_EQ(native_write(p, 1, arg, 1), 1);
   return 0;

@@ -389,6 +389,22 @@ TREE(statfs_shows_the_quota) {
   EXPECT(after.blocks_free < before.blocks_free);
 }
 
+TREE(a_limit_below_the_use_leaves_no_room) {
+  OWNED(k_inode_unref) k_inode *root = inode_at(t, "/");
+  k_statfs st;
+  put(t, "/f", "some text");
+  uint64_t limit = t->k->limits.disk;
+  t->k->limits.disk = t->k->used.disk - 1;
+  EXPECT_EQ(vfs_symlink(&t->v, "f", NULL, "/l"), -K_ENOSPC);
+  k_file *f = opened(t, "/f", K_O_WRONLY | K_O_APPEND);
+  static const char many[1 << 16];
+  EXPECT(k_file_write(NULL, f, many, sizeof many) < K_PAGE); /* the rest of a page that is charged already */
+  k_file_unref(f);
+  EXPECT_EQ(vfs_statfs(&t->v, root, &st), 0);
+  EXPECT_EQ(st.blocks_free, 0);
+  t->k->limits.disk = limit;
+}
+
 /* ---- failures ---- */
 
 /* Whatever fails, the names and counts are those of before. */
