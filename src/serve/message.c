@@ -1,6 +1,7 @@
 #include "serve/message.h"
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "serve/text.h"
 
 #include <stdio.h>
@@ -80,6 +81,15 @@ static void message_mend_surrogates(char *text, size_t len) {
   }
 }
 
+/* An id that is itself no Unicode, or was before it was mended, cannot be answered under. */
+static bool message_id_is_whole(yyjson_val *id) {
+  static const char replacement[] = "\xef\xbf\xbd";
+  const char *text = yyjson_get_str(id);
+  size_t len = yyjson_get_len(id);
+  return text == NULL ||
+         (utf8_is_valid(text, len) && memmem(text, len, replacement, sizeof replacement - 1) == NULL);
+}
+
 /* A request with a text that is no Unicode is answered under its id. */
 static void message_find_id(const char *data, size_t len, rpc_id *out) {
   char *copy = mem_alloc(len);
@@ -89,7 +99,7 @@ static void message_find_id(const char *data, size_t len, rpc_id *out) {
   yyjson_doc *doc = yyjson_read_opts(copy, len, YYJSON_READ_BIGNUM_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE,
                                      &JSON_ALLOC, NULL);
   yyjson_val *id = yyjson_obj_get(yyjson_doc_get_root(doc), "id");
-  if (!rpc_id_from(id, out)) *out = RPC_ID_NULL;
+  if (!message_id_is_whole(id) || !rpc_id_from(id, out)) *out = RPC_ID_NULL;
   yyjson_doc_free(doc);
   mem_free(copy);
 }
