@@ -351,7 +351,7 @@ void net_dns_answer(net_poller *p, net_box *box, uint64_t id, bool allow) {
   }
 }
 
-/* The lookups go on, for nobody: their threads cannot be stopped. */
+/* Lookups go on without a receiver: their threads cannot be stopped. */
 void net_dns_close(net_box *box) {
   LIST_EACH_SAFE (q, &box->asking, dns_question, in_lookup) question_free(q);
   LIST_EACH (l, &box->lookups, dns_lookup, in_box)
