@@ -80,3 +80,21 @@ k_ret abi_iov(eng_instance *guest, uint32_t addr, int32_t count, k_iov few[stati
     *out = iov;
   return r < 0 ? r : 0;
 }
+
+void abi_gather(const k_iov *iov, void *to, size_t len) {
+  for (uint8_t *at = to; len > 0; iov++) {
+    size_t n = len < iov->len ? len : iov->len;
+    memcpy(at, iov->data, n);
+    at += n;
+    len -= n;
+  }
+}
+
+void abi_scatter(const k_iov *iov, const void *from, size_t len) {
+  for (const uint8_t *at = from; len > 0; iov++) {
+    size_t n = len < iov->len ? len : iov->len;
+    memcpy(iov->data, at, n);
+    at += n;
+    len -= n;
+  }
+}

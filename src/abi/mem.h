@@ -78,3 +78,7 @@ k_ret abi_iov(eng_instance *guest, uint32_t addr, int32_t count, k_iov few[stati
 static inline void abi_iov_free(k_iov *few, k_iov *iov) {
   if (iov != few) mem_free(iov);
 }
+
+/* Between buffers and `len` bytes in one piece; the buffers hold at least so many. */
+void abi_gather(const k_iov *iov, void *to, size_t len);
+void abi_scatter(const k_iov *iov, const void *from, size_t len);

@@ -5,20 +5,13 @@
 
 #define FLAGS_KNOWN 037777777u
 
-/* Gives the file a descriptor; the file is the table's or gone. */
-K_LOCKED static k_ret files_install(abi_machine *m, k_file *f, uint32_t flags) {
-  k_ret fd = k_fd_add(&m->p->fds, f, 0, (flags & K_O_CLOEXEC) != 0);
-  if (fd < 0) k_file_unref(f);
-  return fd;
-}
-
 K_LOCKED static k_ret open_at(abi_machine *m, int32_t dirfd, const char *path, uint32_t flags,
                               uint32_t mode) {
   k_inode *at = NULL;
   k_file *f = NULL;
   K_TRY(abi_at(m, dirfd, path, &at));
   K_TRY(vfs_open(&m->p->view, at, path, flags & FLAGS_KNOWN, mode & 07777, &f));
-  return files_install(m, f, flags);
+  return abi_give_fd(m, f, flags);
 }
 
 k_ret sys_openat(abi_machine *m, const uint32_t a[static 6]) {

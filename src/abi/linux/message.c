@@ -3,14 +3,6 @@
 #include "abi/linux/layout.h"
 #include "abi/linux/sockaddr.h"
 
-static k_ret message_socket_of(abi_machine *m, uint32_t fd, k_file **out) {
-  k_file *f = NULL;
-  K_TRY(abi_file(m, fd, &f));
-  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
-  *out = f;
-  return 0;
-}
-
 /* An address that a call may do without: NULL then. */
 static k_ret optional_address(abi_machine *m, const k_file *f, uint32_t addr, uint32_t len, k_sockaddr *room,
                               const k_sockaddr **out) {
@@ -35,7 +27,7 @@ static k_ret send_locked(abi_machine *m, const uint32_t *a) {
   k_sockaddr addr;
   const k_sockaddr *to = NULL;
   void *buf = NULL;
-  K_TRY(message_socket_of(m, a[0], &f));
+  K_TRY(abi_socket(m, a[0], &f));
   if ((a[3] & ~(uint32_t)SEND_FLAGS) != 0) return -K_EOPNOTSUPP;
   K_TRY(optional_address(m, f, a[4], a[5], &addr, &to));
   K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
@@ -53,10 +45,7 @@ static k_ret message_gather(const k_iov *iov, size_t count, void **out, size_t *
   if (all == NULL) return -K_ENOMEM;
   *out = all;
   *len = total;
-  for (size_t i = 0; i < count; i++) {
-    memcpy(all, iov[i].data, iov[i].len);
-    all += iov[i].len;
-  }
+  abi_gather(iov, all, total);
   return 0;
 }
 
@@ -84,7 +73,7 @@ K_LOCKED static k_ret sendmsg_locked(abi_machine *m, uint32_t fd, uint32_t addr,
   k_file *f = NULL;
   k_iov few[ABI_IOV_FEW], *iov = few;
   abi_control with;
-  K_TRY(message_socket_of(m, fd, &f));
+  K_TRY(abi_socket(m, fd, &f));
   K_TRY(abi_get(m->instance, addr, &head));
   if ((flags & ~(uint32_t)SEND_FLAGS) != 0) return -K_EOPNOTSUPP;
   K_TRY(optional_address(m, f, head.name, head.name_len, &name, &to));
@@ -123,7 +112,7 @@ K_LOCKED static k_ret recv_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   void *buf = NULL;
   k_received what;
-  K_TRY(message_socket_of(m, a[0], &f));
+  K_TRY(abi_socket(m, a[0], &f));
   if ((a[3] & ~(uint32_t)RECV_FLAGS) != 0) return -K_EOPNOTSUPP;
   K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
   k_ret r = k_socket_recv(m->p, f, buf, a[2] < INT32_MAX ? a[2] : INT32_MAX, a[3] & RECV_KEPT, &what);
@@ -133,15 +122,6 @@ K_LOCKED static k_ret recv_locked(abi_machine *m, const uint32_t *a) {
 }
 
 k_ret sys_recvfrom(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, recv_locked(m, a)); }
-
-static void message_scatter(const uint8_t *from, size_t len, const k_iov *iov) {
-  for (; len > 0; iov++) {
-    size_t n = len < iov->len ? len : iov->len;
-    memcpy(iov->data, from, n);
-    from += n;
-    len -= n;
-  }
-}
 
 K_LOCKED static k_ret recv_pieces(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint32_t flags,
                                   k_received *what) {
@@ -153,7 +133,7 @@ K_LOCKED static k_ret recv_pieces(abi_machine *m, k_file *f, const k_iov *iov, s
   void *all = mem_alloc(len);
   if (all == NULL) return -K_ENOMEM;
   k_ret r = k_socket_recv(m->p, f, all, len, flags, what);
-  if (r > 0) message_scatter(all, (size_t)r < len ? (size_t)r : len, iov);
+  if (r > 0) abi_scatter(iov, all, (size_t)r < len ? (size_t)r : len);
   mem_free(all);
   return r;
 }
@@ -171,7 +151,7 @@ K_LOCKED static k_ret recvmsg_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   k_iov few[ABI_IOV_FEW], *iov = few;
   k_received what;
-  K_TRY(message_socket_of(m, a[0], &f));
+  K_TRY(abi_socket(m, a[0], &f));
   K_TRY(abi_get(m->instance, a[1], &head));
   if ((a[2] & ~(uint32_t)RECV_FLAGS) != 0) return -K_EOPNOTSUPP;
   if (head.iov_len < 0 || head.iov_len > ABI_IOV_MAX) return -K_EMSGSIZE;

@@ -50,16 +50,10 @@ static k_ret socket_check_type(uint32_t type) {
   return (type & SOCK_TYPE) > MOST ? -K_EINVAL : 0;
 }
 
-K_LOCKED static k_ret give_socket(abi_machine *m, k_file *f, uint32_t flags) {
-  k_ret fd = k_fd_add(&m->p->fds, f, 0, (flags & K_O_CLOEXEC) != 0);
-  if (fd < 0) k_file_unref(f);
-  return fd;
-}
-
 K_LOCKED static k_ret socket_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
   K_TRY(k_socket_new(m->kernel, (int)a[0], socket_type_of(a[0], a[1]), (int)a[2], a[1] & K_O_NONBLOCK, &f));
-  return give_socket(m, f, a[1]);
+  return abi_give_fd(m, f, a[1]);
 }
 
 k_ret sys_socket(abi_machine *m, const uint32_t a[static 6]) {
@@ -82,20 +76,12 @@ k_ret sys_socketpair(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- names ---- */
 
-static k_ret linux_socket_of(abi_machine *m, uint32_t fd, k_file **out) {
-  k_file *f = NULL;
-  K_TRY(abi_file(m, fd, &f));
-  if (!k_is_socket(f)) return k_file_wrong(f, -K_ENOTSOCK);
-  *out = f;
-  return 0;
-}
-
 typedef k_ret address_fn(k_process *p, k_file *f, const k_sockaddr *addr);
 
 static k_ret with_address(abi_machine *m, const uint32_t *a, address_fn *fn) {
   k_file *f = NULL;
   k_sockaddr addr;
-  K_TRY(linux_socket_of(m, a[0], &f));
+  K_TRY(abi_socket(m, a[0], &f));
   K_TRY(abi_get_address(m, f, a[1], a[2], &addr));
   return fn(m->p, f, &addr);
 }
@@ -113,7 +99,7 @@ typedef k_ret name_fn(k_file *f, k_sockaddr *out);
 static k_ret name_locked(abi_machine *m, const uint32_t *a, name_fn *fn) {
   k_file *f = NULL;
   k_sockaddr addr;
-  K_TRY(linux_socket_of(m, a[0], &f));
+  K_TRY(abi_socket(m, a[0], &f));
   K_TRY(fn(f, &addr));
   return abi_put_address(m, a[1], a[2], &addr);
 }
@@ -130,7 +116,7 @@ k_ret sys_getpeername(abi_machine *m, const uint32_t a[static 6]) {
 
 K_LOCKED static k_ret listen_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
-  K_TRY(linux_socket_of(m, a[0], &f));
+  K_TRY(abi_socket(m, a[0], &f));
   return k_socket_listen(m->p, f, (int32_t)a[1]);
 }
 
@@ -140,10 +126,10 @@ k_ret sys_listen(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED
 K_LOCKED static k_ret accept_locked(abi_machine *m, const uint32_t *a, uint32_t flags) {
   k_file *f = NULL, *made = NULL;
   k_sockaddr from;
-  K_TRY(linux_socket_of(m, a[0], &f));
+  K_TRY(abi_socket(m, a[0], &f));
   K_TRY(k_fd_room(&m->p->fds));
   K_TRY(k_socket_accept(m->p, f, flags & K_O_NONBLOCK, &made));
-  k_ret fd = give_socket(m, made, flags), r = 0;
+  k_ret fd = abi_give_fd(m, made, flags), r = 0;
   if (fd < 0 || a[1] == 0) return fd;
   if (k_socket_peer_name(made, &from) >= 0) r = abi_put_address(m, a[1], a[2], &from);
   if (r < 0) (void)!k_fd_close(&m->p->fds, (int32_t)fd);
@@ -186,7 +172,7 @@ K_LOCKED static k_ret setsockopt_locked(abi_machine *m, const uint32_t *a) {
   int level = (int)a[1], name = (int)a[2];
   int32_t words[WORDS] = { 0 }, value[K_OPTION_MAX] = { 0 };
   k_file *f = NULL;
-  K_TRY(linux_socket_of(m, a[0], &f));
+  K_TRY(abi_socket(m, a[0], &f));
   if ((int32_t)a[4] < 0) return -K_EINVAL;
   size_t len = a[4] < sizeof words ? a[4] : sizeof words, count = len / sizeof *words;
   K_TRY(abi_copy_in(m->instance, a[3], words, len));
@@ -204,7 +190,7 @@ k_ret sys_setsockopt(abi_machine *m, const uint32_t a[static 6]) {
 static k_ret getsockopt_locked(abi_machine *m, const uint32_t *a) {
   int32_t value[K_OPTION_MAX] = { 0 }, room = 0;
   k_file *f = NULL;
-  K_TRY(linux_socket_of(m, a[0], &f));
+  K_TRY(abi_socket(m, a[0], &f));
   K_TRY(abi_get(m->instance, a[4], &room));
   if (room < 0) return -K_EINVAL;
   k_ret count = k_socket_get(f, (int)a[1], (int)a[2], value);

@@ -1,16 +1,11 @@
 /* wasi_sock.c - the functions on sockets. Preview 1 makes none: a program has those that it was started with. */
+#include "abi/linux/sockaddr.h"
 #include "abi/wasi/wasi.h"
 #include "base/alloc.h"
-#include "kernel/sock/socket.h"
-
-static k_ret wasi_socket_of(abi_machine *m, uint32_t fd, k_file **out) {
-  K_TRY(abi_file(m, fd, out));
-  return k_is_socket(*out) ? 0 : -K_ENOTSOCK;
-}
 
 K_LOCKED static k_ret wasi_accept_locked(abi_machine *m, const eng_val *v) {
   k_file *f = NULL, *made = NULL;
-  K_TRY(wasi_socket_of(m, v[0].u32, &f));
+  K_TRY(abi_socket(m, v[0].u32, &f));
   K_TRY(k_fd_room(&m->p->fds));
   K_TRY(k_socket_accept(m->p, f, wasi_open_flags(v[1].u32) & K_O_NONBLOCK, &made));
   return abi_give_fd(m, made, K_O_CLOEXEC);
@@ -34,38 +29,20 @@ static size_t total_of(const k_iov *iov, size_t count) {
 }
 
 /* A message is one, however many buffers it goes to. */
-static void scatter(const k_iov *iov, size_t count, const uint8_t *from, size_t len) {
-  for (size_t i = 0; i < count && len > 0; i++) {
-    size_t n = iov[i].len < len ? iov[i].len : len;
-    memcpy(iov[i].data, from, n);
-    from += n;
-    len -= n;
-  }
-}
+typedef k_ret wasi_message_fn(abi_machine *m, k_file *f, const k_iov *iov, uint8_t *all, size_t len,
+                              uint32_t flags, k_received *what);
 
-static void gather(const k_iov *iov, size_t count, uint8_t *to, size_t len) {
-  for (size_t i = 0; i < count && len > 0; i++) {
-    size_t n = iov[i].len < len ? iov[i].len : len;
-    memcpy(to, iov[i].data, n);
-    to += n;
-    len -= n;
-  }
-}
-
-typedef k_ret wasi_message_fn(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint8_t *all,
-                              size_t len, uint32_t flags, k_received *what);
-
-static k_ret message_out(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint8_t *all, size_t len,
+static k_ret message_out(abi_machine *m, k_file *f, const k_iov *iov, uint8_t *all, size_t len,
                          uint32_t flags, k_received *what) {
   (void)what;
-  gather(iov, count, all, len);
+  abi_gather(iov, all, len);
   return k_socket_send(m->p, f, all, len, flags, NULL);
 }
 
-K_LOCKED static k_ret message_in(abi_machine *m, k_file *f, const k_iov *iov, size_t count, uint8_t *all,
-                                 size_t len, uint32_t flags, k_received *what) {
+K_LOCKED static k_ret message_in(abi_machine *m, k_file *f, const k_iov *iov, uint8_t *all, size_t len,
+                                 uint32_t flags, k_received *what) {
   k_ret r = k_socket_recv(m->p, f, all, len, flags, what);
-  if (r > 0) scatter(iov, count, all, (size_t)r < len ? (size_t)r : len);
+  if (r > 0) abi_scatter(iov, all, (size_t)r < len ? (size_t)r : len);
   k_parcel_free(what->parcel); /* there is no way to receive descriptors */
   return r;
 }
@@ -74,11 +51,11 @@ K_LOCKED static k_ret message_locked(abi_machine *m, const eng_val *v, uint32_t 
                                      k_received *what) {
   k_file *f = NULL;
   k_iov few[ABI_IOV_FEW], *iov = few;
-  K_TRY(wasi_socket_of(m, v[0].u32, &f));
+  K_TRY(abi_socket(m, v[0].u32, &f));
   K_TRY(abi_iov(m->instance, v[1].u32, v[2].i32, few, &iov));
   size_t len = total_of(iov, v[2].u32);
   uint8_t *all = mem_alloc(len);
-  k_ret r = all != NULL ? fn(m, f, iov, v[2].u32, all, len, flags, what) : -K_ENOMEM;
+  k_ret r = all != NULL ? fn(m, f, iov, all, len, flags, what) : -K_ENOMEM;
   mem_free(all);
   abi_iov_free(few, iov);
   return r;
