@@ -214,6 +214,15 @@ def test_a_flood_of_pings_ends_the_connection(t):
     works(server)
 
 
+def test_a_ping_after_each_answer_is_no_flood(t):
+    raw = Raw(t.server())
+    for i in range(4000):  # what grpc-go does to measure the connection
+        raw.send(request(2 * i + 1, SERVICE + "HealthCheck") + frame(DATA, END_STREAM, 2 * i + 1, message(b"")))
+        raw.until(lambda kind, flags, of, _: of == 2 * i + 1 and flags & END_STREAM)
+        raw.send(frame(PING, 0, 0, b"12345678"))
+        raw.until(lambda kind, flags, *_: kind == PING and flags & ACK)
+
+
 def test_connections_are_limited(t):
     server = t.server("--connections", 3)
     held = [Raw(server) for _ in range(3)]

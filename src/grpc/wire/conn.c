@@ -120,7 +120,7 @@ static void conn_hello(conn *c) {
 
 static void conn_read(conn *c) {
   uint8_t bytes[READ_LEN];
-  for (int i = 0; !c->dead && (i < READS || c->ssl != NULL); i++) {
+  for (int i = 0; !c->dead && (i < READS || (c->ssl != NULL && tls_pending(c->ssl))); i++) {
     size_t len = 0;
     enum tls_result result = conn_recv(c, bytes, sizeof bytes, &len);
     if (result == TLS_FAILED) c->dead = true;

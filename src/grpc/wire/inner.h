@@ -84,7 +84,8 @@ struct conn { /* [io] */
   nghttp2_session *h2;
   uint32_t events; /* of epoll */
   bool secured, greeted, want_write, dead, draining, noticed, settled;
-  uint8_t *out; /* CONN_OUT_MAX bytes */
+  bool ping_free; /* the client was sent headers or data since its last PING */
+  uint8_t *out;   /* CONN_OUT_MAX bytes */
   size_t out_at, out_len;
   timer_entry timer;
   int64_t read_ns, write_ns, idle_ns, ping_ns, began_ns;
@@ -169,6 +170,8 @@ enum tls_result { TLS_DONE, TLS_WANT_READ, TLS_WANT_WRITE, TLS_FAILED };
 ssl_st *tls_accept(tls *t, int fd);
 enum tls_result tls_hello(ssl_st *ssl);
 enum tls_result tls_read(ssl_st *ssl, void *to, size_t cap, size_t *out);
+bool tls_pending(
+    const ssl_st *ssl); /* bytes that were received and wait for tls_read: the socket may not say so */
 enum tls_result tls_write(ssl_st *ssl, const void *from, size_t len, size_t *out);
 void tls_client(ssl_st *ssl, char *out, size_t cap); /* the name in the certificate; left alone: none */
 void tls_end(ssl_st *ssl);

@@ -98,6 +98,8 @@ enum tls_result tls_read(ssl_st *ssl, void *to, size_t cap, size_t *out) {
   return result == 1 ? TLS_DONE : tls_told(ssl, result);
 }
 
+bool tls_pending(const ssl_st *ssl) { return SSL_pending(ssl) > 0; }
+
 enum tls_result tls_write(ssl_st *ssl, const void *from, size_t len, size_t *out) {
   int result = SSL_write_ex(ssl, from, len, out);
   return result == 1 ? TLS_DONE : tls_told(ssl, result);
