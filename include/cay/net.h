@@ -24,7 +24,7 @@ extern "C" {
 
 /* One decision of the policy. Strings live until the function returns. */
 typedef struct cay_net_decision {
-  const char *event; /* "resolve", "connect", "tls", "http", "limit" */
+  const char *event; /* "resolve", "connect", "tls", "http", "limit", "secret" */
   bool allowed;
   const char *host;    /* the name, or the address when no name led to it */
   const char *address; /* "": not resolved yet */
@@ -33,6 +33,7 @@ typedef struct cay_net_decision {
       rule; /* the number of the rule that decided, in the order denied, allowed, rules, preset; -1: none */
   const char *reason;        /* for people */
   const char *method, *path; /* of an HTTP request that was seen; else NULL */
+  const char *secret;        /* of "secret": its name; else NULL */
 } cay_net_decision;
 
 typedef void cay_net_decision_fn(void *ctx, const cay_net_decision *decision);
@@ -51,6 +52,21 @@ typedef struct cay_net_limits {
   uint32_t idle_ms;        /* of a connection without a byte; 10 min */
 } cay_net_limits;
 
+enum cay_secret_place { CAY_SECRET_HEADER = 1, CAY_SECRET_QUERY = 2, CAY_SECRET_BODY = 4 };
+
+/* A value that guests use and never see. A variable of the environment has a placeholder; in requests to `hosts` over
+ * HTTPS the value is put in its place on the host, and taken out of the answers. The TLS of these hosts ends on the
+ * host, whose programs verify the server; guests see certificates of an authority of the sandbox, which is in their
+ * trust stores. A secret allows no connection: rules do. */
+typedef struct cay_net_secret {
+  size_t size;
+  const char *name;         /* of the variable; letters, digits and '_' */
+  const char *value;        /* 8 to 4096 characters of printable ASCII; copied. Wipe yours */
+  const char *const *hosts; /* "api.example.com", "*.example.com:8443"; port 443 without one; NULL ended */
+  unsigned places;          /* CAY_SECRET_…; 0: headers */
+  const char *placeholder;  /* NULL: one that cannot be guessed */
+} cay_net_secret;
+
 typedef struct cay_net_options {
   size_t size;
   const char *preset; /* NULL or "none", "package-registries", "all-public"; comes last */
@@ -63,6 +79,9 @@ typedef struct cay_net_options {
   cay_net_decision_fn *decision; /* NULL: not told */
   cay_net_ask_fn *ask;           /* NULL: what no rule decides is denied */
   void *ctx;
+  const cay_net_secret *const *secrets; /* NULL ended; NULL: none */
+  const char
+      *ca_file; /* certificate authorities in PEM, beside the usual ones: for guests and for the host */
 } cay_net_options;
 
 typedef struct cay_sandbox cay_sandbox;

@@ -192,6 +192,8 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_NET_RULES: return set_text(&r->net_rules, value, why);
   case OPTION_ALLOW_NET: return add_word(&r->allow_net, &r->allow_net_count, strdup(value), why);
   case OPTION_DENY_NET: return add_word(&r->deny_net, &r->deny_net_count, strdup(value), why);
+  case OPTION_NET_CA: return set_text(&r->net_ca, value, why);
+  case OPTION_SECRET: return secret_add(&r->secrets, value, why);
   case OPTION_ADD_HOST: return add_host(r, value, why);
   case OPTION_PUBLISH: return add_word(&r->publish, &r->publish_count, strdup(value), why);
   case OPTION_ENV: return add_env(r, value, why);
@@ -369,6 +371,8 @@ void request_free(request *r) {
   free_words(r->publish, r->publish_count);
   free(r->net);
   free(r->net_rules);
+  free(r->net_ca);
+  secret_list_free(&r->secrets);
   free(r->cwd);
   *r = (request){ 0 };
 }

@@ -1,7 +1,7 @@
 /* request.h - what a person asked `cay run` to do. */
 #pragma once
 
-#include <cay/cay.h>
+#include "cli/secret.h"
 
 /* One --in, --out or --mount, as written; a side left out is NULL. */
 typedef struct request_pair {
@@ -21,7 +21,8 @@ typedef struct request {
   request_pairs in, out, mounts;
   char **env, **packages; /* env: "NAME=value"; NULL ended, NULL: none */
   size_t env_count, package_count;
-  char *net, *net_rules;                               /* NULL: not given */
+  char *net, *net_rules, *net_ca; /* NULL: not given */
+  secret_list secrets;
   char **allow_net, **deny_net, **add_host, **publish; /* NULL ended, NULL: none */
   size_t allow_net_count, deny_net_count, add_host_count, publish_count;
   const char *snapshot, *save_snapshot; /* of argv; NULL: none */

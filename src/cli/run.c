@@ -73,6 +73,10 @@ static void run_on_decision(void *ctx, const cay_net_decision *d) {
   if (d->allowed || n->quiet || n->said >= 10 || strcmp(n->last, d->host) == 0) return;
   n->said++;
   (void)snprintf(n->last, sizeof n->last, "%s", d->host);
+  if (d->secret != NULL) {
+    say("network: %s, to %s: %s", d->secret, d->host, d->reason);
+    return;
+  }
   say("network: %s%s%s is denied: %s", d->host, d->method != NULL ? " " : "",
       d->method != NULL ? d->method : "", d->reason);
   bool special = strstr(d->reason, "special") != NULL;
@@ -87,6 +91,8 @@ static cay_net_options run_net_options(const request *r, run_network *network) {
                             .deny = (const char *const *)r->deny_net,
                             .rules = r->net_rules,
                             .hosts = (const char *const *)r->add_host,
+                            .secrets = r->secrets.items,
+                            .ca_file = r->net_ca,
                             .decision = r->json ? NULL : run_on_decision,
                             .ctx = network };
 }
@@ -169,10 +175,15 @@ static cay_sandbox *make_sandbox(cay_engine *engine, const request *r, run_netwo
                                   .env = (const char *const *)r->env,
                                   .trace = r->strace ? run_on_trace : NULL,
                                   .packages = packages };
-  if (r->snapshot != NULL) return restore_sandbox(engine, r, &options);
   cay_sandbox *box = NULL;
+  if (r->snapshot != NULL) {
+    box = restore_sandbox(engine, r, &options);
+    secret_list_wipe(&r->secrets);
+    return box;
+  }
   cay_status status = cay_sandbox_new(engine, &options, &box, &err);
   cay_packages_free(packages);
+  secret_list_wipe(&r->secrets);
   if (status == CAY_OK) return box;
   say("cannot make a sandbox: %s", err.message);
   say_hint("`cay doctor` looks for the cause");

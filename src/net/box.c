@@ -12,6 +12,8 @@ void net_box_ref(net_box *box) { box->refs++; }
 void net_box_unref(net_box *box) {
   if (--box->refs != 0) return;
   net_policy_free(box->policy);
+  net_secrets_free(box->secrets);
+  net_authority_free(box->authority);
   net_names_free(&box->names);
   net_names_free(&box->granted);
   pthread_mutex_destroy(&box->mu);
@@ -67,6 +69,8 @@ static const k_net_ops box_ops = { .connect = box_connect, .datagram = net_dns_o
 
 const k_net *net_box_net(const net_box *box) { return &box->net; }
 
+const net_secrets *net_box_secrets(const net_box *box) { return box->secrets; }
+
 void net_box_attach(net_box *box, k_kernel *kernel) { box->kernel = kernel; }
 
 /* ---- life ---- */
@@ -81,6 +85,8 @@ cay_status net_box_new(net_host *host, const net_box_options *options, net_box *
   }
   b->host = host;
   b->policy = options->policy;
+  b->secrets = options->secrets;
+  b->authority = options->authority;
   b->limits = net_limits_under(&options->limits, &host->options.limits);
   b->pin_count = options->pin_count;
   b->on_decision = options->on_decision;

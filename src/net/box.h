@@ -30,7 +30,14 @@ typedef struct net_host_options {
 cay_status net_host_new(const net_host_options *options, net_host **out, cay_error *err) CHECKED;
 void net_host_free(net_host *host); /* after its boxes; NULL is fine */
 
-enum net_event { NET_EVENT_RESOLVE, NET_EVENT_CONNECT, NET_EVENT_TLS, NET_EVENT_HTTP, NET_EVENT_LIMIT };
+enum net_event {
+  NET_EVENT_RESOLVE,
+  NET_EVENT_CONNECT,
+  NET_EVENT_TLS,
+  NET_EVENT_HTTP,
+  NET_EVENT_LIMIT,
+  NET_EVENT_SECRET
+};
 const char *net_event_name(enum net_event event); /* "connect"; static */
 
 typedef struct net_decision {
@@ -42,6 +49,7 @@ typedef struct net_decision {
   size_t rule;               /* that decided; SIZE_MAX: none */
   const char *reason;        /* one sentence */
   const char *method, *path; /* of HTTP, or NULL */
+  const char *secret;        /* the name of one, or NULL */
 } net_decision;
 
 typedef void net_decision_fn(void *ctx, const net_decision *decision);
@@ -55,7 +63,9 @@ typedef struct net_pin { /* this name is this address, and no name server is ask
 } net_pin;
 
 typedef struct net_box_options {
-  net_policy *policy; /* taken over on success */
+  net_policy *policy;              /* taken over on success, as the next two */
+  struct net_secrets *secrets;     /* NULL: none */
+  struct net_authority *authority; /* with secrets; NULL: no TLS ends on the host */
   net_limits limits;
   const net_pin *pins; /* copied */
   size_t pin_count;
@@ -74,6 +84,9 @@ void net_box_attach(net_box *box, k_kernel *kernel); /* once, before any process
 void net_box_close(net_box *box);
 void net_box_free(net_box *box); /* closed; NULL is fine */
 OWNED_DEFINE(net_box, net_box_free)
+
+/* What guests may not see, for those who give out what guests wrote; NULL: nothing. */
+const struct net_secrets *net_box_secrets(const net_box *box);
 
 void net_box_answer(net_box *box, uint64_t id, bool allow);
 

@@ -42,6 +42,7 @@ static void conn_free(net_poller *p, net_conn *c, bool reset) {
   list_remove(&c->in_box);
   net_dns_forget(c);
   if (c->outer != NULL) c->outer->close(c->outer, reset);
+  mem_free(c->sighting);
   c->box->open--;
   mem_free(c);
 }
@@ -98,6 +99,13 @@ static enum moved conn_lost(net_poller *p, net_conn *c, int error) {
   return MOVED_AWAY;
 }
 
+/* The placeholders of secrets are told where they leave the sandbox as they are. */
+static void conn_see(const net_conn *c, size_t n, const uint8_t *data) {
+  uint64_t seen = c->sighting != NULL ? net_secrets_see(c->box->secrets, c->sighting, data, n) : 0;
+  for (size_t i = 0; seen != 0; seen >>= 1, i++)
+    if ((seen & 1) != 0) net_tell_secret(c, "", net_secret_name(c->box->secrets, i), false);
+}
+
 static enum moved conn_send(net_poller *p, net_conn *c, const k_net_state *state) {
   size_t want = state->readable < NET_CHUNK ? state->readable : NET_CHUNK;
   if (want == 0 || !c->item.writable) return MOVED_NOTHING;
@@ -118,6 +126,7 @@ static enum moved conn_send(net_poller *p, net_conn *c, const k_net_state *state
   }
   if (sent < 0) return conn_lost(p, c, errno);
   k_net_take(c->end, (size_t)sent);
+  conn_see(c, (size_t)sent, p->chunk);
   if (c->passed > 0) c->passed -= (size_t)sent;
   return conn_count(p, c, (size_t)sent, true) ? MOVED_SOME : MOVED_AWAY;
 }
@@ -167,7 +176,10 @@ static bool conn_settle(net_poller *p, net_conn *c, const k_net_state *state) {
 
 static void conn_move(net_poller *p, net_conn *c) {
   k_net_state state;
+  if (c->outer->pump != NULL) c->outer->pump(c->outer);
   for (int round = 0; round < ROUNDS; round++) {
+    if (c->outer->pump != NULL)
+      c->item.readable = c->item.writable = true; /* each way can make the other go on */
     k_net_look(c->end, c->item.readable && !c->ended ? NET_CHUNK : 0, &state);
     enum moved up = conn_send(p, c, &state);
     if (up == MOVED_AWAY) return;
@@ -189,6 +201,8 @@ void net_conn_start(net_poller *p, net_conn *c, int fd) {
     net_conn_fail(p, c, K_ENOMEM);
     return;
   }
+  if (c->box->secrets != NULL)
+    c->sighting = mem_zalloc(sizeof *c->sighting); /* without memory none is told */
   c->state = NET_CONN_OPEN;
   conn_touch(p, c);
   net_item_again(p, &c->item);

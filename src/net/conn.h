@@ -1,14 +1,18 @@
 /* conn.h - one connection, and the inside of a box; for the files of this folder. */
 #pragma once
 
+#include "net/authority.h"
 #include "net/dns.h"
 #include "net/poller.h"
+#include "net/secret.h"
 
 enum { NET_PINS_MAX = 256, NET_QUERIES_MAX = 64, NET_EVENTS_MAX = 256 };
 
 struct net_box {
   net_host *host;
   net_policy *policy;
+  net_secrets *secrets;     /* NULL: none */
+  net_authority *authority; /* NULL: no TLS ends here */
   net_limits limits;
   net_pin *pins;
   size_t pin_count;
@@ -51,6 +55,7 @@ typedef struct net_outer {
   ssize_t (*recv)(struct net_outer *o, void *data, size_t len);       /* recv(2) */
   void (*finish)(struct net_outer *o);                                /* shutdown(2) for writing */
   void (*close)(struct net_outer *o, bool reset);                     /* and frees it */
+  void (*pump)(struct net_outer *o); /* NULL: a socket. Moves what lies between the guest and the world */
 } net_outer;
 
 typedef struct net_conn {
@@ -74,6 +79,8 @@ typedef struct net_conn {
   bool finished, ended;          /* no more bytes to the outside, from the outside */
   struct dns_question *question; /* to the resolver, on its way */
   uint64_t answered;             /* bytes that came from outside */
+  net_sighting
+      *sighting; /* of placeholders that leave the sandbox; NULL: there are no secrets, or a relay looks */
   int64_t idle_since_ns, resume_ns;
 } net_conn;
 
@@ -118,11 +125,19 @@ void net_decide_connect(net_box *box, const net_addr *addr, uint16_t port,
 net_verdict net_decide_name(net_box *box, const char *host);
 /* What the first bytes, or a request, say. */
 bool net_decide_hello(net_conn *c, const net_hello *hello, net_choice *out);
+/* Likewise of a request inside of TLS that ends here. */
+bool net_decide_request(net_conn *c, const net_hello *head, net_choice *out);
+/* Whether the TLS of a connection to this name ends here. */
+bool net_conn_is_relayed(const net_conn *c, const net_hello *hello);
 
 /* Tells the embedder, on the poller's thread; from others by net_tell_later. */
 void net_tell(net_box *box, const net_decision *decision);
 void net_tell_later(net_box *box, enum net_event event, const char *host, const net_addr *addr, uint16_t port,
                     size_t rule, const char *reason);
+
+void net_tell_request(net_conn *c, const net_hello *head, const net_choice *choice, bool allowed);
+void net_tell_secret(const net_conn *c, const char *host, const char *secret, bool put);
+void net_tell_fault(const net_conn *c, const char *host, const char *why); /* of the server's TLS */
 
 void net_box_ref(net_box *box);
 void net_box_unref(net_box *box);

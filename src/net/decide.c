@@ -109,6 +109,11 @@ void net_decide_connect(net_box *box, const net_addr *addr, uint16_t port, net_c
 
 /* ---- first bytes ---- */
 
+bool net_conn_is_relayed(const net_conn *c, const net_hello *hello) {
+  return hello->kind == NET_HELLO_TLS && hello->has_name && c->box->authority != NULL &&
+         net_secrets_have(c->box->secrets, hello->name, c->port);
+}
+
 static const char *hello_scheme(const net_hello *hello) {
   switch (hello->kind) {
   case NET_HELLO_TLS: return "https";
@@ -129,7 +134,8 @@ static net_target hello_target(const net_conn *c, const net_hello *hello, const 
 
 static bool hello_allows(net_conn *c, const net_hello *hello, const char *host, net_choice *out) {
   net_target target = hello_target(c, hello, host);
-  net_verdict v = net_policy_check(c->box->policy, &target, &c->addr);
+  net_verdict v = net_conn_is_relayed(c, hello) ? net_policy_may(c->box->policy, &target, &c->addr)
+                                                : net_policy_check(c->box->policy, &target, &c->addr);
   if (!v.allowed && v.rule == SIZE_MAX) v.allowed = decide_is_granted(c->box, host, v.class);
   choice_take(out, host, v);
   return v.allowed;
@@ -164,10 +170,21 @@ bool net_decide_hello(net_conn *c, const net_hello *hello, net_choice *out) {
   return false;
 }
 
+bool net_decide_request(net_conn *c, const net_hello *head, net_choice *out) {
+  net_target target = hello_target(c, head, head->name);
+  target.scheme = "https";
+  *out = (net_choice){ .rule = SIZE_MAX };
+  net_verdict v = net_policy_check(c->box->policy, &target, &c->addr);
+  if (!v.allowed && v.rule == SIZE_MAX)
+    v.allowed = c->id != 0 || decide_is_granted(c->box, head->name, v.class);
+  choice_take(out, head->name, v);
+  return v.allowed;
+}
+
 /* ---- telling ---- */
 
 const char *net_event_name(enum net_event event) {
-  static const char *const names[] = { "resolve", "connect", "tls", "http", "limit" };
+  static const char *const names[] = { "resolve", "connect", "tls", "http", "limit", "secret" };
   return names[event];
 }
 

@@ -42,7 +42,7 @@ net_outer *net_outer_socket(int fd) {
     (void)close(fd);
     return NULL;
   }
-  s->outer = (net_outer){ outer_send, outer_recv, outer_finish, outer_close };
+  s->outer = (net_outer){ outer_send, outer_recv, outer_finish, outer_close, NULL };
   s->fd = fd;
   return &s->outer;
 }

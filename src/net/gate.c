@@ -2,6 +2,7 @@
 #include "net/conn.h"
 
 #include "base/alloc.h"
+#include "net/relay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,35 @@ static void gate_tell(net_conn *c, const net_hello *hello, const net_choice *cho
                                     .reason = allowed ? "a rule allows it" : gate_reason(hello, choice),
                                     .method = http ? hello->method : NULL,
                                     .path = http ? hello->path : NULL });
+}
+
+void net_tell_request(net_conn *c, const net_hello *head, const net_choice *choice, bool allowed) {
+  gate_tell(c, head, choice, allowed);
+}
+
+static void gate_tell_of(const net_conn *c, net_decision d) {
+  char text[NET_ADDR_TEXT];
+  net_addr_format(&c->addr, text);
+  d.addr = text;
+  d.port = c->port;
+  d.rule = SIZE_MAX;
+  if (d.host[0] == '\0') d.host = text;
+  net_tell(c->box, &d);
+}
+
+void net_tell_secret(const net_conn *c, const char *host, const char *secret, bool put) {
+  gate_tell_of(
+      c, (net_decision){ .event = NET_EVENT_SECRET,
+                         .allowed = put,
+                         .host = host,
+                         .secret = secret,
+                         .reason = put ? "the value is put into the request"
+                                       : "the placeholder leaves as it is: the secret is not for this host, "
+                                         "or not for this part of a request" });
+}
+
+void net_tell_fault(const net_conn *c, const char *host, const char *why) {
+  gate_tell_of(c, (net_decision){ .event = NET_EVENT_TLS, .host = host, .reason = why });
 }
 
 /* A client of HTTP that is refused with its first request reads why. */
@@ -85,7 +115,9 @@ static int64_t gate_hello(net_poller *p, net_conn *c, const uint8_t *data, size_
   if (!net_decide_hello(c, hello, &choice)) return gate_refuse(p, c, hello, &choice);
   gate_tell(c, hello, &choice, true);
   c->gate = NET_GATE_OPEN;
-  return (int64_t)len;
+  if (!net_conn_is_relayed(c, hello) || net_relay_begin(p, c, hello->name)) return (int64_t)len;
+  net_conn_fail(p, c, K_ENOMEM);
+  return -1;
 }
 
 int64_t net_gate_pass(net_poller *p, net_conn *c, const uint8_t *data, size_t len, bool last) {

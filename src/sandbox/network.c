@@ -1,9 +1,14 @@
 #include "sandbox/network.h"
 
 #include "base/alloc.h"
+#include "net/authority.h"
+#include "net/secret.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- options ---- */
 
@@ -79,6 +84,95 @@ static cay_status network_pins(const char *const *texts, net_pin **out, size_t *
   return CAY_OK;
 }
 
+/* ---- secrets ---- */
+
+static cay_status network_secret(const cay_net_secret *from, net_secret_spec *out, cay_error *err) {
+  cay_net_secret s;
+  if (!sb_options_copy(&s, sizeof s, from))
+    return err_set(err, CAY_INVALID, "network.secrets: from a newer version of net.h");
+  *out = (net_secret_spec){
+    .name = s.name, .value = s.value, .placeholder = s.placeholder, .hosts = s.hosts, .places = s.places
+  };
+  return CAY_OK;
+}
+
+/* NULL in *out: none. */
+static cay_status network_secrets(const cay_net_options *o, net_secrets **out, cay_error *err) {
+  net_secret_spec specs[NET_SECRETS_MAX];
+  size_t n = 0;
+  *out = NULL;
+  for (; o->secrets != NULL && o->secrets[n] != NULL; n++) {
+    if (n == NET_SECRETS_MAX)
+      return err_set(err, CAY_INVALID, "network.secrets: at most %d", NET_SECRETS_MAX);
+    S_TRY(network_secret(o->secrets[n], &specs[n], err));
+  }
+  return n > 0 ? net_secrets_new(specs, n, out, err) : CAY_OK;
+}
+
+/* Guests see placeholders. */
+static cay_status network_placeholders(cay_sandbox *box, const net_secrets *s, cay_error *err) {
+  for (size_t i = 0; i < net_secrets_count(s); i++)
+    S_TRY(cay_sandbox_setenv(box, net_secret_name(s, i), net_secret_placeholder(s, i), err));
+  return CAY_OK;
+}
+
+/* ---- trust stores ---- */
+
+static const char trust_store[] = "/etc/ssl/certs/ca-certificates.crt";
+static const char trust_mark[] = "\n# Added by cay:\n";
+
+static cay_status network_read_file(const char *path, buf *out, cay_error *err) {
+  enum { MOST = 4 << 20 };
+  char block[8192];
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return err_errno(err, errno, "network.ca_file: %.200s", path);
+  ssize_t n;
+  cay_status status = CAY_OK;
+  while (status == CAY_OK && (n = read(fd, block, sizeof block)) > 0)
+    status = out->len + (size_t)n <= MOST ? buf_append(out, block, (size_t)n) : CAY_LIMIT;
+  (void)close(fd);
+  return status == CAY_OK ? CAY_OK : err_set(err, status, "network.ca_file: %.200s is too long", path);
+}
+
+/* The store without what an earlier sandbox added, whose snapshot this one began as. */
+static cay_status network_trust_store(cay_sandbox *box, buf *out, cay_error *err) {
+  enum { MOST = 8 << 20 };
+  cay_buf there = { 0 };
+  cay_status status = cay_file_read_max(box, trust_store, MOST, &there, NULL);
+  if (status != CAY_OK) return CAY_OK; /* it is made */
+  const char *mark = memmem(there.data, there.len, trust_mark, strlen(trust_mark));
+  size_t len = mark != NULL ? (size_t)(mark - (const char *)there.data) : there.len;
+  status = buf_append(out, there.data, len);
+  cay_buf_free(&there);
+  return status == CAY_OK ? CAY_OK : err_no_memory(err);
+}
+
+/* Variables by which programs find certificates that do not look where OpenSSL looks. */
+static cay_status network_trust_variables(cay_sandbox *box, cay_error *err) {
+  static const char *const names[] = { "SSL_CERT_FILE",       "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+                                       "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO",     "PIP_CERT" };
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    pthread_mutex_lock(&box->env_mu);
+    bool set = sb_env_get(&box->env, names[i]) != NULL;
+    pthread_mutex_unlock(&box->env_mu);
+    if (!set) S_TRY(cay_sandbox_setenv(box, names[i], trust_store, err));
+  }
+  return CAY_OK;
+}
+
+static cay_status network_trust(cay_sandbox *box, const net_authority *authority, const char *ca_file,
+                                cay_error *err) {
+  OWNED(buf_free) buf store = BUF_INIT(BUF_UNLIMITED);
+  if (authority == NULL && ca_file == NULL) return CAY_OK;
+  S_TRY(network_trust_store(box, &store, err));
+  if (buf_append_text(&store, trust_mark) != CAY_OK) return err_no_memory(err);
+  if (authority != NULL && buf_append_text(&store, net_authority_pem(authority)) != CAY_OK)
+    return err_no_memory(err);
+  if (ca_file != NULL) S_TRY(network_read_file(ca_file, &store, err));
+  S_TRY(cay_file_write(box, trust_store, (cay_slice){ store.data, store.len }, 0644, err));
+  return network_trust_variables(box, err);
+}
+
 /* ---- decisions ---- */
 
 /* The functions of the embedder, and their argument. */
@@ -98,15 +192,16 @@ static cay_net_decision network_public(const net_decision *d) {
                              .rule = d->rule == SIZE_MAX ? -1 : (int64_t)d->rule,
                              .reason = d->reason,
                              .method = d->method,
-                             .path = d->path };
+                             .path = d->path,
+                             .secret = d->secret };
 }
 
 static void network_on_decision(void *ctx, const net_decision *d) {
   const sb_network *n = ctx;
   cay_net_decision public = network_public(d);
-  sb_log(n->engine, d->allowed ? CAY_LOG_DEBUG : CAY_LOG_INFO, "net", "%s %s%s%s:%u %s: %s", public.event,
-         d->host, d->addr[0] != '\0' ? " " : "", d->addr, d->port, d->allowed ? "allowed" : "denied",
-         d->reason);
+  sb_log(n->engine, d->allowed ? CAY_LOG_DEBUG : CAY_LOG_INFO, "net", "%s %s%s%s%s%s:%u %s: %s", public.event,
+         d->secret != NULL ? d->secret : "", d->secret != NULL ? " " : "", d->host,
+         d->addr[0] != '\0' ? " " : "", d->addr, d->port, d->allowed ? "allowed" : "denied", d->reason);
   if (n->decision != NULL) n->decision(n->ctx, &public);
 }
 
@@ -150,10 +245,16 @@ static cay_status network_grant(cay_sandbox *box, const cay_net_options *o, cay_
   S_TRY(network_policy(o, &made.policy, err));
   cay_status status = network_pins(o->hosts, &pins, &made.pin_count, err);
   made.pins = pins;
+  if (status == CAY_OK) status = network_secrets(o, &made.secrets, err);
+  if (status == CAY_OK && made.secrets != NULL) status = net_authority_new(o->ca_file, &made.authority, err);
+  if (status == CAY_OK) status = network_trust(box, made.authority, o->ca_file, err);
+  if (status == CAY_OK) status = network_placeholders(box, made.secrets, err);
   if (status == CAY_OK) status = network_new(box, o, &made, err);
   mem_free(pins);
   if (status != CAY_OK) {
     net_policy_free(made.policy);
+    net_secrets_free(made.secrets);
+    net_authority_free(made.authority);
     return status;
   }
   box->kernel->net = net_box_net(box->net);
@@ -176,9 +277,12 @@ cay_status sb_network_set_up(cay_sandbox *box, const cay_net_options *options, c
   if (!network_is_off(&o)) return network_grant(box, &o, err);
   net_policy *unused = NULL; /* the texts are checked all the same */
   net_pin *pins = NULL;
+  OWNED(net_secrets_free) net_secrets *secrets = NULL;
   size_t pin_count;
   S_TRY(network_policy(&o, &unused, err));
   net_policy_free(unused);
+  S_TRY(network_secrets(&o, &secrets, err));
+  S_TRY(network_placeholders(box, secrets, err));
   S_TRY(network_pins(o.hosts, &pins, &pin_count, err));
   mem_free(pins);
   return CAY_OK;

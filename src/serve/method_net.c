@@ -38,21 +38,63 @@ static bool wanted_limits(call *c, cay_net_limits *l) {
 }
 
 /* A condition that is not understood must not be left out. */
+static bool members_are_known(call *c, const char *where, const char *const *known, size_t count) {
+  yyjson_obj_iter it = yyjson_obj_iter_with(c->params);
+  for (yyjson_val *key; (key = yyjson_obj_iter_next(&it)) != NULL;) {
+    size_t i = 0;
+    while (i < count && !yyjson_equals_str(key, known[i])) i++;
+    if (i < count) continue;
+    fail(c, RPC_INVALID_PARAMS, "%s: does not know %.60s", where, yyjson_get_str(key));
+    return false;
+  }
+  return true;
+}
+
 static bool wanted_is_known(call *c) {
   static const char *const known[] = { "preset",        "allow",          "deny",
                                        "rules",         "hosts",          "decisions",
                                        "ask",           "connections",    "sentBytes",
                                        "receivedBytes", "bytesPerSecond", "connectTimeoutMs",
-                                       "idleTimeoutMs" };
-  yyjson_obj_iter it = yyjson_obj_iter_with(c->params);
-  for (yyjson_val *key; (key = yyjson_obj_iter_next(&it)) != NULL;) {
-    size_t i = 0;
-    while (i < COUNT_OF(known) && !yyjson_equals_str(key, known[i])) i++;
-    if (i < COUNT_OF(known)) continue;
-    fail(c, RPC_INVALID_PARAMS, "net: does not know %.60s", yyjson_get_str(key));
+                                       "idleTimeoutMs", "secrets",        "caFile" };
+  return members_are_known(c, "net", known, COUNT_OF(known));
+}
+
+/* ---- secrets ---- */
+
+static bool secret_read(call *c, cay_net_secret *out) {
+  static const char *const known[] = { "name", "value", "hosts", "query", "body", "placeholder" };
+  const char **hosts = NULL;
+  bool query = false, body = false;
+  *out = CAY_INIT(cay_net_secret);
+  bool fine = members_are_known(c, "net.secrets", known, COUNT_OF(known)) &&
+              param_text(c, "name", true, &out->name) && param_text(c, "value", true, &out->value) &&
+              param_texts(c, "hosts", &hosts) && param_bool(c, "query", &query) &&
+              param_bool(c, "body", &body) && param_text(c, "placeholder", false, &out->placeholder);
+  out->hosts = hosts;
+  out->places = CAY_SECRET_HEADER | (query ? CAY_SECRET_QUERY : 0U) | (body ? CAY_SECRET_BODY : 0U);
+  return fine;
+}
+
+static bool wanted_secrets(call *c, net_wanted *out) {
+  yyjson_val *array = yyjson_obj_get(c->params, "secrets"), *outer = c->params;
+  if (array == NULL || yyjson_is_null(array)) return true;
+  if (!yyjson_is_arr(array)) {
+    fail(c, RPC_INVALID_PARAMS, "net.secrets: must be an array of objects");
     return false;
   }
-  return true;
+  size_t count = yyjson_arr_size(array);
+  out->secrets = mem_zalloc_array(count + 1, sizeof *out->secrets);
+  out->to_secrets = mem_zalloc_array(count + 1, sizeof *out->to_secrets);
+  bool fine = out->secrets != NULL && out->to_secrets != NULL;
+  if (!fine) fail_memory(c);
+  yyjson_arr_iter it = yyjson_arr_iter_with(array);
+  for (yyjson_val *one; fine && (one = yyjson_arr_iter_next(&it)) != NULL; out->secret_count++) {
+    c->params = one;
+    fine = secret_read(c, &out->secrets[out->secret_count]);
+    out->to_secrets[out->secret_count] = &out->secrets[out->secret_count];
+  }
+  c->params = outer;
+  return fine;
 }
 
 /* The members of `net` are read as params are. */
@@ -70,7 +112,8 @@ bool net_wanted_read(call *c, net_wanted *out) {
               param_texts(c, "allow", &out->allow) && param_texts(c, "deny", &out->deny) &&
               wanted_rules(c, &out->rules) && param_env(c, "hosts", &out->hosts) &&
               param_bool(c, "decisions", &out->decisions) && param_bool(c, "ask", &out->ask) &&
-              wanted_limits(c, &out->limits);
+              wanted_limits(c, &out->limits) && param_text(c, "caFile", false, &out->ca_file) &&
+              wanted_secrets(c, out);
   c->params = outer;
   return fine;
 }
@@ -80,6 +123,10 @@ void net_wanted_free(net_wanted *wanted) {
   mem_free((void *)wanted->deny);
   mem_free(wanted->rules);
   param_env_free(wanted->hosts);
+  for (size_t i = 0; wanted->secrets != NULL && i <= wanted->secret_count; i++)
+    mem_free((void *)(uintptr_t)wanted->secrets[i].hosts);
+  mem_free(wanted->secrets);
+  mem_free(wanted->to_secrets);
 }
 
 /* ---- decisions: on the library's network thread ---- */
@@ -94,6 +141,7 @@ static bool put_decision(yyjson_mut_doc *doc, yyjson_mut_val *to, const serve_bo
          yyjson_mut_obj_add_uint(doc, to, "port", d->port) &&
          (!http || (yyjson_mut_obj_add_strcpy(doc, to, "method", d->method) &&
                     yyjson_mut_obj_add_strcpy(doc, to, "path", d->path))) &&
+         (d->secret == NULL || yyjson_mut_obj_add_strcpy(doc, to, "secret", d->secret)) &&
          yyjson_mut_obj_add_strcpy(doc, to, "reason", d->reason);
 }
 
@@ -127,7 +175,7 @@ cay_net_options net_wanted_options(const net_wanted *w, serve_box *box) {
   return CAY_INIT(cay_net_options, .preset = w->preset, .allow = w->allow, .deny = w->deny, .rules = w->rules,
                   .hosts = (const char *const *)w->hosts, .limits = &w->limits,
                   .decision = w->decisions ? net_on_decision : NULL, .ask = w->ask ? net_on_ask : NULL,
-                  .ctx = box);
+                  .ctx = box, .secrets = w->to_secrets, .ca_file = w->ca_file);
 }
 
 /* ---- methods ---- */

@@ -63,6 +63,8 @@ const NET: Record<keyof NetOptions, Kind> = {
   bytesPerSecond: "count",
   connectTimeoutMs: "count",
   idleTimeoutMs: "count",
+  secrets: "list",
+  caFile: "text",
 };
 
 function createParams(options: CreateOptions): Params {

@@ -31,6 +31,21 @@ export interface SnapshotOptions {
   leaveOut?: boolean;
 }
 
+/** A value that the sandbox uses and never sees: a variable of its environment has a placeholder. */
+export interface Secret {
+  /** Of the variable. */
+  name: string;
+  value: string;
+  /** "HOST[:PORT]": that get the value in requests over HTTPS. */
+  hosts: readonly string[];
+  /** Also in the query of a request. Default: in its headers alone. */
+  query?: boolean;
+  /** Also in the body of a request. */
+  body?: boolean;
+  /** Default: one that cannot be guessed. */
+  placeholder?: string;
+}
+
 /** What a sandbox may connect to. */
 export interface NetOptions {
   /** "package-registries" or "all-public". Default "none". */
@@ -55,6 +70,9 @@ export interface NetOptions {
   connectTimeoutMs?: number;
   /** Of a connection without a byte. Default 600,000. */
   idleTimeoutMs?: number;
+  secrets?: readonly Secret[];
+  /** Certificate authorities in PEM, beside the usual ones: a file of this machine. */
+  caFile?: string;
 }
 
 /** What a sandbox is made with. */

@@ -8,7 +8,7 @@ _cay_paths() { # what the names of files in $1 continue to, directories with a s
 _cay_run() {
   local word=$1 before=$2
   case $before in
-  --wheel | --image | --snapshot | --save-snapshot) _cay_paths "$word" && return ;;
+  --wheel | --image | --net-ca | --snapshot | --save-snapshot) _cay_paths "$word" && return ;;
   --in | --mount)
     [[ $word == *:* ]] || _cay_paths "$word"
     return
@@ -23,10 +23,10 @@ _cay_run() {
   --capture) COMPREPLY=($(compgen -W '64K 1M 16M' -- "$word")) && return ;;
   --net) COMPREPLY=($(compgen -W 'none package-registries all-public' -- "$word")) && return ;;
   --allow-net | --deny-net) COMPREPLY=($(compgen -A hostname -- "$word")) && return ;;
-  --out | -C | --cwd | --procs | --fuel | --net-rules | --add-host | --publish) return ;;
+  --out | -C | --cwd | --procs | --fuel | --net-rules | --add-host | --secret | --publish) return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '--in --out --mount --wheel --snapshot --save-snapshot --image --net --allow-net --deny-net --net-rules --add-host --publish --env --cwd --tty --timeout --cpu --memory --disk --procs --code
+    COMPREPLY=($(compgen -W '--in --out --mount --wheel --snapshot --save-snapshot --image --net --allow-net --deny-net --net-rules --add-host --net-ca --secret --publish --env --cwd --tty --timeout --cpu --memory --disk --procs --code
       --fuel --json --capture --strace --stats --quiet --help' -- "$word"))
   else
     _cay_paths "$word"

@@ -20,6 +20,8 @@ _cay_run() {
     '*--deny-net=[but not there]:HOST\[\:PORT\]:_hosts' \
     '--net-rules=[rules of the egress policy]:JSON:' \
     '*--add-host=[a name that leads to an address]:NAME=ADDRESS:' \
+    '--net-ca=[certificate authorities beside the usual ones]:file:_files' \
+    '*--secret=[a value that the sandbox never sees]:NAME@HOST:' \
     '*--publish=[forward a port of this machine]:PORT\[\:HOSTPORT\]:' \
     '--snapshot=[begin as this snapshot]:file:_files' \
     '--save-snapshot=[keep all of the sandbox in a file at the end]:file:_files' \

@@ -100,7 +100,29 @@ def creation_files(files: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 NET = {"preset": "preset", "allow": "allow", "deny": "deny", "rules": "rules", "hosts": "hosts", "connections": "connections",
        "sent_bytes": "sentBytes", "received_bytes": "receivedBytes", "bytes_per_second": "bytesPerSecond",
-       "connect_timeout_ms": "connectTimeoutMs", "idle_timeout_ms": "idleTimeoutMs"}
+       "connect_timeout_ms": "connectTimeoutMs", "idle_timeout_ms": "idleTimeoutMs", "secrets": "secrets", "ca_file": "caFile"}
+SECRET = ("name", "value", "hosts", "query", "body", "placeholder")
+
+
+def _net_secret(given: Any) -> Dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"net: a secret must be a mapping, not {type(given).__name__}")
+    unknown = sorted(set(given) - set(SECRET))
+    if unknown:
+        raise TypeError(f"net: a secret does not know {unknown[0]!r}; there are {', '.join(SECRET)}")
+    if isinstance(given.get("hosts"), (str, bytes)):
+        raise TypeError("net: the hosts of a secret must be a list of texts, not one text")
+    return {name: list(value) if name == "hosts" else value for name, value in given.items() if value is not None}
+
+
+def _net_member(name: str, value: Any) -> Any:
+    if name == "hosts":
+        return dict(value)
+    if name == "secrets":
+        return [_net_secret(one) for one in value]
+    if name == "ca_file":
+        return os.path.abspath(value)
+    return list(value) if name in ("allow", "deny", "rules") else value
 
 
 def net_params(net: Optional[Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
@@ -115,8 +137,7 @@ def net_params(net: Optional[Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
     for name in ("allow", "deny"):
         if isinstance(net.get(name), (str, bytes)):
             raise TypeError(f"net: {name} must be a list of texts, not one text")
-    return {NET[name]: dict(value) if name == "hosts" else list(value) if name in ("allow", "deny", "rules") else value
-            for name, value in net.items() if value is not None}
+    return {NET[name]: _net_member(name, value) for name, value in net.items() if value is not None}
 
 
 def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Optional[int],

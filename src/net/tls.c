@@ -1,0 +1,109 @@
+#include "net/tls.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+struct net_tls {
+  const net_openssl *o;
+  SSL *ssl;
+  BIO *in, *out; /* of ssl */
+  enum net_tls_state state;
+};
+
+static net_tls *tls_over(net_authority *a, SSL *ssl) {
+  const net_openssl *o = net_authority_ssl(a);
+  net_tls *t = ssl != NULL ? mem_zalloc(sizeof *t) : NULL;
+  BIO *in = t != NULL ? o->BIO_new(o->BIO_s_mem()) : NULL,
+      *out = in != NULL ? o->BIO_new(o->BIO_s_mem()) : NULL;
+  if (out == NULL) {
+    (void)o->BIO_free(in);
+    o->SSL_free(ssl);
+    mem_free(t);
+    return NULL;
+  }
+  (void)o->BIO_ctrl(in, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
+  o->SSL_set_bio(ssl, in, out);
+  *t = (net_tls){ .o = o, .ssl = ssl, .in = in, .out = out };
+  return t;
+}
+
+net_tls *net_tls_client(net_authority *a, const char *name) {
+  return tls_over(a, net_authority_client(a, name));
+}
+
+net_tls *net_tls_server(net_authority *a, const char *name, enum net_leaf kind) {
+  return tls_over(a, net_authority_server(a, name, kind));
+}
+
+void net_tls_free(net_tls *t) {
+  if (t == NULL) return;
+  t->o->SSL_free(t->ssl);
+  mem_free(t);
+}
+
+/* ---- records ---- */
+
+bool net_tls_put(net_tls *t, const void *data, size_t len) {
+  return len == 0 || t->o->BIO_write(t->in, data, (int)len) == (int)len;
+}
+
+size_t net_tls_take(net_tls *t, void *data, size_t len) {
+  if (t->o->BIO_ctrl_pending(t->out) == 0) return 0;
+  int n = t->o->BIO_read(t->out, data, (int)len);
+  return n > 0 ? (size_t)n : 0;
+}
+
+size_t net_tls_waiting(const net_tls *t) { return t->o->BIO_ctrl_pending(t->out); }
+
+size_t net_tls_unread(const net_tls *t) { return t->o->BIO_ctrl_pending(t->in); }
+
+/* ---- the handshake ---- */
+
+static bool tls_wants_more(net_tls *t, int result) {
+  int why = t->o->SSL_get_error(t->ssl, result);
+  return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+}
+
+enum net_tls_state net_tls_shake(net_tls *t) {
+  if (t->state != NET_TLS_SHAKING) return t->state;
+  t->o->ERR_clear_error();
+  int r = t->o->SSL_do_handshake(t->ssl);
+  if (r == 1)
+    t->state = NET_TLS_READY;
+  else if (!tls_wants_more(t, r))
+    t->state = NET_TLS_FAILED;
+  return t->state;
+}
+
+bool net_tls_fault(const net_tls *t, enum net_leaf *kind, const char **why) {
+  long code = t->o->SSL_get_verify_result(t->ssl);
+  if (t->state != NET_TLS_FAILED || code == X509_V_OK) return false;
+  *why = t->o->X509_verify_cert_error_string(code);
+  *kind = code == X509_V_ERR_CERT_HAS_EXPIRED    ? NET_LEAF_EXPIRED
+          : code == X509_V_ERR_HOSTNAME_MISMATCH ? NET_LEAF_OTHER_NAME
+                                                 : NET_LEAF_UNTRUSTED;
+  return true;
+}
+
+/* ---- plain bytes ---- */
+
+int64_t net_tls_read(net_tls *t, void *data, size_t len) {
+  t->o->ERR_clear_error();
+  int n = t->o->SSL_read(t->ssl, data, (int)len);
+  if (n > 0) return n;
+  int why = t->o->SSL_get_error(t->ssl, n);
+  if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE) return -1;
+  return why == SSL_ERROR_ZERO_RETURN ? 0 : -2;
+}
+
+bool net_tls_write(net_tls *t, const void *data, size_t len) {
+  if (len == 0) return true;
+  t->o->ERR_clear_error();
+  return t->o->SSL_write(t->ssl, data, (int)len) == (int)len;
+}
+
+void net_tls_end(net_tls *t) {
+  t->o->ERR_clear_error();
+  if (t->state == NET_TLS_READY) (void)t->o->SSL_shutdown(t->ssl);
+}
