@@ -2,6 +2,7 @@
 # make demo       build what the demonstration needs (all but the userland of GNU's tools), then show it
 # make test       every test, with all of its own set-up
 # make test-python-full   CPython's own tests, in sandboxes: minutes
+# make test-node-full     Node's own tests, in sandboxes: minutes
 # make lint       the static analyser, over src
 # make coverage   which lines the unit tests reach, by folder
 # make bench      figures, beside native and bubblewrap
@@ -16,7 +17,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch fetch-core build units guests guests-core build-asan build-tsan build-fuzz soak test test-python-full lint coverage bench install wheel npm clean
+.PHONY: all demo setup setup-test setup-bench fetch fetch-core build units guests guests-core build-asan build-tsan build-fuzz soak test test-python-full test-node-full lint coverage bench install wheel npm clean
 
 all: guests
 
@@ -88,6 +89,10 @@ test: setup-test guests build-asan build-tsan build-fuzz
 # CPython's own tests, all that doc/python-testsuite.md counts: that page is written anew.
 test-python-full: guests
 	@test/python-suite/run --all
+
+# Node's own tests, all that doc/javascript-testsuite.md counts: that page is written anew.
+test-node-full: guests
+	@test/node-suite/run
 
 lint: fetch
 	@scripts/setup test lint

@@ -105,21 +105,22 @@ class _Apt:
         return {file.name: cache.sha256(file) for file in sorted(folder.iterdir()) if not file.name.endswith(".asc")}
 
 
-def _tar(archive, into):
-    """Into `into`, without the one folder that most archives, but not all, have at their top."""
+def _tar(archive, into, only=()):
+    """Into `into`, without the one folder that most archives, but not all, have at their top. `only`: some folders of it."""
     into.mkdir(exist_ok=True)
     listed = cache.run(["tar", "-tf", archive]).splitlines()
     tops = {name.removeprefix("./").split("/")[0] for name in listed} - {"", "."}
     strip = ["--strip-components=1"] if len(tops) == 1 and len(listed) > 1 else []
-    cache.run(["tar", "-xf", archive, "-C", into, "--no-same-owner", *strip])
+    wanted = [f"{tops.copy().pop()}/{folder}" if strip else folder for folder in only]
+    cache.run(["tar", "-xf", archive, "-C", into, "--no-same-owner", *strip, *wanted])
 
 
-def _unpack(folder, names, into):
+def _unpack(folder, names, into, only=()):
     """What dpkg-source -x makes of a package in format 3.0 (quilt): upstream, its components, Debian's patches."""
     for name in sorted(names, key=len):
         component = re.search(r"\.orig(?:-([a-z0-9-]+))?\.tar\.", name)
-        if component:
-            _tar(folder / name, into / component[1] if component[1] else into)
+        if component and not (only and component[1]):
+            _tar(folder / name, into / component[1] if component[1] else into, only)
     for name in names:
         if ".debian.tar." in name:
             _tar(folder / name, into / "debian")
@@ -176,7 +177,7 @@ def _fetch_new(name, entry, pins, target, moved):
         target = cache.place(name, version, {**pins, "version": version, "files": got})
         with cache.making(target) as aside:
             if aside is not None:
-                _unpack(folder, got, aside)
+                _unpack(folder, got, aside, entry.get("only", ()))
     if version != entry["version"]:
         moved.write_text(f"{version} {target}\n")
         say(f"{name}: Debian {entry['suite']} has moved on from {entry['version']}; in deps.lock put\n{_shown(version, got)}")
