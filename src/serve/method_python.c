@@ -11,7 +11,7 @@
 method_fn rpc_python_eval, rpc_python_cancel, rpc_python_close, rpc_python_save_state, rpc_python_load_state,
     rpc_python_clear_state, rpc_python_fork, rpc_python_open;
 
-enum { NAME_MAX_LEN = 128, SESSIONS_MAX = 1024, VALUE_MAX = 64 << 20 };
+enum { NAME_MAX_LEN = 128, SESSIONS_MAX = 1024, VALUE_MAX = 64 << 20, STATE_MAX = 1 << 30 };
 
 /* The first is that of a session that names none. */
 static const char *const LANGUAGES[] = { "python", "javascript", "typescript" };
@@ -222,15 +222,53 @@ enum answer rpc_python_clear_state(call *c) {
   return j != NULL ? python_job_start(c, j) : ANSWER_ERROR;
 }
 
+/* A state may be longer than a line. Takes the piece. The failure is written. */
+static bool state_add_piece(call *c, serve_session *one, uint64_t offset, cay_buf piece) {
+  if (offset == 0) {
+    cay_buf_free(&one->state);
+    one->state = piece;
+    return true;
+  }
+  bool follows = offset == one->state.len && piece.len <= STATE_MAX - offset;
+  char *all = follows ? mem_realloc(one->state.data, one->state.len + piece.len) : NULL;
+  if (all != NULL) {
+    memcpy(all + one->state.len, piece.data, piece.len);
+    one->state = (cay_buf){ all, one->state.len + piece.len };
+  } else if (follows) {
+    fail_memory(c);
+  } else if (offset == one->state.len) {
+    fail(c, RPC_INVALID_PARAMS, "data: the state is longer than %d bytes", STATE_MAX);
+  } else {
+    fail(c, RPC_INVALID_PARAMS, "offset: %zu bytes of the state have come", one->state.len);
+  }
+  cay_buf_free(&piece);
+  return all != NULL;
+}
+
 enum answer rpc_python_load_state(call *c) {
   const char *data = NULL;
   size_t len = 0;
-  if (!param_text_len(c, "data", true, &data, &len)) return ANSWER_ERROR;
+  uint64_t offset = 0;
+  bool more = false;
+  cay_buf piece = { 0 };
+  if (!param_text_len(c, "data", true, &data, &len) || !param_bool(c, "more", &more) ||
+      !param_number(c, "offset", 0, STATE_MAX, &offset))
+    return ANSWER_ERROR;
   python_job *j = job_new(c, PYTHON_LOAD);
   if (j == NULL) return ANSWER_ERROR;
-  cay_status status = base64_decode_new(data, len, &j->bytes);
-  if (status == CAY_OK) return python_job_start(c, j);
+  serve_session *one = j->session;
+  cay_status status = base64_decode_new(data, len, &piece);
+  if (status == CAY_OK && state_add_piece(c, one, offset, piece)) {
+    if (!more) {
+      j->bytes = one->state;
+      one->state = (cay_buf){ 0 };
+      return python_job_start(c, j);
+    }
+    python_job_free(j);
+    return answer_ok(c);
+  }
   python_job_free(j);
+  if (status == CAY_OK) return ANSWER_ERROR;
   return status == CAY_NO_MEMORY ? fail_memory(c) : fail(c, RPC_INVALID_PARAMS, "data: is not base64");
 }
 

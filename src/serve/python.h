@@ -24,6 +24,7 @@ typedef struct serve_session {
   python_job *running; /* the request that a thread works for; NULL: none does */
   uint32_t uses;       /* requests that are not freed */
   uint32_t unanswered; /* requests whose answer is not on its way */
+  cay_buf state;       /* of a python.loadState that comes in pieces; the reading thread's */
 } serve_session;
 
 enum python_job_kind { PYTHON_EVAL, PYTHON_SAVE, PYTHON_LOAD, PYTHON_CLEAR };

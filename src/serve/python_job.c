@@ -360,6 +360,7 @@ void serve_session_free(server *s, serve_session *one) {
   list_remove(&one->in_box);
   pthread_mutex_unlock(&s->mu);
   cay_session_free(one->session);
+  cay_buf_free(&one->state);
   mem_free(one->name);
   mem_free(one);
 }

@@ -56,6 +56,13 @@ export function asLine(message: Params): string {
   return `${line}\n`;
 }
 
+/** Throws for what JSON.stringify leaves out without a word: functions, symbols, what a toJSON turns into such. */
+function checkJson(value: unknown): void {
+  const given = typeof (value as { toJSON?: unknown } | null)?.toJSON === "function" ? JSON.stringify(value) : value;
+  if (typeof given === "function" || typeof given === "symbol" || given === undefined)
+    throw new TypeError(`the callback's result is not JSON: a ${typeof value}`);
+}
+
 /** A thrown value, of any kind, as Unicode text. */
 function describeThrown(problem: unknown): string {
   try {
@@ -193,7 +200,7 @@ export class Channel {
   private answered(message: Params): void {
     const waiter = this.settled(message["id"] as number);
     const error = message["error"] as { code: number; message: string } | undefined;
-    if (error !== undefined) waiter?.reject(new SandboxError(error.message, error.code));
+    if (error !== undefined) waiter?.reject(new SandboxError(error.message.replace(/^valueMax(?=:)/, "valueLimitBytes"), error.code));
     else waiter?.resolve(message["result"] as Params);
   }
 
@@ -229,7 +236,9 @@ export class Channel {
     const handler = this.handlers.get(method);
     if (handler === undefined) return { error: { code: METHOD_NOT_FOUND, message: `no method ${method} here` } };
     try {
-      return { result: (await handler(params, signal)) ?? null };
+      const result = (await handler(params, signal)) ?? null;
+      checkJson(result);
+      return { result };
     } catch (problem) {
       return { error: { code: 1, message: describeThrown(problem) } };
     }

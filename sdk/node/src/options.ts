@@ -1,5 +1,7 @@
 // What callers give: options that are unknown or make no sense are refused here, in this package's words; paths become members of
 // requests.
+import { inspect } from "node:util";
+
 import type { Params } from "./channel.js";
 
 /** A path of the sandbox. Names are bytes: a name that is not UTF-8 is given as bytes. */
@@ -7,7 +9,7 @@ export type Remote = string | Uint8Array;
 
 export const NO_TIMEOUT = 0xffff_fffe; // milliseconds: 49 days
 
-export type Kind = "count" | "function" | "boolean" | "text" | "list" | "object" | "signal" | "data" | "path" | "any";
+export type Kind = "count" | "function" | "boolean" | "text" | "list" | "object" | "signal" | "data" | "path" | "contents" | "any";
 
 const TESTS: Record<Kind, [(value: unknown) => boolean, string]> = {
   count: [(value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0, "a whole number that is not negative"],
@@ -19,11 +21,12 @@ const TESTS: Record<Kind, [(value: unknown) => boolean, string]> = {
   signal: [(value) => value instanceof AbortSignal, "an AbortSignal"],
   data: [(value) => typeof value === "string" || value instanceof Uint8Array, "a string or bytes"],
   path: [(value) => typeof value === "string" || value instanceof Uint8Array || value instanceof URL, "a path"],
+  contents: [(value) => typeof value === "string" || value instanceof Uint8Array || value instanceof URL, "a string, bytes or a URL"],
   any: [() => true, ""],
 };
 
 function shown(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : String(value);
+  return inspect(value, { depth: 1, breakLength: Infinity }).slice(0, 200);
 }
 
 function distance(a: string, b: string): number {

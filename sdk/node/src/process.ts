@@ -1,9 +1,11 @@
 // Commands in the background.
+import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { commandResult } from "./commands.js";
 import { SandboxError, SandboxTimeout } from "./errors.js";
 import type { Link, OutputParams, Params } from "./link.js";
+import { checkOptions } from "./options.js";
 import { asBuffer, type CommandResult, type Data } from "./types.js";
 
 const TYPED = 32 << 10; // bytes in one request
@@ -104,6 +106,7 @@ export class Process {
   }
 
   private async inTime<T>(what: Promise<T>, timeoutMs: number | undefined, why: string): Promise<T> {
+    checkOptions("wait", { timeoutMs }, { timeoutMs: "count" });
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       if (timeoutMs === undefined) return;
@@ -151,8 +154,10 @@ export class Process {
     if (this.running) await this.link.call("run.input", { id: this.id, end: true });
   }
 
-  /** Sends a signal to its process group, by its number. After its end it does nothing. */
-  async signal(number: number): Promise<void> {
+  /** Sends a signal to its process group, by its number or its name, "SIGINT". After its end it does nothing. */
+  async signal(signal: number | NodeJS.Signals): Promise<void> {
+    const number = typeof signal === "string" ? constants.signals[signal] : signal;
+    if (!Number.isInteger(number)) throw new TypeError(`signal must be a number or a name as "SIGINT", not ${JSON.stringify(signal)}`);
     if (this.running) await this.link.call("run.signal", { id: this.id, signal: number });
   }
 

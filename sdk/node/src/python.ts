@@ -52,6 +52,8 @@ export interface PythonOptions {
   fuel?: number;
 }
 
+const STATE_PIECE = 16 << 20; // bytes: base64 of it fits into a line
+
 const callbackRuns = new AsyncLocalStorage<true>();
 
 /** Code in the sandbox may be waiting for the callback that runs here. */
@@ -199,13 +201,19 @@ function unencodable(code: string): PythonResult | null {
   return new PythonResult({ outcome: "exception", stdout: "", stderr: "", executionTimeMs: 0, error: { type: "SyntaxError", message, traceback, line } }, null);
 }
 
+function checkName(name: unknown): void {
+  if (typeof name !== "string") throw new TypeError(`the name of a session must be a string, not ${typeof name}`);
+}
+
 /** Variables that live from one run to the next. One run at a time: others wait in line. */
 export class Session {
   constructor(
     protected readonly link: Link,
     readonly name: string,
     protected readonly language?: string,
-  ) {}
+  ) {
+    checkName(name);
+  }
 
   /**
    * Runs code, in which top-level `await` is allowed. The value is that of the last statement, if it is an expression. An
@@ -275,8 +283,13 @@ export class Session {
 
   /** Puts variables of saveState into this session. Bytes that are damaged or foreign change nothing. */
   async loadState(state: Uint8Array): Promise<void> {
-    const data = Buffer.from(state.buffer, state.byteOffset, state.byteLength).toString("base64");
-    await this.link.call("python.loadState", this.inLine({ data }));
+    if (!(state instanceof Uint8Array)) throw new TypeError("the state must be the bytes of saveState");
+    const named = this.inLine({});
+    const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength);
+    for (let offset = 0; offset === 0 || offset < bytes.length; offset += STATE_PIECE) {
+      const end = offset + STATE_PIECE;
+      await this.link.call("python.loadState", () => ({ ...named, data: bytes.toString("base64", offset, end), offset, more: end < bytes.length }));
+    }
   }
 
   /** Forgets all variables. */
@@ -286,6 +299,7 @@ export class Session {
 
   /** A copy with everything that is in memory: lambdas, generators too. Open files go on where they are; sockets and pipes to other processes do not. */
   async fork(name: string): Promise<Session> {
+    checkName(name);
     await this.link.call("python.fork", this.named({ to: name }));
     if (this.language === undefined) return new Session(this.link, name);
     return this.language === "javascript" ? new JavaScriptSession(this.link, name) : new TypeScriptSession(this.link, name);
@@ -391,6 +405,7 @@ export class Callbacks {
 
   /** Adds functions by name; one of a name that is there is replaced. */
   async add(callbacks: CallbackMap): Promise<void> {
+    checkOptions("callbacks", callbacks, Object.fromEntries(Object.keys(callbacks ?? {}).map((name) => [name, "any"])));
     const described = Object.entries(callbacks).map(([name, given]) => {
       const callback: Callback = typeof given === "function" ? { run: given } : given;
       if (typeof callback?.run !== "function") throw new TypeError(`the callback ${name} is no function`);

@@ -71,7 +71,7 @@ function createParams(options: CreateOptions): Params {
   checkOptions("Sandbox.create", options, CREATE);
   checkTexts("env", options.env);
   for (const [path, data] of Object.entries(options.files ?? {}))
-    checkOptions("files", { [path]: data }, { [path]: "path" });
+    checkOptions("files", { [path]: data }, { [path]: "contents" });
   const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, net } = options;
   checkOptions("net", net ?? {}, NET);
   const packages = options.packages?.map(hostPath);
@@ -91,6 +91,7 @@ async function restore(link: Link, params: Params, snapshot: string | URL): Prom
 
 function asMount(path: string, given: string | URL | MountOptions): MountOptions {
   if (typeof given === "string" || given instanceof URL) return { hostPath: given };
+  if (typeof given !== "object" || given === null) throw new TypeError(`mounts: ${path}: must be a path, a URL or { hostPath, writable }`);
   checkOptions(`mounts: ${path}`, given, { hostPath: "path", writable: "boolean" });
   return given;
 }

@@ -181,11 +181,34 @@ test("a value that is too large is told from none, and code that is no Unicode i
     const none = await sandbox.python.run("None");
     assert.deepEqual([none.value, none.valueTooLarge], [undefined, false]);
     assert.equal((await sandbox.python.run("'x' * 2_000_000", { valueLimitBytes: 4 << 20 })).value.length, 2_000_000);
+    await assert.rejects(sandbox.python.run("1", { valueLimitBytes: 0 }), /^SandboxError: valueLimitBytes: must be from 1/);
+    for (const session of [sandbox.python, sandbox.js]) assert.equal((await session.run("['\\ud800']")).value, undefined);
     const { error } = await sandbox.python.run("x = 1\ny = '\ud83d'");
     assert.deepEqual([error.type, error.line], ["SyntaxError", 2]);
   } finally {
     await sandbox.kill();
   }
+});
+
+test("a state longer than a line is loaded", async (t) => {
+  const sandbox = await own(t);
+  await sandbox.python.run("big = bytes(60_000_000); small = [1, 'two']");
+  const state = await sandbox.python.saveState();
+  await sandbox.python.close();
+  await sandbox.python.loadState(state);
+  assert.deepEqual((await sandbox.python.run("len(big), small")).value, [60_000_000, [1, "two"]]);
+  await assert.rejects(sandbox.python.loadState("text"), TypeError);
+  await assert.rejects(sandbox.python.loadState(Buffer.alloc(0)), /not (?:a saved state|the state)/);
+});
+
+test("a callback whose result has no JSON answers", async (t) => {
+  const sandbox = await own(t, { callbacks: { f: () => () => 1, s: () => Symbol("s"), j: () => ({ toJSON: () => undefined }), big: () => 1n } });
+  for (const name of ["f", "s", "j", "big"])
+    for (const session of [sandbox.python, sandbox.js]) {
+      const result = await session.run(`await ${name}()`, { timeoutMs: 60_000 });
+      assert.match(result.error?.message ?? "", /JSON|BigInt/, name);
+      assert.equal(result.end, "exit");
+    }
 });
 
 test("runs of one session wait in line", async () => {

@@ -1,8 +1,16 @@
 import asyncio
+import inspect
 
 import pytest
 
-from cay import AsyncSandbox, CommandFailed, SandboxDied, SandboxError, SandboxTimeout
+import cay.aio
+import cay.commands
+import cay.files
+import cay.process
+import cay.python
+import cay.sandbox
+import cay.terminal
+from cay import AsyncSandbox, CommandFailed, Sandbox, SandboxDied, SandboxError, SandboxTimeout
 from conftest import NO_SLEEP
 
 
@@ -28,6 +36,42 @@ def test_the_same_surface():
             assert await sandbox.env.get("X") == "y"
             assert (await sandbox.usage()).files > 0
             assert repr(sandbox) == f"<cay.AsyncSandbox pid {sandbox.pid}>"
+    run(body())
+
+
+PAIRS = [(Sandbox, AsyncSandbox), (cay.commands.Commands, cay.aio.AsyncCommands), (cay.files.Files, cay.aio.AsyncFiles),
+         (cay.sandbox.Env, cay.aio.AsyncEnv), (cay.python.Session, cay.aio.AsyncSession), (cay.process.Process, cay.AsyncProcess),
+         (cay.terminal.Terminal, cay.AsyncTerminal)]
+
+
+@pytest.mark.parametrize("one, other", PAIRS)
+def test_every_method_has_its_counterpart_with_the_same_parameters(one, other):
+    for name, member in vars(one).items():
+        if name.startswith("_"):
+            continue
+        assert hasattr(other, name), f"{other.__name__} has no {name}"
+        if inspect.isfunction(member):
+            theirs = set(inspect.signature(getattr(other, name)).parameters)
+            assert set(inspect.signature(member).parameters) - {"timeout"} <= theirs, name
+    assert set(inspect.signature(Sandbox).parameters) == set(inspect.signature(AsyncSandbox).parameters)
+
+
+def test_snapshots_and_forks():
+    async def body():
+        async with AsyncSandbox() as sandbox:
+            await sandbox.python.run("x = [1]")
+            before = await sandbox.snapshot("the start")
+            copy = await sandbox.fork()
+            assert (await copy.python.run("x.append(2); x")).value == [1, 2]
+            await copy.kill()
+            assert (await sandbox.python.run("x")).value == [1]
+            async with AsyncSandbox(snapshot=before) as old:
+                assert (await old.python.run("x")).value == [1]
+            with Sandbox(snapshot=before) as old:
+                assert old.python.run("x").value == [1]
+        with pytest.raises(TypeError, match=r"Snapshot\.load"):
+            AsyncSandbox(snapshot="file.snap")
+
     run(body())
 
 

@@ -182,7 +182,7 @@ def test_callbacks():
         assert sorted(names) == ["fail", "math.add", "odd"]
         error = sandbox.python.run("await fail()").error
         assert error.type.endswith("CallbackError") and "ValueError: not today" in error.message
-        assert "no JSON" in sandbox.python.run("await odd()").error.message
+        assert "not JSON" in sandbox.python.run("await odd()").error.message
         assert "should be integer" in sandbox.python.run("await math.add(a='x')").error.message
         caught = "try:\n  await fail()\nexcept Exception as e:\n  x = str(e)\nx"
         assert "not today" in sandbox.python.run(caught).value
@@ -243,11 +243,11 @@ FAILURES = {
     "other": (BaseException("x"), "BaseException: x"),
     "silent": (Silent(), "Silent"),
     "half": (ValueError("half \ud800"), "ValueError: half"),
-    "gives_half": ("half \ud800", "no JSON"),
-    "gives_infinity": ([float("inf")], "no JSON"),
-    "gives_keys": ({(1, 2): 3}, "no JSON"),
-    "gives_depth": (deep(), "no JSON"),
-    "gives_greedy": (Greedy(a=1), "no JSON"),
+    "gives_half": ("half \ud800", "not JSON"),
+    "gives_infinity": ([float("inf")], "not JSON"),
+    "gives_keys": ({(1, 2): 3}, "not JSON"),
+    "gives_depth": (deep(), "not JSON"),
+    "gives_greedy": (Greedy(a=1), "not JSON"),
     "gives_too_much": ("x" * (65 << 20), "longer than"),
 }
 
@@ -382,6 +382,42 @@ def test_asyncio():
     asyncio.run(main())
 
 
+def test_a_state_longer_than_a_line_is_loaded(sandbox):
+    sandbox.python.run("big = bytes(60_000_000); small = [1, 'two']")
+    state = sandbox.python.save_state()
+    sandbox.python.close()
+    sandbox.python.load_state(memoryview(state))
+    assert sandbox.python.run("len(big), small").value == [60_000_000, [1, "two"]]
+    with pytest.raises(SandboxError, match="not a saved state"):
+        sandbox.python.load_state(b"")
+    with pytest.raises(TypeError, match="not str"):
+        sandbox.python.load_state("text")
+
+
+@pytest.mark.parametrize("language", ["python", "js", "ts"])
+def test_half_a_surrogate_pair_has_no_json(sandbox, language):
+    session = getattr(sandbox, language)
+    for code in ("'\\ud800'", "['a', '\\udfff']"):
+        result = session.run(code)
+        assert result.ok and result.value is None and result.repr, result
+    assert session.run("['\U0001f600', '\\\\ud800']").value == ["\U0001f600", "\\ud800"]
+
+
+def test_outputs_that_a_cell_took_away_are_back_in_the_next(sandbox):
+    for code in ("import sys; sys.stdout = None", "del sys.stdout", "sys.stdout = sys.stderr = None", "sys.stdout.close()"):
+        assert sandbox.python.run(code).ok
+        result = sandbox.python.run("print('out'); print('err', file=sys.stderr)")
+        assert (result.stdout, result.stderr) == ("out\n", "err\n"), code
+    sandbox.python.run("import io, contextlib; mine = sys.stdout = io.StringIO()")
+    sandbox.python.run("print('kept')")
+    assert sandbox.python.run("mine.getvalue()").value == "kept\n"
+    for code in ("process.stdout.end('bye')", "process.stderr.end()", "process.stdout.destroy()"):
+        assert sandbox.js.run(code).ok
+        for _ in range(2):
+            result = sandbox.js.run("console.log('out'); console.error('err')")
+            assert (result.error, result.stdout, result.stderr) == (None, "out\n", "err\n"), code
+
+
 def test_a_value_that_is_too_large_is_told_from_none(sandbox):
     big = sandbox.python.run("'x' * 2_000_000")
     assert (big.ok, big.value_too_large, big.repr_truncated, len(big.repr)) == (True, True, True, 1 << 20)
@@ -393,7 +429,7 @@ def test_a_value_that_is_too_large_is_told_from_none(sandbox):
     whole = sandbox.python.run("'x' * 2_000_000", value_limit_bytes=4 << 20)
     assert (len(whole.value), whole.value_too_large, whole.repr_truncated) == (2_000_000, False, False)
     assert sandbox.python.run("[1, 2, 3]", value_limit_bytes=8).value_too_large
-    with pytest.raises(SandboxError):
+    with pytest.raises(SandboxError, match="^value_limit_bytes: must be from 1 to"):
         sandbox.python.run("1", value_limit_bytes=1 << 30)
 
 

@@ -178,7 +178,8 @@ static cay_status eval_take(cay_session *s, const cay_eval_options *options, boo
     return err_set(err, CAY_INVALID, "evaluation options: from a newer version of session.h");
   S_TRY(check(out, err));
   if (out->fuel != 0 && s->fuel == NULL)
-    return err_set(err, CAY_UNSUPPORTED, "the session was not made to count fuel (count_fuel)");
+    return err_set(err, CAY_UNSUPPORTED,
+                   "fuel: the session counts none, because its sandbox was made without a limit of fuel");
   return may_wait ? sb_session_take(s, out->no_wait, err) : sb_session_try(s, err);
 }
 

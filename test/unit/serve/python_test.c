@@ -112,6 +112,20 @@ TEST(state_comes_and_goes_as_base64) {
   talk_close(&t);
 }
 
+TEST(a_state_may_come_in_pieces) {
+  talk t;
+  talk_open_with_sandbox(&t);
+  EXPECT(has(ask(&t, 1, "python.loadState", "{\"data\":\"c3Q=\",\"more\":true}"), "\"ok\":true"));
+  EXPECT(has(ask(&t, 2, "python.loadState", "{\"data\":\"YXRl\",\"offset\":3}"),
+             "\"code\":-32602,\"message\":\"offset: 2 bytes of the state have come"));
+  EXPECT(has(ask(&t, 3, "python.loadState", "{\"data\":\"YXRl\",\"offset\":2}"), "\"ok\":true"));
+  EXPECT(has(ask(&t, 4, "python.loadState", "{\"data\":\"YXRl\",\"offset\":2}"),
+             "offset: 0 bytes of the state"));
+  EXPECT(has(ask(&t, 5, "python.loadState", "{\"data\":\"YXRlYXRl\",\"more\":true}"), "\"ok\":true"));
+  EXPECT(has(ask(&t, 6, "python.loadState", "{\"data\":\"c3RhdGU=\"}"), "\"ok\":true"));
+  talk_close(&t);
+}
+
 TEST(a_fork_has_a_name_of_its_own) {
   talk t;
   talk_open_with_sandbox(&t);

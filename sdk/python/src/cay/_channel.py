@@ -169,7 +169,7 @@ def result_json(result: Any) -> Tuple[bytes, Optional[str]]:
     try:
         text = _encode_result(result).encode()
     except Exception as problem:
-        return b"", f"the callback's result is no JSON: {describe_exception(problem)}"
+        return b"", f"the callback's result is not JSON: {describe_exception(problem)}"
     if len(text) > LINE_MAX:
         return b"", f"the callback's result is longer than {LINE_MAX} bytes"
     return text, None

@@ -103,7 +103,7 @@ def plain(value: Any) -> Any:
         return value.value
     if isinstance(value, (set, frozenset)):
         return list(value)
-    raise TypeError(f"an object of the type {type(value).__name__} is none")
+    raise TypeError(f"{type(value).__name__} has no JSON")
 
 
 def adapted(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,11 +25,15 @@ class SandboxError(Exception):
         self.errno: Optional[int] = getattr(_errno, name[0], None) if name else None
 
 
+def _parameter(wire: str) -> str:
+    return "value_limit_bytes" if wire == "valueMax" else re.sub(r"[A-Z]", lambda c: "_" + c[0].lower(), wire)
+
+
 def from_wire(error: Dict[str, Any]) -> SandboxError:
     """The exception for an error of the server, with the names of parameters as this package has them."""
     message = error["message"]
     if error["code"] == INVALID_PARAMS:
-        message = re.sub(r"^(\w+?)(?:Base64)?(?=[:, ])", lambda m: re.sub(r"[A-Z]", lambda c: "_" + c[0].lower(), m[1]), message)
+        message = re.sub(r"^(\w+?)(?:Base64)?(?=[:, ])", lambda m: _parameter(m[1]), message)
     return SandboxError(message, error["code"])
 
 

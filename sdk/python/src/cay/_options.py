@@ -34,6 +34,8 @@ def paths(name: str, value: Any) -> List[str]:
 def variables(env: Optional[Mapping[str, str]]) -> Optional[Dict[str, str]]:
     if env is None:
         return None
+    if not isinstance(env, Mapping):
+        raise TypeError(f'env must map names to values, as {{"HOME": "/tmp"}}, not {type(env).__name__}')
     for name, value in env.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise TypeError(f"env must map str to str, not {name!r} to {value!r}")
@@ -84,6 +86,8 @@ def creation_mounts(mounts: Optional[Mapping[str, Union[Local, Mount]]]) -> List
         raise TypeError('mounts must map paths of the sandbox to directories: mounts={"/data": "data"}')
     made = []
     for path, given in (mounts or {}).items():
+        if not isinstance(given, (Mount, str, os.PathLike)):
+            raise TypeError(f"mounts: {path}: must be a path or a Mount, not {type(given).__name__}")
         mount = given if isinstance(given, Mount) else Mount(given)
         made.append(mount_params(mount.host_path, path, mount.writable))
     return made

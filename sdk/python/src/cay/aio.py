@@ -15,7 +15,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Generator, Lis
 from ._binary import command
 from ._errors import SandboxDied, SandboxError, SandboxTimeout
 from ._options import (START_PATIENCE, Collected, Data, Local, Mount, Remote, as_bytes, command_result, create_params,
-                       creation_files, creation_mounts, decode, encode, isolation_of, mount_params, path_param, run_params, start_params,
+                       creation_files, creation_mounts, decode, isolation_of, mount_params, path_param, run_params, start_params,
                        terminal_params)
 from ._rpc import RUN_PATIENCE, Item, Link
 from ._types import CommandResult, FileInfo, RunningCommand, Usage, file_info, running_command, usage
@@ -23,7 +23,9 @@ from .aio_process import AsyncProcess
 from .aio_terminal import AsyncTerminal
 from .callbacks import Callback, Callbacks, Function
 from .files import PIECE, Files, _pieces, list_params, read_params, too_large
-from .python import Pieces, PythonResult, TraceEvent, eval_params, in_line, python_result, trace_event, unencodable
+from .python import (Pieces, PythonResult, TraceEvent, check_name, eval_params, in_line, python_result, state_pieces, trace_event,
+                     unencodable)
+from .snapshot import Snapshot, checked_snapshot
 
 AsyncOutput = Callable[[Any], Union[Any, Awaitable[Any]]]  # of text; of bytes with binary=True
 T = TypeVar("T")
@@ -315,7 +317,8 @@ class AsyncSession:
 
     async def load_state(self, state: bytes) -> None:
         """As Session.load_state."""
-        await self._calls.call("python.loadState", self._named(data=encode(state), **in_line()))
+        for piece in state_pieces(state):
+            await self._calls.call("python.loadState", self._named(**piece, **in_line()))
 
     async def clear_state(self) -> None:
         """As Session.clear_state."""
@@ -323,6 +326,7 @@ class AsyncSession:
 
     async def fork(self, name: str) -> "AsyncSession":
         """As Session.fork."""
+        check_name(name)
         await self._calls.call("python.fork", self._named(to=name))
         kinds = {None: AsyncSession, "javascript": AsyncJavaScriptSession, "typescript": AsyncTypeScriptSession}
         return kinds[self.language](self._calls, name)
@@ -431,13 +435,18 @@ class AsyncSandbox:
                  cpu_ms: Optional[int] = None, background_ms: Optional[int] = None,
                  mounts: Optional[Mapping[str, Union[Local, Mount]]] = None,
                  files: Optional[Mapping[str, Union[Data, "os.PathLike[str]"]]] = None,
-                 net: Optional[Mapping[str, Any]] = None, isolation: Optional[str] = None) -> None:
+                 net: Optional[Mapping[str, Any]] = None, isolation: Optional[str] = None,
+                 snapshot: Optional[Snapshot] = None) -> None:
         """Takes the options of Sandbox; the sandbox starts with `async with`."""
         self._functions: Dict[str, Union[Function, Callback]] = dict(callbacks or {})
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
                                      env, wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms, net)
         self._mounts, self._files, self._fs_limit = creation_mounts(mounts), creation_files(files), fs_limit_bytes
         self._command, self._isolation = command(binary), isolation_of(isolation)
+        self._snapshot = checked_snapshot(snapshot)
+        self._kept = dict(timeout_ms=timeout_ms, fs_limit_bytes=fs_limit_bytes, memory_limit_bytes=memory_limit_bytes,
+                          output_limit_bytes=output_limit_bytes, process_limit=process_limit, wasm_dir=wasm_dir, binary=binary,
+                          fuel_limit=fuel_limit, code_limit_bytes=code_limit_bytes, image=image, isolation=isolation)
         self._link: Optional[Link] = None
 
     @classmethod
@@ -453,6 +462,8 @@ class AsyncSandbox:
         link.fs_limit = self._fs_limit
         calls = _Calls(link)
         try:
+            if self._snapshot is not None:
+                self._params["snapshot"] = self._snapshot._name_in(link)
             await asyncio.wait_for(self._create(calls), START_PATIENCE)
         except asyncio.TimeoutError:
             await _in_thread(link.abandon)
@@ -531,6 +542,15 @@ class AsyncSandbox:
     def pid(self) -> int:
         """As Sandbox.pid."""
         return self._calls().link.pid
+
+    async def snapshot(self, label: str = "", *, leave_out: bool = False) -> Snapshot:
+        """As Sandbox.snapshot."""
+        return await _in_thread(Snapshot._take, self._calls().link, label, leave_out)
+
+    async def fork(self, *, leave_out: bool = False) -> "AsyncSandbox":
+        """As Sandbox.fork; the copy is started."""
+        kept: Any = self._kept
+        return await AsyncSandbox(snapshot=await self.snapshot(leave_out=leave_out), **kept)
 
     async def kill(self) -> None:
         """Ends everything in it. Twice is fine."""

@@ -146,6 +146,8 @@ class Callbacks:
 
     def add(self, callbacks: Mapping[str, Union[Function, Callback]]) -> List[Dict[str, Any]]:
         from ._convert import adapted  # inspect takes a while to import
+        if not isinstance(callbacks, Mapping):
+            raise TypeError(f'callbacks must map names to functions, as {{"price": price}}, not {type(callbacks).__name__}')
         described = [describe(name, callback) for name, callback in callbacks.items()]
         for name, callback in callbacks.items():
             self._functions[name] = adapted(callback.function if isinstance(callback, Callback) else callback)

@@ -1,7 +1,8 @@
 """Python in a sandbox: sessions that keep their variables."""
+import json
 import os
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._channel import decode_json
 from ._errors import CommandFailed, SandboxError, SandboxTimeout
@@ -110,8 +111,10 @@ def _library_result(reply: Tuple[Any, ...]) -> PythonResult:
     if text is not None:
         try:
             value = decode_json(text.decode())
-        except ValueError:
-            pass  # the guest made it
+            if b"\\ud" in text:
+                json.dumps(value, ensure_ascii=False).encode()
+        except ValueError:  # the guest made it, or half a surrogate pair is in it: no JSON that every reader takes
+            value = None
     error = PythonError(problem[0], problem[1], problem[2], problem[3] or None) if problem else None
     return PythonResult(outcome, stdout, stderr, ms, value, shown, error, code, end, undone, bool(cut & 1), bool(cut & 2), detail,
                         fuel or None, bool(cut & 4), bool(cut & 8))
@@ -181,6 +184,24 @@ def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optio
             if name in _NUMBERS:
                 whole(name, value)
     return params
+
+
+def check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a session must be a str, not {type(name).__name__}")
+
+
+STATE_PIECE = 16 << 20  # bytes: base64 of it fits into a line
+
+
+def state_pieces(state: bytes) -> Iterator[Dict[str, Any]]:
+    """The requests that load a state, which may be longer than a line."""
+    if not isinstance(state, (bytes, bytearray, memoryview)):
+        raise TypeError(f"the state must be the bytes of save_state, not {type(state).__name__}")
+    view = memoryview(state).cast("B")
+    for offset in range(0, max(len(view), 1), STATE_PIECE):
+        end = offset + STATE_PIECE
+        yield {"data": encode(view[offset:end]), "offset": offset, "more": end < len(view)}
 
 
 class Pieces:
@@ -281,7 +302,8 @@ class Session:
 
     def load_state(self, state: bytes) -> None:
         """Puts variables of save_state into this session. Bytes that are damaged or foreign change nothing."""
-        self._link.call("python.loadState", self._named(data=encode(state), **in_line()))
+        for piece in state_pieces(state):
+            self._link.call("python.loadState", self._named(**piece, **in_line()))
 
     def clear_state(self) -> None:
         """Forgets all variables."""
@@ -290,6 +312,7 @@ class Session:
     def fork(self, name: str) -> "Session":
         """A copy with everything that is in memory: lambdas and generators too. Open files go on where they are; sockets
         and pipes to other processes do not."""
+        check_name(name)
         self._link.call("python.fork", self._named(to=name))
         kinds = {None: Session, "javascript": JavaScriptSession, "typescript": TypeScriptSession}
         return kinds[self.language](self._link, name)

@@ -12,7 +12,7 @@ from .callbacks import Callback, Callbacks, Function
 from .commands import Commands
 from .files import Files
 from .python import CallbackTable, JavaScript, Python, TypeScript
-from .snapshot import Snapshot
+from .snapshot import Snapshot, checked_snapshot
 
 
 class Env:
@@ -93,17 +93,15 @@ class Sandbox:
         params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit, env,
                                wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms, net)
         mounted, contents = creation_mounts(mounts), creation_files(files)
+        begins_as = checked_snapshot(snapshot)
         self._kept = dict(timeout_ms=timeout_ms, fs_limit_bytes=fs_limit_bytes, memory_limit_bytes=memory_limit_bytes,
                           output_limit_bytes=output_limit_bytes, process_limit=process_limit, wasm_dir=wasm_dir, binary=binary,
                           fuel_limit=fuel_limit, code_limit_bytes=code_limit_bytes, image=image, isolation=isolation)
         self._link = Link(command(binary), isolation=isolation_of(isolation))
         self._link.fs_limit = fs_limit_bytes
-        if snapshot is not None:
-            if snapshot._link.channel is not self._link.channel:
-                self._link.close()
-                raise ValueError("the snapshot is in another server process: save it, and load it with the same binary and isolation")
-            params["snapshot"] = snapshot._name
         try:
+            if begins_as is not None:
+                params["snapshot"] = begins_as._name_in(self._link)
             self._link.create(params, START_PATIENCE)
         except BaseException:
             self._link.close()

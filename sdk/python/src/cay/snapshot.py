@@ -67,6 +67,11 @@ class Snapshot:
         name, link = f"snapshot {next(_numbers)}", Link(command(binary), isolation=isolation_of(isolation))
         return cls(link, name, link.call("snapshot.load", {"name": name, **path_param("path", os.path.abspath(path))}))
 
+    def _name_in(self, link: Link) -> str:
+        if self._link.channel is not link.channel:
+            raise ValueError("the snapshot is in another server process: save it, and load it with the same binary and isolation")
+        return self._name
+
     def save(self, path: Local) -> None:
         """To a file, which is replaced as a whole. It holds what the sandbox held: keep it as you would keep that."""
         self._link.call("snapshot.save", {"name": self._name, **path_param("path", os.path.abspath(path))})
@@ -83,3 +88,10 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"<cay.Snapshot {self.id[:12]} {self.label!r}>"
+
+
+def checked_snapshot(given: Optional[Snapshot]) -> Optional[Snapshot]:
+    """What the caller gave, if it can be one."""
+    if given is None or isinstance(given, Snapshot):
+        return given
+    raise TypeError(f"snapshot must be a Snapshot, not {type(given).__name__}: Snapshot.load(path) reads one from a file")
