@@ -46,7 +46,6 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
   list_init(&k->chores);
   list_init(&k->processes);
   list_init(&k->locked);
-  list_init(&k->interests);
   list_init(&k->ttys);
   list_init(&k->sockets);
   list_init(&k->parcels);

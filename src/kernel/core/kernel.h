@@ -118,8 +118,8 @@ struct k_kernel {
   bool emptying_parcels K_GUARDED;  /* which somebody does */
   uint32_t files_in_flight, sockets_in_flight K_GUARDED; /* in all parcels; of AF_UNIX */
   k_waitq arrivals;         /* woken when any signal becomes pending anywhere: signalfd(2) */
-  list interests K_GUARDED; /* of every epoll set (epoll.c) */
-  uint32_t interest_count K_GUARDED;
+  uint32_t interest_count K_GUARDED;    /* entries of all epoll sets */
+  uint32_t named_sockets K_GUARDED;     /* in `sockets` */
   k_waitq positions;                    /* woken when a file's position is free again (file.c) */
   const k_callback_host *callback_host; /* ask.h; NULL: guests have no callbacks. Borrowed, set once */
   const k_net *net;                     /* net_ops.h; NULL: the network is off. Borrowed, set once */

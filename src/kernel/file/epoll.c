@@ -1,5 +1,5 @@
-/* epoll.c - a set is a file; its entries hang in the set and in a list of the kernel that is searched when a
- * description goes away. Nothing is told to the set when an entry becomes ready: a wait looks at all of them
+/* epoll.c - a set is a file; its entries hang in the set and in a list of their file, which takes them away with
+ * its last descriptor. Nothing is told to the set when an entry becomes ready: a wait looks at all of them
  * and sleeps on all of their queues, which is what poll(2) does with the same numbers. */
 #include "kernel/file/epoll.h"
 
@@ -9,7 +9,7 @@
 /* One entry. `file` is borrowed: k_epoll_forget takes the entry away with its last descriptor. */
 typedef struct interest {
   list in_set; /* reported entries go to the end, so that a short array shows all in turn */
-  list in_kernel;
+  list in_file; /* k_file.interests */
   k_file *file;
   int32_t fd;
   uint32_t events;
@@ -30,23 +30,20 @@ static const uint32_t modes = K_EPOLLET | K_EPOLLONESHOT | 1u << 28 | 1u << 29;
 
 static epoll_set *epoll_of(const k_file *f) { return f->object; }
 
-/* More than that in one sandbox is an attack on the host's memory. */
+/* In one sandbox. */
 enum { MAX_INTERESTS = 65536 };
 
 K_LOCKED static void epoll_drop(interest *i) {
   i->file->kernel->interest_count--;
-  i->file->interests--;
   list_remove(&i->in_set);
-  list_remove(&i->in_kernel);
+  list_remove(&i->in_file);
   i->set->count--;
+  k_memory_uncharge(i->file->kernel, sizeof *i);
   mem_free(i);
 }
 
 void k_epoll_forget(k_file *f) {
-  if (f->interests == 0) return;
-  LIST_EACH_SAFE (i, &f->kernel->interests, interest, in_kernel) {
-    if (i->file == f) epoll_drop(i);
-  }
+  LIST_EACH_SAFE (i, &f->interests, interest, in_file) epoll_drop(i);
 }
 
 /* ---- looking ---- */
@@ -128,14 +125,17 @@ static interest *epoll_find(epoll_set *s, const k_file *file, int32_t fd) {
 
 K_LOCKED static k_ret epoll_add(epoll_set *s, k_file *file, int32_t fd, const k_epoll_event *event) {
   if (s->count >= K_SLEEP_MAX_QUEUES - 1 || file->kernel->interest_count >= MAX_INTERESTS) return -K_ENOSPC;
+  K_TRY(k_memory_charge(file->kernel, sizeof(interest)));
   interest *i = mem_zalloc(sizeof *i);
-  if (i == NULL) return -K_ENOMEM;
+  if (i == NULL) {
+    k_memory_uncharge(file->kernel, sizeof *i);
+    return -K_ENOMEM;
+  }
   *i = (interest){ .file = file, .fd = fd, .events = event->events, .data = event->data, .set = s };
   list_push(&s->interests, &i->in_set);
-  list_push(&file->kernel->interests, &i->in_kernel);
+  list_push(&file->interests, &i->in_file);
   s->count++;
   file->kernel->interest_count++;
-  file->interests++;
   return 0;
 }
 

@@ -7,10 +7,16 @@
 
 #include <string.h>
 
+enum { FILE_COST = sizeof(k_file) + K_FILE_OBJECT };
+
 k_ret k_file_new(k_kernel *k, const k_file_ops *ops, uint32_t flags, k_inode *inode, void *object,
                  k_file **out) {
+  K_TRY(k_memory_charge(k, FILE_COST));
   k_file *f = mem_alloc(sizeof *f);
-  if (f == NULL) return -K_ENOMEM;
+  if (f == NULL) {
+    k_memory_uncharge(k, FILE_COST);
+    return -K_ENOMEM;
+  }
   *f = (k_file){
     .ops = ops,
     .kernel = k,
@@ -20,6 +26,7 @@ k_ret k_file_new(k_kernel *k, const k_file_ops *ops, uint32_t flags, k_inode *in
     .object = object,
     .serial = ++k->files_opened,
   };
+  list_init(&f->interests);
   *out = f;
   return 0;
 }
@@ -29,6 +36,7 @@ void k_file_unref(k_file *f) {
   k_locks_drop_file(f);
   k_epoll_forget(f);
   if (f->ops->release != NULL) f->ops->release(f);
+  k_memory_uncharge(f->kernel, FILE_COST);
   k_inode_unref(f->inode);
   mem_free(f);
 }

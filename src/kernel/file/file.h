@@ -92,10 +92,12 @@ struct k_file {
   };
   uint64_t serial;              /* no other of its kernel has it; never 0 */
   bool busy K_GUARDED;          /* its position is in use by a call that has released kernel.mu */
-  uint32_t interests K_GUARDED; /* entries of epoll sets that name it */
+  list interests K_GUARDED;     /* entries of epoll sets that name it */
 };
 
-/* refs 1. `inode` may be NULL; its reference is taken over only on success. -K_ENOMEM. */
+/* refs 1. `inode` may be NULL; its reference is taken over only on success. Charged to the memory of the sandbox, with
+ * K_FILE_OBJECT for a small `object`; a larger one charges itself. -K_ENOMEM. */
+enum { K_FILE_OBJECT = 256 };
 k_ret k_file_new(k_kernel *k, const k_file_ops *ops, uint32_t flags, k_inode *inode, void *object,
                  k_file **out) CHECKED K_LOCKED;
 K_LOCKED static inline k_file *k_file_ref(k_file *f) {

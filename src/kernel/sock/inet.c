@@ -81,7 +81,7 @@ static k_ret free_port(const k_socket *s, uint16_t *out) {
 
 static void inet_take_name(k_socket *s, const k_sockaddr *addr) {
   s->local = *addr;
-  if (!list_linked(&s->named)) list_push(&s->kernel->sockets, &s->named);
+  sock_enter_names(s);
 }
 
 k_ret sock_inet_bind(k_socket *s, const k_sockaddr *addr) {
@@ -91,6 +91,7 @@ k_ret sock_inet_bind(k_socket *s, const k_sockaddr *addr) {
   if (s->family == K_AF_INET6 && s->options.v6_only && is_v4(name.ip)) return -K_EINVAL;
   if (!is_any(name.ip) && !is_here(name.ip)) return -K_EADDRNOTAVAIL;
   if (s->local.port != 0 || s->state != SOCK_NEW) return -K_EINVAL;
+  if (!sock_has_name_room(s->kernel)) return -K_ENOBUFS;
   if (name.port == 0)
     K_TRY(free_port(s, &name.port));
   else if (is_taken(s, &name))
@@ -107,7 +108,7 @@ void sock_inet_forget_address(k_socket *s) {
 
 void sock_inet_unbind(k_socket *s) {
   if (s->bound || !sock_is_inet(s)) return;
-  list_remove(&s->named);
+  sock_leave_names(s);
   s->local = (k_sockaddr){ .family = s->family };
 }
 
@@ -147,7 +148,7 @@ k_ret sock_inet_autobind(k_socket *s, const k_sockaddr *to, bool fix) {
   k_sockaddr name = s->local;
   if (name.port == 0) {
     memcpy(name.ip, s->family == K_AF_INET ? any4 : any6, IP_LEN);
-    k_ret r = free_port(s, &name.port);
+    k_ret r = sock_has_name_room(s->kernel) ? free_port(s, &name.port) : -K_ENOBUFS;
     if (r < 0) return to != NULL && sock_is_connected_kind(s) ? -K_EADDRNOTAVAIL : -K_EAGAIN;
     inet_take_name(s, &name);
   }

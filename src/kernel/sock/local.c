@@ -89,13 +89,14 @@ k_ret sock_local_bind(k_process *p, k_socket *s, const k_sockaddr *addr) {
   if (addr->family != K_AF_UNIX || p == NULL) return -K_EINVAL;
   k_sockaddr name = *addr;
   if (s->local.path_len != 0) return bound_again(p, &name);
+  if (!sock_has_name_room(s->kernel)) return -K_ENOBUFS;
   if (addr->path_len == 0) K_TRY(autoname(s->kernel, &name));
   if (!is_abstract(&name))
     K_TRY(make_in_tree(p, s, &name));
   else if (find_abstract(s->kernel, &name) != NULL)
     return -K_EADDRINUSE;
   s->local = name;
-  list_push(&s->kernel->sockets, &s->named);
+  sock_enter_names(s);
   return 0;
 }
 
@@ -105,7 +106,7 @@ k_ret sock_local_autobind(k_process *p, k_socket *s) {
 }
 
 void sock_unname(k_socket *s) {
-  list_remove(&s->named);
+  sock_leave_names(s);
   if (s->inode == NULL) return;
   s->inode->socket = NULL;
   k_inode_unref(s->inode);

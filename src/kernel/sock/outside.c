@@ -58,16 +58,13 @@ K_LOCKED static void outside_end_free(k_net_end *end) {
 }
 
 K_LOCKED static k_ret end_new(k_kernel *k, uint16_t family, k_net_end **out) {
-  if (k_memory_charge(k, sizeof(k_socket)) < 0) return -K_ENOMEM;
   k_net_end *end = mem_zalloc(sizeof *end);
   k_ret r = end != NULL ? sock_new(k, family, K_SOCK_STREAM, K_IPPROTO_TCP, &end->proxy) : -K_ENOMEM;
   if (r < 0) {
-    k_memory_uncharge(k, sizeof(k_socket));
     mem_free(end);
     return r;
   }
   end->kernel = k;
-  end->proxy->charged = true; /* sock_free gives it back */
   k_watch_add(&end->watch, &end->proxy->changed, end_on_wake);
   *out = end;
   return 0;

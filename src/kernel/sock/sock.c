@@ -5,8 +5,12 @@
 /* ---- the life of one ---- */
 
 k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) {
+  K_TRY(k_memory_charge(k, sizeof(k_socket)));
   k_socket *s = mem_zalloc(sizeof *s);
-  if (s == NULL) return -K_ENOMEM;
+  if (s == NULL) {
+    k_memory_uncharge(k, sizeof *s);
+    return -K_ENOMEM;
+  }
   s->kernel = k;
   s->family = (uint16_t)family;
   s->type = type;
@@ -33,7 +37,7 @@ k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) 
 void sock_free(k_socket *s) {
   sock_drop_queue(s);
   sock_unname(s);
-  if (s->charged) k_memory_uncharge(s->kernel, sizeof *s);
+  k_memory_uncharge(s->kernel, sizeof *s);
   mem_free(s);
 }
 
@@ -206,6 +210,25 @@ k_ret k_socket_peer_name(k_file *f, k_sockaddr *out) {
   if (!s->has_peer || (sock_is_inet(s) && sock_is_stream(s) && s->broken)) return -K_ENOTCONN;
   *out = sock_seen_by(s, s->remote);
   return 0;
+}
+
+/* ---- kernel.sockets ---- */
+
+/* More than that make walks over the list long: in one sandbox. */
+enum { MAX_NAMED = 8192 };
+
+bool sock_has_name_room(const k_kernel *k) { return k->named_sockets < MAX_NAMED; }
+
+void sock_enter_names(k_socket *s) {
+  if (list_linked(&s->named)) return;
+  list_push(&s->kernel->sockets, &s->named);
+  s->kernel->named_sockets++;
+}
+
+void sock_leave_names(k_socket *s) {
+  if (!list_linked(&s->named)) return;
+  list_remove(&s->named);
+  s->kernel->named_sockets--;
 }
 
 /* ---- /proc/net ---- */

@@ -80,7 +80,6 @@ struct k_socket {
   uint32_t accept_count, backlog;
   list in_listener;   /* in one of those */
   k_socket *listener; /* whose; NULL: none */
-  bool charged;       /* made by a connect, not accepted yet: charged to the memory */
   bool told;          /* a connect was answered EINPROGRESS */
 
   k_net_end *outside; /* of a connection that leaves the loopback: its other end; NULL: none, or gone */
@@ -104,6 +103,7 @@ static inline bool sock_is_connected_kind(const k_socket *s) { return s->type !=
 
 /* ---- sock.c ---- */
 
+/* Charged to the memory of the sandbox. */
 k_ret sock_new(k_kernel *k, int family, int type, int protocol, k_socket **out) CHECKED K_LOCKED;
 void sock_free(k_socket *s) K_LOCKED;                                        /* closed, without an owner */
 k_ret sock_open(k_socket *s, uint32_t flags, k_file **out) CHECKED K_LOCKED; /* takes it over on success */
@@ -193,6 +193,10 @@ bool sock_inet_is_here(const k_sockaddr *addr);              /* of the loopback 
 k_sockaddr sock_seen_by(const k_socket *s, k_sockaddr addr); /* in the family of the asking socket */
 void sock_inet_unbind(k_socket *s);         /* an address that was not asked for is given up */
 void sock_inet_forget_address(k_socket *s); /* but not the port */
+/* Enters kernel.sockets, if there is room for more; no effect on one that is there. */
+bool sock_has_name_room(const k_kernel *k) K_LOCKED;
+void sock_enter_names(k_socket *s) K_LOCKED;
+void sock_leave_names(k_socket *s) K_LOCKED;
 void sock_unname(k_socket *s) K_LOCKED;
 
 /* ---- interface.c, option.c ---- */

@@ -128,19 +128,14 @@ k_ret k_socket_listen(k_process *p, k_file *f, int32_t backlog) {
 /* The other end of `s`, in the queue of `l`. */
 k_ret sock_enter_queue(k_socket *s, k_socket *l) {
   k_socket *other = NULL;
-  if (k_memory_charge(s->kernel, sizeof *other) < 0) return -K_ENOBUFS;
-  k_ret r = sock_new(s->kernel, l->family, l->type, l->protocol, &other);
-  if (r < 0) {
-    k_memory_uncharge(s->kernel, sizeof *other);
-    return r;
-  }
-  other->charged = true;
+  if (sock_is_inet(l) && !sock_has_name_room(s->kernel)) return -K_ENOBUFS;
+  if (sock_new(s->kernel, l->family, l->type, l->protocol, &other) < 0) return -K_ENOBUFS;
   other->options = l->options;
   other->cred = l->cred;
   other->local = sock_is_inet(l) ? s->remote : l->local;
   other->remote = s->local;
   if (sock_is_inet(l))
-    list_push(&s->kernel->sockets, &other->named);
+    sock_enter_names(other);
   else
     s->remote = l->local;
   sock_join(s, other);
@@ -303,8 +298,6 @@ K_LOCKED static k_ret accept_once(k_socket *l, uint32_t flags, k_file **out) {
   k_socket *s = CONTAINER_OF(l->accepts.next, k_socket, in_listener);
   K_TRY(sock_open(s, flags, out));
   leave_listener(s);
-  k_memory_uncharge(s->kernel, sizeof *s);
-  s->charged = false;
   stream_admit(l);
   sock_wake_followers(l);
   k_wake(&l->changed);

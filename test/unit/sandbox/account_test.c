@@ -113,3 +113,14 @@ TEST(names_of_removed_open_files_are_charged) {
   EXPECT(after.memory > before.memory + 90 * 3000);
   cay_sandbox_free(box);
 }
+
+TEST(open_descriptions_are_charged) {
+  parts p = waits_for_ever();
+  cay_sandbox *box = box_with(parts_end(&p));
+  cay_usage before, after;
+  cay_sandbox_usage(box, &before);
+  run(box, "for i in $(seq 10 909); do eval \"exec $i</dev/null\"; done; sleep 100 &");
+  cay_sandbox_usage(box, &after);
+  EXPECT(after.memory > before.memory + 900 * 300);
+  cay_sandbox_free(box);
+}

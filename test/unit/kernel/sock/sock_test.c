@@ -240,6 +240,26 @@ static int no_memory(k_process *p, void *arg) {
   return 1;
 }
 
+TEST(names_of_sockets_are_bounded_and_can_be_had_again) {
+  enum { MOST = 8192 };
+  static k_file *files[MOST + 1];
+  native *n = native_new(NULL);
+  k_kernel *k = native_kernel(n);
+  uint64_t before = k->used.memory;
+  for (int i = 0; i <= MOST; i++) {
+    k_sockaddr a = v4(127, 1, (uint16_t)(1024 + i));
+    EXPECT_EQ(k_socket_new(k, K_AF_INET, K_SOCK_DGRAM, 0, 0, &files[i]), 0);
+    EXPECT_EQ(k_socket_bind(NULL, files[i], &a), i < MOST ? 0 : -K_ENOBUFS);
+  }
+  EXPECT(k->used.memory >= before + MOST * sizeof(k_file));
+  k_file_unref(files[0]);
+  EXPECT_EQ(k_socket_bind(NULL, files[MOST], &(k_sockaddr){ .family = K_AF_INET, .ip = { [10] = 0xff, 0xff } }), 0);
+  for (int i = 1; i <= MOST; i++) k_file_unref(files[i]);
+  EXPECT_EQ(k->used.memory, before);
+  EXPECT_EQ(k->named_sockets, 0);
+  native_free(n);
+}
+
 TEST(unaccepted_connections_are_bounded_by_memory) {
   k_limits limits = { .memory = 256 << 10, .disk = 1 << 20, .inodes = 20, .processes = 4, .open_files = 16 };
   native *n = native_new(&limits);
