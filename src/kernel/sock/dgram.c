@@ -18,7 +18,7 @@ void sock_wake_followers(k_socket *s) {
   LIST_EACH (f, &s->followers, sock_follower, node) k_wake(&f->socket->changed);
 }
 
-static void dgram_disconnect(k_socket *s) {
+K_LOCKED static void dgram_disconnect(k_socket *s) {
   list_remove(&s->follow.node);
   s->peer = NULL;
   s->has_peer = false;
@@ -98,7 +98,7 @@ k_ret sock_send_message(k_process *p, k_socket *s, const void *buf, size_t len, 
 
 /* ---- connect(2) ---- */
 
-static k_ret connect_udp(k_socket *s, const k_sockaddr *addr) {
+K_LOCKED static k_ret connect_udp(k_socket *s, const k_sockaddr *addr) {
   k_sockaddr to;
   K_TRY(sock_inet_route(s, addr, &to));
   K_TRY(sock_inet_autobind(s, &to, true));

@@ -79,7 +79,7 @@ static k_ret free_port(const k_socket *s, uint16_t *out) {
 
 /* ---- bind(2) ---- */
 
-static void inet_take_name(k_socket *s, const k_sockaddr *addr) {
+K_LOCKED static void inet_take_name(k_socket *s, const k_sockaddr *addr) {
   s->local = *addr;
   sock_enter_names(s);
 }

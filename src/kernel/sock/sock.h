@@ -180,9 +180,9 @@ k_ret sock_local_bind(k_process *p, k_socket *s, const k_sockaddr *addr) CHECKED
 k_ret sock_local_autobind(k_process *p,
                           k_socket *s) CHECKED K_LOCKED; /* with SO_PASSCRED, before it is connected */
 
-k_ret sock_inet_bind(k_socket *s, const k_sockaddr *addr) CHECKED;
+k_ret sock_inet_bind(k_socket *s, const k_sockaddr *addr) CHECKED K_LOCKED;
 /* Gives a local port to one that has none, and `local` an address from which `to` is reached when `fix`. */
-k_ret sock_inet_autobind(k_socket *s, const k_sockaddr *to, bool fix) CHECKED;
+k_ret sock_inet_autobind(k_socket *s, const k_sockaddr *to, bool fix) CHECKED K_LOCKED;
 /* Where a packet to `addr` goes: the address with "any" made the loopback. -K_EINVAL; -K_ENETUNREACH: outside of the
  * loopback, and the network is off. */
 k_ret sock_inet_route(const k_socket *s, const k_sockaddr *addr, k_sockaddr *out) CHECKED;
@@ -191,7 +191,7 @@ k_socket *sock_inet_listener(k_kernel *k, const k_sockaddr *to);      /* NULL: n
 k_socket *sock_inet_receiver(k_kernel *k, const k_sockaddr *to, const k_sockaddr *from);
 bool sock_inet_is_here(const k_sockaddr *addr);              /* of the loopback */
 k_sockaddr sock_seen_by(const k_socket *s, k_sockaddr addr); /* in the family of the asking socket */
-void sock_inet_unbind(k_socket *s);         /* an address that was not asked for is given up */
+void sock_inet_unbind(k_socket *s) K_LOCKED; /* an address that was not asked for is given up */
 void sock_inet_forget_address(k_socket *s); /* but not the port */
 /* Enters kernel.sockets, if there is room for more; no effect on one that is there. */
 bool sock_has_name_room(const k_kernel *k) K_LOCKED;

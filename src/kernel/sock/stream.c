@@ -165,7 +165,7 @@ static void wait_in(k_socket *s, k_socket *l) {
 }
 
 /* What a finished connect answers, once; a refused socket may try again. */
-static k_ret conclude(k_socket *s) {
+K_LOCKED static k_ret conclude(k_socket *s) {
   k_ret r = sock_take_error(s);
   if (r >= 0 && !s->has_peer) r = -K_ECONNABORTED;
   s->state = s->has_peer ? SOCK_CONNECTED : SOCK_NEW;
