@@ -117,7 +117,7 @@ struct k_kernel {
   list dead_parcels K_GUARDED;      /* those whose files are still to be let go, */
   bool emptying_parcels K_GUARDED;  /* which somebody does */
   uint32_t files_in_flight, sockets_in_flight K_GUARDED; /* in all parcels; of AF_UNIX */
-  k_waitq arrivals;         /* woken when any signal becomes pending anywhere: signalfd(2) */
+  k_waitq arrivals;                     /* woken when any signal becomes pending anywhere: signalfd(2) */
   uint32_t interest_count K_GUARDED;    /* entries of all epoll sets */
   uint32_t named_sockets K_GUARDED;     /* in `sockets` */
   k_waitq positions;                    /* woken when a file's position is free again (file.c) */

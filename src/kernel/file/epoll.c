@@ -8,7 +8,7 @@
 
 /* One entry. `file` is borrowed: k_epoll_forget takes the entry away with its last descriptor. */
 typedef struct interest {
-  list in_set; /* reported entries go to the end, so that a short array shows all in turn */
+  list in_set;  /* reported entries go to the end, so that a short array shows all in turn */
   list in_file; /* k_file.interests */
   k_file *file;
   int32_t fd;

@@ -192,7 +192,7 @@ k_socket *sock_inet_receiver(k_kernel *k, const k_sockaddr *to, const k_sockaddr
 bool sock_inet_is_here(const k_sockaddr *addr);              /* of the loopback */
 k_sockaddr sock_seen_by(const k_socket *s, k_sockaddr addr); /* in the family of the asking socket */
 void sock_inet_unbind(k_socket *s) K_LOCKED; /* an address that was not asked for is given up */
-void sock_inet_forget_address(k_socket *s); /* but not the port */
+void sock_inet_forget_address(k_socket *s);  /* but not the port */
 /* Enters kernel.sockets, if there is room for more; no effect on one that is there. */
 bool sock_has_name_room(const k_kernel *k) K_LOCKED;
 void sock_enter_names(k_socket *s) K_LOCKED;

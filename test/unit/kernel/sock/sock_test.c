@@ -253,7 +253,8 @@ TEST(names_of_sockets_are_bounded_and_can_be_had_again) {
   }
   EXPECT(k->used.memory >= before + MOST * sizeof(k_file));
   k_file_unref(files[0]);
-  EXPECT_EQ(k_socket_bind(NULL, files[MOST], &(k_sockaddr){ .family = K_AF_INET, .ip = { [10] = 0xff, 0xff } }), 0);
+  EXPECT_EQ(
+      k_socket_bind(NULL, files[MOST], &(k_sockaddr){ .family = K_AF_INET, .ip = { [10] = 0xff, 0xff } }), 0);
   for (int i = 1; i <= MOST; i++) k_file_unref(files[i]);
   EXPECT_EQ(k->used.memory, before);
   EXPECT_EQ(k->named_sockets, 0);
