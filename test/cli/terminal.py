@@ -106,17 +106,19 @@ def test_an_interrupt_ends_what_is_in_the_foreground_only(t):
 
 
 def test_jobs_are_stopped_listed_and_continued(t):
-    w = Window(t, "run", "--tty", "bash")
+    t.path("job", "tty() { read -r _ _ _ _ group _ _ front _ </proc/$$/stat; [ $group = $front ]; }\n"
+                  "echo runs; until [ -e go ]; do sleep 0.05; done\n"
+                  "until tty; do sleep 0.05; done; echo in front; exec sleep 1000\n")
+    w = Window(t, "run", "--tty", "--in", "job", "bash")
     w.until(PROMPT)
-    w.type("sh -c 'echo ru\"\"ns; exec sleep 1000'\n")
+    w.type("sh -c '. ./job'\n")
     w.until("runs\r\n")
     w.type("\x1a")
     w.until(r"\[1\]\+  Stopped +sh -c .*\$ $")
     w.line("bg", r"\[1\]\+ sh -c .* &")
     w.line("jobs", r"\[1\]\+  Running +sh -c .* &")
-    w.type("fg\n")
-    w.until("exec sleep 1000'\r\n")
-    time.sleep(0.3)
+    w.type("touch go; fg\n")
+    w.until("in front\r\n")
     w.type("\x03")
     w.until(r"\^C.*\$ $")
     w.line("jobs; echo none", "\nnone\r\n")
@@ -169,12 +171,11 @@ def test_python_alone_is_to_be_talked_to(t):
     w.until(READY)
     w.type("import time; print('slee' + 'ping'); time.sleep(1000)\n")
     w.until("sleeping")
-    time.sleep(0.3)
     w.type("\x03")
     w.until("KeyboardInterrupt")
     w.until(READY)
-    w.type("while True: pass\n\n")
-    time.sleep(0.5)
+    w.type("for zero in iter(int, print('loo' + 'ping')): pass\n\n")
+    w.until("looping")
     w.type("\x03")
     w.until("KeyboardInterrupt.*" + READY)
     w.type("input('name? ')\n")
@@ -196,8 +197,9 @@ def test_python_on_an_unknown_terminal(t):
         w.until("KeyboardInterrupt.*>>> $")
         w.line("'go' + ' on'", "'go on'\r\n")
         w.until(">>> $")
-        time.sleep(0.3)
-        w.type("\x04")
+        while w.process.poll() is None:  # the interpreter takes no key before it has set the terminal, after its prompt
+            w.type("\x04")
+            w.take(0.2)
         code = w.end()
         assert code == 0, (code, w.shown)
 

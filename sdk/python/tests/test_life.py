@@ -82,25 +82,31 @@ def test_an_uncaught_exception_leaves_nothing():
 
 
 def test_sys_exit_while_another_thread_runs_a_command():
-    done = script("import sys, threading, time\ns = Sandbox(); print(s.pid, flush=True)\n"
-                  "threading.Thread(target=s.commands.run, args=('sleep 1000',), daemon=True).start()\n"
-                  "time.sleep(0.3); sys.exit(3)")
+    done = script("import sys, threading\ns = Sandbox(); print(s.pid, flush=True)\n"
+                  "runs = threading.Event()\n"
+                  "run = lambda: s.commands.run('echo runs; sleep 1000', on_stdout=lambda text: runs.set())\n"
+                  "threading.Thread(target=run, daemon=True).start()\n"
+                  "runs.wait(); sys.exit(3)")
     assert done.returncode == 3, done
     assert is_gone(int(done.stdout))
 
 
 def test_os_exit_and_sigkill_end_the_server():
     for code in ("os._exit(0)", "os.kill(os.getpid(), 9)"):
-        done = script("import os, threading, time\ns = Sandbox(); print(s.pid, flush=True)\n"
-                      "threading.Thread(target=s.commands.run, args=('while :; do :; done',)).start()\n"
-                      f"time.sleep(0.3); {code}")
+        done = script("import os, threading\ns = Sandbox(); print(s.pid, flush=True)\n"
+                      "runs = threading.Event()\n"
+                      "run = lambda: s.commands.run('echo runs; while :; do :; done', on_stdout=lambda text: runs.set())\n"
+                      "threading.Thread(target=run).start()\n"
+                      f"runs.wait(); {code}")
         wait_until_gone(int(done.stdout))
 
 
 def test_ctrl_c_ends_the_command_and_not_the_sandbox():
     done = script("import os, signal, threading\ns = Sandbox()\n"
-                  "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-                  "try: s.commands.run('sleep 1000')\n"
+                  "runs = threading.Event()\n"
+                  "stop = lambda: (runs.wait(), os.kill(os.getpid(), signal.SIGINT))\n"
+                  "threading.Thread(target=stop).start()\n"
+                  "try: s.commands.run('echo runs; sleep 1000', on_stdout=lambda text: runs.set())\n"
                   "except KeyboardInterrupt: print(s.commands.run('echo alive').stdout)\n")
     assert done.stdout == "alive\n\n", done
 
@@ -117,9 +123,8 @@ def test_a_server_that_is_killed_is_told_and_reaped(leaves_nothing):
 
 def test_a_server_that_dies_during_a_command(leaves_nothing):
     sandbox = Sandbox(isolation="process")
-    threading.Timer(0.3, os.kill, (sandbox.pid, signal.SIGKILL)).start()
     with pytest.raises(SandboxDied):
-        sandbox.commands.run("sleep 1000")
+        sandbox.commands.run("echo runs; sleep 1000", on_stdout=lambda text: os.kill(sandbox.pid, signal.SIGKILL))
     sandbox.kill()
 
 
@@ -153,12 +158,15 @@ def test_a_fork_cannot_use_it_and_does_not_end_it():
 
 
 def test_a_fork_that_lives_on_does_not_keep_it_alive():
-    done = script("import os, time\ns = Sandbox(); print(s.pid, flush=True)\n"
+    lives, ends = os.pipe()
+    done = script("import os\ns = Sandbox(); print(s.pid, flush=True)\n"
                   "if os.fork() == 0:\n"
-                  "    os.close(1); os.close(2); time.sleep(2); os._exit(0)\n"
-                  "s.kill()\n")
+                  f"    os.close(1); os.close(2); os.read({lives}, 1); os._exit(0)\n"
+                  "s.kill()\n", pass_fds=(lives,))
     assert done.returncode == 0 and done.stderr == "", done
     assert is_gone(int(done.stdout))
+    os.close(ends)
+    os.close(lives)
 
 
 def test_a_fork_that_ends_normally_does_not_end_it():
