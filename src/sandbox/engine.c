@@ -54,9 +54,23 @@ static char *find_guest_dir(const char *wanted) {
   return wanted != NULL ? mem_strdup(wanted) : beside_library();
 }
 
+/* The folder of further guests: $CAY_GUESTS_EXTRA, else beside the other, with "-extra" at the end of its name. */
+static char *find_extra_dir(const char *guest_dir) {
+  const char *wanted = secure_getenv("CAY_GUESTS_EXTRA");
+  if (wanted != NULL) return mem_strdup(wanted);
+  size_t len = strlen(guest_dir);
+  while (len > 1 && guest_dir[len - 1] == '/') len--;
+  char *path = mem_alloc(len + sizeof "-extra");
+  if (path == NULL) return NULL;
+  memcpy(path, guest_dir, len);
+  memcpy(path + len, "-extra", sizeof "-extra");
+  return path;
+}
+
 static cay_status set_up(cay_engine *e, const cay_engine_options *o, cay_error *err) {
   e->guest_dir = find_guest_dir(o->guest_dir);
-  if (e->guest_dir == NULL) return err_no_memory(err);
+  e->extra_dir = e->guest_dir != NULL ? find_extra_dir(e->guest_dir) : NULL;
+  if (e->extra_dir == NULL) return err_no_memory(err);
   S_TRY(alarm_set_new(&e->alarms, err));
   S_TRY(eng_engine_new(&(eng_options){ .wasm_stack = WASM_STACK, .cache_dir = o->cache_dir }, &e->wasm, err));
   S_TRY(thread_pool_new(
@@ -103,6 +117,7 @@ void cay_engine_free(cay_engine *e) {
   alarm_set_free(e->alarms);
   pthread_mutex_destroy(&e->boot_mu);
   mem_free(e->guest_dir);
+  mem_free(e->extra_dir);
   mem_free(e);
 }
 

@@ -58,7 +58,7 @@ static cay_status open_module(cay_engine *e, sb_guest *g, enum eng_stop stop, en
 static cay_status open_image(cay_engine *e, const sb_guest *g, eng_module *module, eng_image **out,
                              cay_error *err) {
   cay_error why;
-  char *path = guests_join(e->guest_dir, g->entry->image, "");
+  char *path = guests_join(g->dir, g->entry->image, "");
   if (path == NULL) return err_no_memory(err);
   cay_status status = eng_image_open(module, path, false, out, &why);
   mem_free(path);
@@ -80,10 +80,12 @@ static cay_status open_program(void *ctx, eng_module **out, eng_image **boot, ca
   return CAY_OK;
 }
 
-static cay_status load_program(cay_engine *e, const sb_entry *entry, sb_guest *g, cay_error *err) {
+static cay_status load_program(cay_engine *e, const char *dir, const sb_entry *entry, sb_guest *g,
+                               cay_error *err) {
   g->engine = e;
   g->entry = entry;
-  g->module_path = guests_join(e->guest_dir, entry->source, "");
+  g->dir = dir;
+  g->module_path = guests_join(dir, entry->source, "");
   g->counting_path = g->module_path != NULL ? path_of_code(g, ".fuel.cwasm") : NULL;
   if (g->counting_path == NULL) return err_no_memory(err);
   g->public = (cay_guest){ .path = entry->path, .module = g->module_path };
@@ -94,9 +96,10 @@ static cay_status load_program(cay_engine *e, const sb_entry *entry, sb_guest *g
   return CAY_OK;
 }
 
-static cay_status add_program(cay_engine *e, mem_builder *b, const sb_entry *entry, cay_error *err) {
+static cay_status add_program(cay_engine *e, mem_builder *b, const char *dir, const sb_entry *entry,
+                              cay_error *err) {
   sb_guest *g = &e->guests->list[e->guests->count++];
-  S_TRY(load_program(e, entry, g, err));
+  S_TRY(load_program(e, dir, entry, g, err));
   k_ret r = mem_builder_file(b, entry->path, 0755, 0, 0, g->wasm.data, g->wasm.len, NULL, NULL, g->image);
   return sb_status(err, r, entry->path);
 }
@@ -139,8 +142,9 @@ static cay_status add_members(mem_builder *b, const char *root, cay_slice archiv
   return status == CAY_NOT_FOUND ? CAY_OK : status;
 }
 
-static cay_status add_tree(cay_engine *e, mem_builder *b, const sb_entry *entry, cay_error *err) {
-  char *path = guests_join(e->guest_dir, entry->source, "");
+static cay_status add_tree(cay_engine *e, mem_builder *b, const char *dir, const sb_entry *entry,
+                           cay_error *err) {
+  char *path = guests_join(dir, entry->source, "");
   if (path == NULL) return err_no_memory(err);
   sb_mapped *archive = &e->guests->archives[e->guests->archive_count];
   cay_status status = sb_map_file(path, archive, err);
@@ -152,15 +156,28 @@ static cay_status add_tree(cay_engine *e, mem_builder *b, const sb_entry *entry,
 
 /* ---- all of it ---- */
 
+static bool has_namesake(const sb_manifest *m, const sb_entry *entry) {
+  for (size_t i = 0; i < m->count; i++)
+    if (m->entries[i].kind != SB_TREE && strcmp(m->entries[i].path, entry->path) == 0) return true;
+  return false;
+}
+
+static cay_status add_entry(cay_engine *e, mem_builder *b, const char *dir, const sb_entry *entry,
+                            cay_error *err) {
+  switch (entry->kind) {
+  case SB_FILE: return add_program(e, b, dir, entry, err);
+  case SB_LINK: return add_link(e, b, entry, err);
+  default: return add_tree(e, b, dir, entry, err);
+  }
+}
+
 static cay_status add_entries(cay_engine *e, mem_builder *b, cay_error *err) {
   for (size_t i = 0; i < e->manifest.count; i++) {
     const sb_entry *entry = &e->manifest.entries[i];
-    switch (entry->kind) {
-    case SB_FILE: S_TRY(add_program(e, b, entry, err)); break;
-    case SB_LINK: S_TRY(add_link(e, b, entry, err)); break;
-    case SB_TREE: S_TRY(add_tree(e, b, entry, err)); break;
-    }
+    if (entry->kind != SB_TREE && has_namesake(&e->extra, entry)) continue;
+    S_TRY(add_entry(e, b, e->guest_dir, entry, err));
   }
+  for (size_t i = 0; i < e->extra.count; i++) S_TRY(add_entry(e, b, e->extra_dir, &e->extra.entries[i], err));
   return CAY_OK;
 }
 
@@ -176,14 +193,14 @@ static cay_status build_tree(cay_engine *e, cay_error *err) {
   return sb_status(err, mem_builder_finish(b, &e->base), NULL);
 }
 
-static cay_status read_manifest(cay_engine *e, cay_error *err) {
-  char *path = guests_join(e->guest_dir, "guest.list", "");
+static cay_status read_manifest(const char *dir, sb_manifest *out, cay_error *err) {
+  char *path = guests_join(dir, "guest.list", "");
   if (path == NULL) return err_no_memory(err);
   sb_mapped file = { 0 };
   cay_status status = sb_map_file(path, &file, err);
   if (status == CAY_OK) {
     char *text = mem_strndup(file.data != NULL ? file.data : "", file.len);
-    status = text == NULL ? err_no_memory(err) : sb_manifest_parse(text, file.len, &e->manifest, err);
+    status = text == NULL ? err_no_memory(err) : sb_manifest_parse(text, file.len, out, err);
     if (status != CAY_OK) err_prefix(err, status, "%s", path);
   }
   sb_unmap(&file);
@@ -191,19 +208,29 @@ static cay_status read_manifest(cay_engine *e, cay_error *err) {
   return status;
 }
 
-static size_t count_kind(const sb_manifest *m, enum sb_entry_kind kind) {
+static cay_status read_extra(cay_engine *e, cay_error *err) {
+  cay_error why;
+  cay_status status = read_manifest(e->extra_dir, &e->extra, &why);
+  if (status == CAY_OK || status == CAY_NOT_FOUND) return CAY_OK;
+  if (err != NULL) *err = why;
+  return status;
+}
+
+static size_t count_kind(const cay_engine *e, enum sb_entry_kind kind) {
   size_t count = 0;
-  for (size_t i = 0; i < m->count; i++) count += m->entries[i].kind == kind;
+  for (size_t i = 0; i < e->manifest.count; i++) count += e->manifest.entries[i].kind == kind;
+  for (size_t i = 0; i < e->extra.count; i++) count += e->extra.entries[i].kind == kind;
   return count;
 }
 
 cay_status sb_guests_load(cay_engine *e, cay_error *err) {
-  S_TRY(read_manifest(e, err));
+  S_TRY(read_manifest(e->guest_dir, &e->manifest, err));
+  S_TRY(read_extra(e, err));
   sb_guests *guests = mem_zalloc(sizeof *guests);
   if (guests == NULL) return err_no_memory(err);
   e->guests = guests;
-  guests->list = mem_zalloc_array(count_kind(&e->manifest, SB_FILE), sizeof *guests->list);
-  guests->archives = mem_zalloc_array(count_kind(&e->manifest, SB_TREE), sizeof *guests->archives);
+  guests->list = mem_zalloc_array(count_kind(e, SB_FILE), sizeof *guests->list);
+  guests->archives = mem_zalloc_array(count_kind(e, SB_TREE), sizeof *guests->archives);
   if (guests->list == NULL || guests->archives == NULL) return err_no_memory(err);
   return build_tree(e, err);
 }
@@ -240,4 +267,5 @@ void sb_guests_free(cay_engine *e) {
     e->guests = NULL;
   }
   sb_manifest_free(&e->manifest);
+  sb_manifest_free(&e->extra);
 }

@@ -25,12 +25,12 @@ struct net_box;
 struct cay_engine {
   eng_engine *wasm;
   alarm_set *alarms;
-  thread_pool *threads;    /* guests run on them */
-  struct eng_pool *spares; /* interpreters that were used, and are as new */
-  mem_tree *base;          /* the files every sandbox starts with */
-  sb_manifest manifest;
+  thread_pool *threads;        /* guests run on them */
+  struct eng_pool *spares;     /* interpreters that were used, and are as new */
+  mem_tree *base;              /* the files every sandbox starts with */
+  sb_manifest manifest, extra; /* of guest_dir; of the folder beside it (guests.h) */
   struct sb_guests *guests;
-  char *guest_dir;
+  char *guest_dir, *extra_dir;
   pthread_mutex_t boot_mu; /* of interpreters whose image is being made; held while one is */
   bool several_processors; /* it makes sense to look for a moment before sleeping */
   cay_log_fn *log;

@@ -1,6 +1,8 @@
 """The meaning of the words on the command line, and messages about words without one."""
 import json
+import pathlib
 import re
+import shutil
 import subprocess
 
 import harness
@@ -111,6 +113,18 @@ def test_guests_lists_what_is_in_the_sandbox(t):
     guests = json.loads(t.cay("guests", "--json").text)["guests"]
     bash = [g for g in guests if g["path"] == "/usr/bin/bash"]
     assert bash and bash[0]["bytes"] > 100000, guests
+
+
+def test_further_guests_come_from_a_second_folder(t):
+    folder = t.path("extra/guest.list", "file /usr/bin/calculator bc.wasm protect\nfile /usr/bin/vi bc.wasm protect\n").parent
+    guests = pathlib.Path(json.loads(t.cay("guests", "--json").text)["dir"])
+    shutil.copy(guests / "bc.wasm", folder)
+    extra = {"CAY_GUESTS_EXTRA": str(folder)}
+    r = t.run("echo 6*7 | calculator; echo 1+1 | vi; ls /usr/bin/sed", env=extra)
+    assert r.code == 0 and r.text == "42\n2\n/usr/bin/sed\n", r
+    (folder / "guest.list").write_text("nonsense\n")
+    r = t.run("true", env=extra)
+    assert r.code == 125 and "extra/guest.list" in r.errors, r
 
 
 def test_missing_guests_are_named_with_what_to_do(t):

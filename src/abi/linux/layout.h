@@ -8,6 +8,23 @@ struct g_timespec {
   int64_t sec, nsec; /* given by guests, only the low half of nsec counts: the rest is padding */
 };
 
+struct g_itimerspec {
+  struct g_timespec interval, value;
+};
+
+enum { G_SIGEV_SIGNAL, G_SIGEV_NONE, G_SIGEV_THREAD, G_SIGEV_THREAD_ID = 4 };
+struct g_sigevent {
+  uint32_t value;
+  int32_t signo;
+  uint32_t notify;
+  int32_t tid;
+};
+
+struct g_mq_attr {
+  int32_t flags, maxmsg, msgsize, curmsgs, rest[4];
+};
+_Static_assert(sizeof(struct g_mq_attr) == 32, "mq_getattr(3)");
+
 struct g_timeval32 {
   int32_t sec, usec;
 };

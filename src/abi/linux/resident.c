@@ -5,6 +5,7 @@
 #include "engine/checkpoint.h"
 #include "engine/stop.h"
 #include "kernel/file/fd_snapshot.h"
+#include "kernel/signal/timer.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -162,6 +163,7 @@ K_LOCKED static void end_children(abi_machine *m, int32_t status) {
  * forgotten. Signals that the program has blocked stay pending, and so does the end of a child. */
 K_LOCKED static void settle_signals(k_process *p) {
   k_itimers_off(p);
+  k_timers_off(p);
   k_sigset late = p->signals.pending & ~p->signals.mask & ~k_sigbit(K_SIGCHLD);
   if (late != 0) k_signals_forget(p, late);
 }

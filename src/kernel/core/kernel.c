@@ -1,6 +1,7 @@
 #include "kernel/core/kernel.h"
 
 #include "base/alloc.h"
+#include "kernel/file/mqueue.h"
 #include "kernel/proc/inner.h"
 #include "kernel/sock/socket.h"
 #include "kernel/vfs/mount.h"
@@ -47,6 +48,7 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
   list_init(&k->processes);
   list_init(&k->locked);
   list_init(&k->ttys);
+  list_init(&k->message_queues);
   list_init(&k->sockets);
   list_init(&k->parcels);
   list_init(&k->dead_parcels);
@@ -190,6 +192,7 @@ void k_kernel_free(k_kernel *k) {
   discard_rest(k);
   k_process_free_init(k);
   k_parcels_collect(k);
+  k_mqs_free(k);
   vfs_mounts_free(k);
   k_unlock(k);
   destroy(k);

@@ -2,6 +2,7 @@
 #include "kernel/proc/program.h"
 
 #include "base/alloc.h"
+#include "kernel/signal/timer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -257,6 +258,7 @@ K_LOCKED void k_exec_commit(k_process *p, k_program *program) {
   p->has_execed = true;
   if (program->comm[0] != '\0') memcpy(p->comm, program->comm, sizeof p->comm);
   k_signals_exec(p);
+  k_timers_delete(p);
   k_fdtable_close_on_exec(&p->fds);
   p->kernel->used.execs++;
   k_program_unref(p->kernel, old);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "kernel/core/job.h"
 #include "kernel/proc/inner.h"
+#include "kernel/signal/timer.h"
 #include "kernel/tty/tty.h"
 
 #include <string.h>
@@ -60,6 +61,7 @@ K_LOCKED static k_ret process_allocate(k_kernel *k, k_process **out) {
 K_LOCKED static void let_go(k_process *p) {
   k_cpu_meter_end(p);
   k_itimers_stop(p);
+  k_timers_delete(p);
   k_cpu_limit_stop(p);
   k_fdtable_clear(&p->fds);
   uint32_t uid = p->view.uid; /* of a zombie: si_uid */

@@ -75,6 +75,7 @@ struct k_process {
   k_fdtable fds K_GUARDED;
   k_signals signals K_GUARDED;
   k_itimer timers[K_ITIMER_COUNT] K_GUARDED;
+  struct k_timer *posix_timers K_GUARDED; /* signal/timer.h */
   k_rlimit rlimits[K_RLIMIT_COUNT] K_GUARDED;
   k_cpu_limit cpu;
   k_cpu_meter meter;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "kernel/proc/inner.h"
+#include "kernel/signal/timer.h"
 
 #include <string.h>
 
@@ -95,6 +96,7 @@ int k_signal_dequeue(k_process *p, k_sigset set, k_siginfo *info) {
   } else {
     take_queued(p, sig, info);
   }
+  if (info->code == K_SI_TIMER) k_timer_delivered(p, info);
   return sig;
 }
 

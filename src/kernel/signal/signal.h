@@ -63,6 +63,7 @@ enum {
   K_SI_KERNEL = 128,
   K_SI_QUEUE = -1,
   K_SI_TIMER = -2,
+  K_SI_MESGQ = -3,
   K_SI_TKILL = -6,
   K_CLD_EXITED = 1,
   K_CLD_KILLED = 2,
