@@ -1,5 +1,5 @@
-/* interpreter.c - `cay python` and `cay js`: `cay run` of an interpreter, with a script of this machine; Python gets
- * the modules beside it, too. */
+/* interpreter.c - `cay python` and `cay js`: `cay run` of an interpreter, with a script of this machine and
+ * the modules beside it. */
 #include "cli/commands.h"
 #include "cli/request.h"
 #include "cli/say.h"
@@ -80,7 +80,8 @@ static int run_script(const interpreter *in, int argc, char **argv, int options,
 static int run_words(const interpreter *in, int argc, char **argv, int options) {
   int script = options + own_options(in, argc - options, argv + options);
   siblings modules = { 0 };
-  if (in == &PYTHON && is_script(argc, argv, script) && !siblings_find(argv[script], &modules)) {
+  bool (*find)(const char *, siblings *) = in == &PYTHON ? siblings_find_python : siblings_find_js;
+  if (is_script(argc, argv, script) && !find(argv[script], &modules)) {
     say("out of memory");
     return EXIT_CAY;
   }
@@ -103,7 +104,8 @@ static int command_interpreter(const interpreter *in, int argc, char **argv) {
   for (int i = 1; i <= options; i++)
     if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
       return help_show(argv[0]) ? 0 : EXIT_CAY;
-  if (in == &PYTHON && strncmp(next, "--", 2) == 0 && strcmp(next, "--version") != 0) {
+  bool own = in == &NODE ? request_counterpart(next) == NULL : strcmp(next, "--version") == 0;
+  if (strncmp(next, "--", 2) == 0 && !own) {
     cay_error why = { 0 };
     if (request_unknown(next, &why) != CAY_OK) say("%s", why.message);
     say_hint("`cay help run` shows the options");

@@ -20,11 +20,44 @@ static const struct {
   { "-V", command_version },
 };
 
+/* Commands of other programs, and what does the same here. */
+static const struct {
+  const char *word, *here;
+} others[] = {
+  { "exec", "cay run COMMAND" },
+  { "shell", "cay run --tty bash" },
+  { "sh", "cay run --tty sh" },
+  { "bash", "cay run --tty bash" },
+  { "repl", "cay python, or cay js" },
+  { "node", "cay js" },
+  { "javascript", "cay js" },
+  { "typescript", "cay js" },
+  { "ts", "cay js" },
+  { "py", "cay python" },
+  { "python3", "cay python" },
+  { "build", "cay image build" },
+  { "commit", "cay run --save-snapshot FILE" },
+  { "pull", "nothing: there are no images to load" },
+  { "ps", "nothing: a sandbox ends with its command" },
+  { "rm", "nothing: a sandbox ends with its command" },
+  { "stop", "nothing: a sandbox ends with its command" },
+  { "logs", "nothing: the output is that of the command" },
+};
+
+static const char *main_counterpart(const char *word) {
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strcmp(others[i].word, word) == 0) return others[i].here;
+  return NULL;
+}
+
 static int main_unknown(const char *word) {
   static const char *const names[] = { "run",      "python", "js", "guests", "doctor",  "serve", "image",
                                        "snapshot", "tool",   "ws", "help",   "version", NULL };
   const char *near = say_nearest(word, names);
-  if (near != NULL)
+  const char *here = main_counterpart(word);
+  if (here != NULL)
+    say("there is no command %.60s; in its place: %s", word, here);
+  else if (near != NULL)
     say("there is no command %.60s; did you mean %s?", word, near);
   else
     say("there is no command %.60s; to run it in a sandbox: cay run '%.60s'", word, word);

@@ -271,6 +271,27 @@ static const struct {
   { "--name", "leave it out: a sandbox is gone afterwards and needs no name" },
   { "--read-only", "leave it out: mounts are read-only, unless :rw is given" },
   { "--privileged", "leave it out: there is nothing that it could open" },
+  { "--cap-add", "leave it out: there is nothing that it could open" },
+  { "--cap-drop", "leave it out: programs have no rights on this machine" },
+  { "--security-opt", "leave it out: programs have no rights on this machine" },
+  { "--userns", "leave it out: a sandbox has one user, agent" },
+  { "--tmpfs", "leave it out: all files are in memory; --disk SIZE limits them" },
+  { "--storage-opt", "--disk SIZE limits the files" },
+  { "--shm-size", "leave it out: --memory SIZE and --disk SIZE are the limits" },
+  { "--memory-swap", "leave it out: --memory SIZE is the limit, and nothing is swapped" },
+  { "--ulimit", "--memory, --disk, --procs, --cpu and --timeout are the limits; ulimit works inside" },
+  { "--env-file", "--env NAME[=VALUE] sets a variable, and may be given again" },
+  { "--entrypoint", "give the command itself; words behind -- are a program and its arguments" },
+  { "--volumes-from", "--mount HOST:GUEST[:rw] lets the sandbox see a directory" },
+  { "--hostname", "leave it out: the name of the sandbox cannot be set" },
+  { "--init", "leave it out: processes without a parent are waited for" },
+  { "--pull", "leave it out: there are no images to load" },
+  { "--platform", "leave it out: all sandboxes are alike" },
+  { "--gpus", "leave it out: a sandbox has no devices" },
+  { "--device", "leave it out: a sandbox has no devices" },
+  { "--restart", "leave it out: the sandbox ends with this command" },
+  { "--label", "leave it out: a sandbox is gone afterwards and needs no name" },
+  { "--log-driver", "leave it out: the output is that of the command" },
   { "--input", "--in HOST[:GUEST] copies a file or directory into the sandbox" },
   { "--output", "--out GUEST[:HOST] copies a file or directory out of it" },
   { "--environment", "--env NAME[=VALUE] sets a variable" },
@@ -278,12 +299,18 @@ static const struct {
   { "--package", "--wheel PACKAGE lets Python import a package" },
 };
 
-cay_status request_unknown(const char *word, cay_error *why) {
+const char *request_counterpart(const char *word) {
   size_t len = strcspn(word, "=");
   for (size_t i = 0; i < sizeof other_words / sizeof *other_words; i++)
     if (strlen(other_words[i].word) == len && strncmp(other_words[i].word, word, len) == 0)
-      return fail(why, CAY_INVALID, "there is no option %s: %s", other_words[i].word, other_words[i].here);
-  return cli_request_unknown(word, why);
+      return other_words[i].here;
+  return NULL;
+}
+
+cay_status request_unknown(const char *word, cay_error *why) {
+  const char *here = request_counterpart(word);
+  if (here == NULL) return cli_request_unknown(word, why);
+  return fail(why, CAY_INVALID, "there is no option %.*s: %s", (int)strcspn(word, "="), word, here);
 }
 
 static cay_status parse_options(request *r, int argc, char **argv, cay_error *why) {

@@ -40,6 +40,8 @@ void request_free(request *r);
 
 /* CAY_INVALID: there is no such option; *why says what may have been meant. */
 CAY_CHECK cay_status request_unknown(const char *word, cay_error *why);
+const char *request_counterpart(
+    const char *word); /* what takes the place of an option of docker(1); NULL: nothing */
 
 /* How many of the words are options of `run` with their values, from the first on: for commands that put
  * other words behind them. A `-c`, `-m` or `-` is none. */

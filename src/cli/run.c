@@ -249,6 +249,18 @@ static void hint_host_file(cay_sandbox *box, const request *r, int code) {
   free(word);
 }
 
+/* "cay run ubuntu:24.04 ls", as with docker(1). */
+static void hint_image(const request *r, int code) {
+  static const char *const images[] = { "ubuntu", "debian", "alpine", "fedora", "centos", "python", "node" };
+  if (code != EXIT_NOT_FOUND) return;
+  size_t len = strcspn(r->words[0], ": \t;|&<>");
+  for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+    if (strlen(images[i]) == len && strncmp(r->words[0], images[i], len) == 0) {
+      say("%s: all sandboxes have the same programs; there is no image to choose", images[i]);
+      say_hint("give the command alone: cay run 'ls -l /'");
+    }
+}
+
 static int failed_to_start(cay_sandbox *box, const request *r, const cay_error *err) {
   int code = run_code_of(err->status);
   if (code == EXIT_NOT_FOUND) {
@@ -329,6 +341,7 @@ static int run_finish(const request *r, const cay_result *result, const sink *ou
   if (!r->quiet && !r->json) {
     report_end(r, result, sent);
     hint_host_file(out->box, r, code);
+    hint_image(r, code);
   }
   if (by_signal) unpublish(r);
   if (by_signal) stop_die(sent);

@@ -80,7 +80,7 @@ const char *say_nearest(const char *word, const char *const *candidates) {
   for (; *candidates != NULL; candidates++) {
     if (strlen(*candidates) > WORD_MAX) continue;
     size_t d = distance(word, *candidates);
-    if (d >= best_distance || d >= strlen(*candidates)) continue;
+    if (d >= best_distance || 2 * d >= strlen(*candidates)) continue; /* of a short word, one letter */
     best = *candidates;
     best_distance = d;
   }

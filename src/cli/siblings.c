@@ -157,7 +157,7 @@ static bool take_wanted(search *s, siblings *out) {
   return true;
 }
 
-bool siblings_find(const char *script, siblings *out) {
+bool siblings_find_python(const char *script, siblings *out) {
   *out = (siblings){ 0 };
   search *s = calloc(1, sizeof *s);
   const char *slash = strrchr(script, '/');

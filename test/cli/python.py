@@ -181,3 +181,30 @@ def test_a_script_finds_the_modules_beside_it(t):
     t.path("helper.py", "def double(x): return 2 * x\n")
     r = t.cay("python", "a.py")
     assert r.text == "42 /home/agent/a.py\n", r
+
+
+def test_a_script_of_javascript_finds_the_files_that_it_names(t):
+    t.path("dir/a.js", "const b = require('./b'); const { v } = require(`./lib/v.js`);\nconsole.log(b.x + v, __filename, require('./c.json').c)\n")
+    t.path("dir/b.js", "exports.x = require('./sub').y\n")
+    t.path("dir/sub/index.js", "exports.y = require('../one.cjs')\n")
+    t.path("dir/one.cjs", "module.exports = 1\n")
+    t.path("dir/lib/v.js", "exports.v = 41 // './secret.txt' './.hidden.js' '../../outside.js'\n")
+    t.path("dir/c.json", '{"c": "json"}')
+    for name in ("dir/secret.txt", "dir/.hidden.js", "outside.js", "dir/other.js"):
+        t.path(name, "secret")
+    r = t.cay("js", str(t.dir / "dir" / "a.js"))
+    assert (r.code, r.text) == (0, "42 /home/agent/a.js json\n"), r
+    t.path("dir/all.js", "console.log(require('fs').readdirSync('.', { recursive: true }).sort().join(' ')) // './b'\n")
+    r = t.cay("js", str(t.dir / "dir" / "all.js"))
+    assert r.text == "all.js b.js one.cjs sub sub/index.js\n", r
+    t.path("mod/package.json", '{"type": "module"}')
+    t.path("mod/main.js", "import { x } from './x.js'\nconsole.log(x, (await import('./y.ts')).y)\n")
+    t.path("mod/x.js", "export const x = 5\n")
+    t.path("mod/y.ts", "import { z } from './z.js'\nexport const y: number = z\n")
+    t.path("mod/z.ts", "export const z: number = 6\n")
+    r = t.cay("js", str(t.dir / "mod" / "main.js"))
+    assert (r.code, r.text) == (0, "5 6\n"), r
+    t.path("t.ts", "import { q } from './q'\nconst n: number = q\nconsole.log(n)\n")
+    t.path("q.ts", "export const q: number = 7\n")
+    r = t.cay("js", "t.ts")
+    assert (r.code, r.text) == (0, "7\n"), r

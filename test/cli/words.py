@@ -90,6 +90,17 @@ def test_the_manual_and_the_completions_know_every_option(t):
     assert options <= set(re.findall(r"--[a-z]+", zsh))
 
 
+def test_the_manual_and_the_completions_know_every_command(t):
+    commands = set(re.findall(r"^  ([a-z]+)  ", t.cay("help").text.split("First steps")[0], re.M))
+    assert {"run", "python", "js", "image", "ws"} <= commands, commands
+    manual = (harness.ROOT / "doc/man/cay.1").read_text()
+    assert commands <= set(re.findall(r"^\.Nm\n\.Cm ([a-z]+)", manual, re.M))
+    assert commands - {"help"} <= set(re.findall(r"^\.Ss cay ([a-z]+)", manual, re.M))
+    zsh = (harness.ROOT / "src/cli/completion/cay.zsh").read_text()
+    assert commands <= set(re.findall(r"^    '([a-z]+):", zsh, re.M))
+    assert commands <= set(completions("cay ")) and commands - {"help"} <= set(completions("cay help "))
+
+
 def completions(line):
     """What bash offers behind this line."""
     script = """source "$1"; compopt() { :; }; COMP_LINE=$2 COMP_POINT=${#2}; _cay; printf '%s\\n' "${COMPREPLY[@]}\""""
@@ -150,8 +161,21 @@ def test_words_of_other_programs_are_translated(t):
                         (["--directory", "x", "ls"], "there is no option --directory")):
         r = t.run(*words)
         assert r.code == 125 and hint in r.errors and not r.text, (words, r)
-    r = t.cay("python", "--rm", "x.py")
-    assert r.code == 125 and "always gone afterwards" in r.errors, r
+    for command in ("python", "js"):
+        r = t.cay(command, "--rm", "x.py")
+        assert r.code == 125 and "always gone afterwards" in r.errors, r
+    for words in (["--pull", "always", "ls"], ["--init", "ls"], ["--gpus", "all", "ls"], ["--env-file", "f", "ls"], ["--cap-drop=ALL", "ls"]):
+        r = t.run(*words)
+        assert r.code == 125 and "did you mean" not in r.errors and f"there is no option {words[0].split('=')[0]}: " in r.errors, (words, r)
+    r = t.run("ubuntu:24.04", "ls")
+    assert r.code == 127 and "there is no image to choose" in r.errors, r
+
+
+def test_commands_of_other_programs_are_translated(t):
+    for word, hint in (("exec", "cay run COMMAND"), ("sh", "cay run --tty sh"), ("ps", "ends with its command"), ("node", "cay js"),
+                       ("python3", "cay python"), ("build", "cay image build"), ("rm", "ends with its command"), ("images", "did you mean image?")):
+        r = t.cay(word, "x")
+        assert r.code == 2 and hint in r.errors, (word, r)
 
 
 def test_what_cannot_be_written_is_a_failure(t):
@@ -173,7 +197,7 @@ def test_messages_say_which_side_a_path_is_on(t):
 
 
 def test_the_completion_knows_every_command(t):
-    assert completions("cay python --m") == ["--mount", "--memory"]
+    assert completions("cay python --m") == completions("cay js --m") == ["--mount", "--memory"]
     assert completions("cay image b") == ["build"]
     assert completions("cay image build --w") == ["--wheel"]
     assert completions("cay help im") == ["image"]

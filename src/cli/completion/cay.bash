@@ -52,6 +52,12 @@ _cay() {
     *) _cay_run "$word" "$before" ;;
     esac
     ;;
+  js)
+    case $before in
+    -e | -p) ;;
+    *) _cay_run "$word" "$before" ;;
+    esac
+    ;;
   snapshot)
     case $before in
     snapshot) COMPREPLY=($(compgen -W 'info ls cat diff save load --help' -- "$word")) ;;
@@ -68,9 +74,10 @@ _cay() {
     case $before in
     image) COMPREPLY=($(compgen -W 'build info --help' -- "$word")) ;;
     -c) ;;
+    --language) COMPREPLY=($(compgen -W 'python javascript typescript' -- "$word")) ;;
     *)
       if [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W '-c --wheel --install --help' -- "$word"))
+        COMPREPLY=($(compgen -W '-c --language --wheel --install --help' -- "$word"))
       else
         _cay_paths "$word"
       fi
@@ -120,7 +127,7 @@ _cay() {
       --keep --keep-for --cache-max --drain --idle --ping' -- "$word")) ;;
     esac
     ;;
-  help) COMPREPLY=($(compgen -W 'run python guests doctor serve image snapshot tool ws' -- "$word")) ;;
+  help) COMPREPLY=($(compgen -W 'run python js guests doctor serve image snapshot tool ws' -- "$word")) ;;
   esac
 }
 

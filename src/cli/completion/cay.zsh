@@ -49,6 +49,7 @@ _cay() {
   local -a commands=(
     'run:run a command in a new sandbox'
     'python:run Python in a new sandbox'
+    'js:run JavaScript or TypeScript in a new sandbox'
     'guests:list the programs that a sandbox has'
     'doctor:say what works on this machine'
     'serve:answer programs over JSON-RPC'
@@ -69,8 +70,9 @@ _cay() {
   case $command in
   run) _cay_run '1:command or WebAssembly file:_files' '*::argument:_files' ;;
   python) _cay_run '-c[code to run]:code:' '-m[module to run]:module:' '1:script:_files -g "*.py"' '*::argument:_files' ;;
+  js) _cay_run '-p[code to run and show]:code:' '1:script:_files -g "*.(js|mjs|cjs|ts|mts|cts)"' '*::argument:_files' ;;
   image)
-    _arguments '-c[code that it has run]:code:' '*--wheel=[a package that the code may import]:package:_files' \
+    _arguments '--language=[of the interpreter]:language:(python javascript typescript)' '-c[code that it has run]:code:' '*--wheel=[a package that the code may import]:package:_files' \
       '--install[as it stands beside the guests]' '--help[explain the command]' '1:what:(build info)' '2:file:_files'
     ;;
   snapshot)
