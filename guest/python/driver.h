@@ -73,6 +73,7 @@ int streams_ready(PyObject *module);
 int streams_open(const PyConfig *config, bool session); /* sys.stdin, stdout, stderr, anew */
 int streams_begin(const field *input); /* before code runs: nothing is left of an earlier input */
 int streams_flush(void);               /* -1: an exception that is to end what runs */
+int streams_end(void); /* of a cell: as streams_flush, and the next one has its outputs again */
 
 /* trace.c */
 int trace_begin(uint32_t flags, const char *filter, size_t filter_len);

@@ -269,5 +269,5 @@ void execute(fields *request, reply *r) {
   Py_XDECREF(c.value);
   Py_XDECREF(c.source);
   Py_XDECREF(c.name);
-  if (streams_flush() < 0) PyErr_Clear(); /* too late: the cell has ended */
+  if (streams_end() < 0) PyErr_Clear(); /* too late: the cell has ended */
 }

@@ -216,3 +216,13 @@ static bool flush(int which) {
 }
 
 int streams_flush(void) { return flush(0) && flush(1) ? 0 : -1; }
+
+/* A cell that has removed sys.stdout, or put None there, has done so for itself alone. */
+int streams_end(void) {
+  static const char *const names[] = { "stdout", "stderr" };
+  for (int which = 0; which < 2; which++) {
+    PyObject *stream = PySys_GetObject(names[which]);
+    if (!stream || Py_IsNone(stream)) open_output_again(which);
+  }
+  return streams_flush();
+}

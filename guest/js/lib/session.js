@@ -21,6 +21,7 @@ host.prepareSession = () => {
   bindRequire();
   nameMissingModules();
   bindInput();
+  bindOutputs();
   for (const [name, value] of Object.entries({ invoke, listCallbacks })) host.define(globalThis, name, value);
   host.define(globalThis, 'CallbackError', CallbackError);
   host.define(globalThis, '_', undefined);
@@ -50,6 +51,7 @@ host.endSession = () => {
   host.exit = undefined;
   for (const name of ['invoke', 'listCallbacks', 'CallbackError', '_', 'require', 'module', 'exports']) delete globalThis[name];
   Object.defineProperty(process, 'stdin', ownInput);
+  Object.defineProperties(process, ownOutputs);
   host.undoBuilding();
   prepareAgain();
 };
@@ -279,6 +281,31 @@ host.giveInput = (bytes) => {
   cellInfo[0] = 1;
   input = host.require('stream').Readable.from([host.toBuffer(bytes)], { objectMode: false });
 };
+
+// ---- standard output and error: a cell that ends them ends them for no other ----
+
+let ownOutputs; // the properties as a program has them
+
+function endOutput(chunk, encoding, callback) {
+  const done = [chunk, encoding, callback].find((given) => typeof given === 'function');
+  if (chunk !== undefined && chunk !== null && chunk !== done) this.write(chunk, encoding === done ? undefined : encoding);
+  if (done) process.nextTick(done);
+  return this;
+}
+
+function bindOutputs() {
+  ownOutputs = {};
+  for (const name of ['stdout', 'stderr']) {
+    const own = ownOutputs[name] = Object.getOwnPropertyDescriptor(process, name);
+    let bound;
+    const get = () => {
+      const stream = own.get.call(process);
+      if (stream !== bound) host.define(bound = stream, 'end', endOutput);
+      return stream;
+    };
+    Object.defineProperty(process, name, { __proto__: null, get, set: own.set, configurable: true, enumerable: own.enumerable });
+  }
+}
 
 // ---- values and errors ----
 
