@@ -80,6 +80,9 @@ typedef struct cay_net_options {
   cay_net_ask_fn *ask;           /* NULL: what no rule decides is denied */
   void *ctx;
   const cay_net_secret *const *secrets; /* NULL ended; NULL: none */
+  /* A file that gets all HTTP and HTTPS of the sandbox as JSON when the sandbox is freed, or that is answered from in place
+   * of the network; NULL: neither. Of replay the rules are those of the sandbox; connections of other protocols are refused. */
+  const char *record, *replay;
   const char
       *ca_file; /* certificate authorities in PEM, beside the usual ones: for guests and for the host */
 } cay_net_options;

@@ -193,6 +193,8 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_ALLOW_NET: return add_word(&r->allow_net, &r->allow_net_count, strdup(value), why);
   case OPTION_DENY_NET: return add_word(&r->deny_net, &r->deny_net_count, strdup(value), why);
   case OPTION_NET_CA: return set_text(&r->net_ca, value, why);
+  case OPTION_NET_RECORD: return set_text(&r->net_record, value, why);
+  case OPTION_NET_REPLAY: return set_text(&r->net_replay, value, why);
   case OPTION_SECRET: return secret_add(&r->secrets, value, why);
   case OPTION_ADD_HOST: return add_host(r, value, why);
   case OPTION_PUBLISH: return add_word(&r->publish, &r->publish_count, strdup(value), why);
@@ -399,6 +401,8 @@ void request_free(request *r) {
   free(r->net);
   free(r->net_rules);
   free(r->net_ca);
+  free(r->net_record);
+  free(r->net_replay);
   secret_list_free(&r->secrets);
   free(r->cwd);
   *r = (request){ 0 };

@@ -93,6 +93,8 @@ static cay_net_options run_net_options(const request *r, run_network *network) {
                             .hosts = (const char *const *)r->add_host,
                             .secrets = r->secrets.items,
                             .ca_file = r->net_ca,
+                            .record = r->net_record,
+                            .replay = r->net_replay,
                             .decision = r->json ? NULL : run_on_decision,
                             .ctx = network };
 }

@@ -15,7 +15,7 @@ bool net_exchange_refuse(net_exchange *x, int status, const char *words, const c
   int len = snprintf(body, sizeof body, "The network of this sandbox refuses the request to %.200s: %.150s\n",
                      x->host, why);
   x->closed = true;
-  x->in_body = false;
+  x->in_body = x->taking = false;
   x->state = NET_ANSWER_NONE;
   return buf_appendf(
              &x->answer_out,
@@ -78,9 +78,22 @@ static bool answer_status(const net_line *l, answer_head *h) {
   return h->status >= 100;
 }
 
+/* What the guest gets, for the tape. */
+static bool answer_take_head(net_exchange *x, const answer_head *h, const buf *clean) {
+  const char *at = buf_text(clean), *end = at + clean->len - 2;
+  net_line l;
+  if (!x->taking || h->status < 200) return true;
+  if (!net_line_next(&at, end, &l)) return false;
+  x->take.status = h->status;
+  size_t skip = l.len < 13 ? l.len : 13;
+  return buf_append(&x->take.reason, l.at + skip, l.len - skip) == CAY_OK &&
+         buf_append(&x->take.answer_fields, at, (size_t)(end - at)) == CAY_OK;
+}
+
 /* The scrubbed head; its framing is written anew. */
 static bool answer_write_head(net_exchange *x, size_t len, const answer_head *h) {
-  OWNED(buf_free) buf plain = BUF_INIT(BUF_UNLIMITED), none = BUF_INIT(BUF_UNLIMITED);
+  OWNED(buf_free)
+  buf plain = BUF_INIT(BUF_UNLIMITED), none = BUF_INIT(BUF_UNLIMITED), clean = BUF_INIT(BUF_UNLIMITED);
   const char *at = (const char *)x->answer_in.data, *end = at + len;
   net_line l;
   bool fine = true;
@@ -93,7 +106,8 @@ static bool answer_write_head(net_exchange *x, size_t len, const answer_head *h)
   }
   if (fine && h->chunked) fine = buf_append_text(&plain, "Transfer-Encoding: chunked\r\n") == CAY_OK;
   fine = fine && buf_append_text(&plain, "\r\n") == CAY_OK &&
-         net_scrub(x->secrets, &none, plain.data, plain.len, true, &x->answer_out) == CAY_OK;
+         net_scrub(x->secrets, &none, plain.data, plain.len, true, &clean) == CAY_OK &&
+         answer_take_head(x, h, &clean) && buf_append(&x->answer_out, clean.data, clean.len) == CAY_OK;
   net_wipe(&plain);
   net_wipe(&none);
   return fine;
@@ -110,7 +124,8 @@ static enum net_answer_state answer_body_of(net_exchange *x, const answer_head *
 }
 
 static bool answer_on_head(net_exchange *x, bool ended, bool *moved) {
-  const uint8_t *end = memmem(x->answer_in.data, x->answer_in.len, "\r\n\r\n", 4);
+  const uint8_t *end =
+      x->answer_in.len == 0 ? NULL : memmem(x->answer_in.data, x->answer_in.len, "\r\n\r\n", 4);
   if (end == NULL) {
     if (x->answer_in.len > HEAD_MAX) return answer_fail(x, "the head of the answer is too long");
     return !ended || answer_fail(x, "the server ended without an answer");
@@ -124,7 +139,8 @@ static bool answer_on_head(net_exchange *x, bool ended, bool *moved) {
   while (fine && net_line_next(&at, stop, &l)) answer_field(&l, &h);
   if (!fine || h.odd || h.status == 101 || (h.length && h.chunked))
     return answer_fail(x, "the answer is no HTTP/1.1 that has one meaning");
-  if (h.encoded) return answer_fail(x, "the answer is compressed, so that it cannot be searched for secrets");
+  if (h.encoded && net_secrets_count(x->secrets) > 0)
+    return answer_fail(x, "the answer is compressed, so that it cannot be searched for secrets");
   if (!answer_write_head(x, len, &h)) return false;
   net_buf_drop(&x->answer_in, len);
   *moved = true;
@@ -137,9 +153,10 @@ static bool answer_on_head(net_exchange *x, bool ended, bool *moved) {
 /* Scrubbed bytes of the body; `last`: it ends with them. */
 static bool answer_put(net_exchange *x, const void *data, size_t len, bool last) {
   OWNED(buf_free) buf clean = BUF_INIT(BUF_UNLIMITED);
-  buf *to = x->chunked ? &clean : &x->answer_out;
-  if (net_scrub(x->secrets, &x->held, data, len, last, to) != CAY_OK) return false;
-  if (!x->chunked || clean.len == 0) return true;
+  if (net_scrub(x->secrets, &x->held, data, len, last, &clean) != CAY_OK) return false;
+  if (x->taking && buf_append(&x->take.answer_body, clean.data, clean.len) != CAY_OK) return false;
+  if (!x->chunked) return buf_append(&x->answer_out, clean.data, clean.len) == CAY_OK;
+  if (clean.len == 0) return true;
   return buf_appendf(&x->answer_out, "%zx\r\n", clean.len) == CAY_OK &&
          buf_append(&x->answer_out, clean.data, clean.len) == CAY_OK &&
          buf_append_text(&x->answer_out, "\r\n") == CAY_OK;
@@ -229,10 +246,55 @@ static bool answer_step(net_exchange *x, bool ended, bool *moved) {
   return true;
 }
 
+/* ---- the tape ---- */
+
+static bool answer_write_body(net_exchange *x, bool chunked) {
+  const buf *body = &x->take.answer_body;
+  if (!chunked || body->len == 0)
+    return buf_append(&x->answer_out, body->data, body->len) == CAY_OK &&
+           (!chunked || buf_append_text(&x->answer_out, "0\r\n\r\n") == CAY_OK);
+  return buf_appendf(&x->answer_out, "%zx\r\n", body->len) == CAY_OK &&
+         buf_append(&x->answer_out, body->data, body->len) == CAY_OK &&
+         buf_append_text(&x->answer_out, "\r\n0\r\n\r\n") == CAY_OK;
+}
+
+/* The length is that of the body as it is now: names of secrets in it have become placeholders. */
+bool net_exchange_replay(net_exchange *x) {
+  const net_take *t = &x->take;
+  bool bodiless = x->head_only || t->status == 204 || t->status == 304, chunked = false, length = false,
+       fine = true;
+  const char *at = buf_text(&t->answer_fields), *end = at + t->answer_fields.len;
+  net_line l;
+  fine = buf_appendf(&x->answer_out, "HTTP/1.1 %d %s\r\n", t->status, buf_text(&t->reason)) == CAY_OK;
+  while (fine && net_line_next(&at, end, &l)) {
+    chunked = chunked || net_line_is(&l, "transfer-encoding");
+    bool is_length = net_line_is(&l, "content-length");
+    length = length || is_length;
+    fine = is_length && !bodiless
+               ? buf_appendf(&x->answer_out, "Content-Length: %zu\r\n", t->answer_body.len) == CAY_OK
+               : buf_append(&x->answer_out, l.at, (size_t)(at - l.at)) == CAY_OK;
+  }
+  fine = fine && buf_append_text(&x->answer_out, "\r\n") == CAY_OK &&
+         (bodiless || answer_write_body(x, chunked));
+  x->state = NET_ANSWER_NONE;
+  x->taking = false;
+  x->closed = !bodiless && !chunked && !length;
+  return fine;
+}
+
+/* The answer is whole. */
+static bool answer_over(net_exchange *x) {
+  bool fine = !x->taking || net_tape_put(x->tape, x->secrets, &x->take);
+  x->taking = false;
+  return fine;
+}
+
 bool net_exchange_answer(net_exchange *x, bool ended) {
   for (bool moved = true; moved && !x->closed;) {
+    enum net_answer_state was = x->state;
     moved = false;
     if (!answer_step(x, ended, &moved)) return false;
+    if (was != NET_ANSWER_NONE && x->state == NET_ANSWER_NONE && !answer_over(x)) return false;
   }
   if (ended && !x->closed && x->answer_in.len == 0) x->closed = true;
   return true;

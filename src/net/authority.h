@@ -18,8 +18,8 @@ void net_authority_free(net_authority *a); /* NULL is fine */
 
 const char *net_authority_pem(const net_authority *a); /* the certificate; borrowed */
 
-/* A fault of the server's certificate is shown to the guest as the same fault, so that its programs say what they would
- * say without a relay. */
+/* A fault of the server's certificate is shown to the guest as the same fault, so that its programs fail with
+ * the message that they have without a relay. */
 enum net_leaf { NET_LEAF_GOOD, NET_LEAF_EXPIRED, NET_LEAF_OTHER_NAME, NET_LEAF_UNTRUSTED, NET_LEAF_KINDS };
 
 /* For the files of this folder. */

@@ -14,12 +14,17 @@ void net_box_unref(net_box *box) {
   net_policy_free(box->policy);
   net_secrets_free(box->secrets);
   net_authority_free(box->authority);
+  net_tape_free(box->tape);
   net_names_free(&box->names);
   net_names_free(&box->granted);
   pthread_mutex_destroy(&box->mu);
   mem_free(box->pins);
   if (box->free_ctx != NULL) box->free_ctx(box->ctx);
   mem_free(box);
+}
+
+cay_status net_box_save(net_box *box, cay_error *err) {
+  return box->tape != NULL ? net_tape_save(box->tape, err) : CAY_OK;
 }
 
 void net_box_free(net_box *box) {
@@ -87,6 +92,7 @@ cay_status net_box_new(net_host *host, const net_box_options *options, net_box *
   b->policy = options->policy;
   b->secrets = options->secrets;
   b->authority = options->authority;
+  b->tape = options->tape;
   b->limits = net_limits_under(&options->limits, &host->options.limits);
   b->pin_count = options->pin_count;
   b->on_decision = options->on_decision;

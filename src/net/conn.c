@@ -194,9 +194,8 @@ static void conn_move(net_poller *p, net_conn *c) {
   net_item_again(p, &c->item);
 }
 
-void net_conn_start(net_poller *p, net_conn *c, int fd) {
-  c->fd = fd;
-  c->outer = net_outer_socket(fd);
+void net_conn_start(net_poller *p, net_conn *c, net_outer *outer) {
+  c->outer = outer;
   if (c->outer == NULL) {
     net_conn_fail(p, c, K_ENOMEM);
     return;

@@ -4,7 +4,7 @@
 #include "net/authority.h"
 #include "net/dns.h"
 #include "net/poller.h"
-#include "net/secret.h"
+#include "net/tape.h"
 
 enum { NET_PINS_MAX = 256, NET_QUERIES_MAX = 64, NET_EVENTS_MAX = 256 };
 
@@ -13,6 +13,7 @@ struct net_box {
   net_policy *policy;
   net_secrets *secrets;     /* NULL: none */
   net_authority *authority; /* NULL: no TLS ends here */
+  net_tape *tape;           /* NULL: nothing is recorded or replayed */
   net_limits limits;
   net_pin *pins;
   size_t pin_count;
@@ -85,7 +86,7 @@ typedef struct net_conn {
 } net_conn;
 
 /* conn.c */
-void net_conn_start(net_poller *p, net_conn *c, int fd); /* connected: `fd` is taken over */
+void net_conn_start(net_poller *p, net_conn *c, net_outer *outer); /* connected; `outer` NULL: no memory */
 void net_conn_free(net_poller *p, net_conn *c);
 net_conn *net_conn_new(net_poller *p, net_box *box, k_net_end *end);
 void net_conn_run(net_poller *p, net_item *item);
@@ -96,6 +97,7 @@ void net_conn_fail(net_poller *p, net_conn *c,
 void net_conn_dial(net_poller *p, net_conn *c);      /* begins, or refuses and frees */
 void net_conn_dial_more(net_poller *p, net_conn *c); /* something happened */
 net_outer *net_outer_socket(int fd);                 /* takes the descriptor over; NULL: no memory */
+net_outer *net_outer_none(void); /* for replaying: neither takes nor gives bytes; static */
 
 /* gate.c: bytes of the first `len` that may pass now; -1: the connection was refused and freed. */
 int64_t net_gate_pass(net_poller *p, net_conn *c, const uint8_t *data, size_t len, bool last);
@@ -127,7 +129,7 @@ net_verdict net_decide_name(net_box *box, const char *host);
 bool net_decide_hello(net_conn *c, const net_hello *hello, net_choice *out);
 /* Likewise of a request inside of TLS that ends here. */
 bool net_decide_request(net_conn *c, const net_hello *head, net_choice *out);
-/* Whether the TLS of a connection to this name ends here. */
+/* Whether a relay takes the connection: TLS for a host of a secret, TLS and HTTP for a tape. */
 bool net_conn_is_relayed(const net_conn *c, const net_hello *hello);
 
 /* Tells the embedder, on the poller's thread; from others by net_tell_later. */

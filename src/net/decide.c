@@ -110,7 +110,9 @@ void net_decide_connect(net_box *box, const net_addr *addr, uint16_t port, net_c
 /* ---- first bytes ---- */
 
 bool net_conn_is_relayed(const net_conn *c, const net_hello *hello) {
-  return hello->kind == NET_HELLO_TLS && hello->has_name && c->box->authority != NULL &&
+  if (!hello->has_name) return false;
+  if (c->box->tape != NULL) return hello->kind == NET_HELLO_TLS || hello->kind == NET_HELLO_HTTP;
+  return hello->kind == NET_HELLO_TLS && c->box->authority != NULL &&
          net_secrets_have(c->box->secrets, hello->name, c->port);
 }
 
@@ -134,8 +136,9 @@ static net_target hello_target(const net_conn *c, const net_hello *hello, const 
 
 static bool hello_allows(net_conn *c, const net_hello *hello, const char *host, net_choice *out) {
   net_target target = hello_target(c, hello, host);
-  net_verdict v = net_conn_is_relayed(c, hello) ? net_policy_may(c->box->policy, &target, &c->addr)
-                                                : net_policy_check(c->box->policy, &target, &c->addr);
+  net_verdict v = hello->kind == NET_HELLO_TLS && net_conn_is_relayed(c, hello)
+                      ? net_policy_may(c->box->policy, &target, &c->addr)
+                      : net_policy_check(c->box->policy, &target, &c->addr);
   if (!v.allowed && v.rule == SIZE_MAX) v.allowed = decide_is_granted(c->box, host, v.class);
   choice_take(out, host, v);
   return v.allowed;

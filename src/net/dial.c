@@ -47,6 +47,28 @@ net_outer *net_outer_socket(int fd) {
   return &s->outer;
 }
 
+/* ---- no socket at all ---- */
+
+static ssize_t none_send(net_outer *o, const void *data, size_t len) {
+  (void)o, (void)data, (void)len;
+  errno = ECONNRESET;
+  return -1;
+}
+
+static ssize_t none_recv(net_outer *o, void *data, size_t len) {
+  (void)o, (void)data, (void)len;
+  errno = EAGAIN;
+  return -1;
+}
+
+static void none_finish(net_outer *o) { (void)o; }
+static void none_close(net_outer *o, bool reset) { (void)o, (void)reset; }
+
+net_outer *net_outer_none(void) {
+  static net_outer none = { none_send, none_recv, none_finish, none_close, NULL };
+  return &none;
+}
+
 /* ---- dialing ---- */
 
 static socklen_t dial_sockaddr(const net_addr *addr, uint16_t port, struct sockaddr_storage *out) {
@@ -86,9 +108,8 @@ static void dial_refuse(net_poller *p, net_conn *c, int host_errno) {
 }
 
 static void dial_done(net_poller *p, net_conn *c) {
-  int fd = c->fd;
   c->item.writable = true;
-  net_conn_start(p, c, fd);
+  net_conn_start(p, c, net_tape_replays(c->box->tape) ? net_outer_none() : net_outer_socket(c->fd));
 }
 
 static void dial_tell(net_conn *c) {
@@ -112,6 +133,14 @@ void net_conn_dial(net_poller *p, net_conn *c) {
     c->state = NET_CONN_OPEN;
     if (k_net_connected(c->end))
       net_item_again(p, &c->item);
+    else
+      net_conn_free(p, c);
+    return;
+  }
+  if (net_tape_replays(c->box->tape)) {
+    dial_tell(c);
+    if (k_net_connected(c->end))
+      dial_done(p, c);
     else
       net_conn_free(p, c);
     return;

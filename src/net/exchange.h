@@ -10,7 +10,7 @@
 #pragma once
 
 #include "net/flow.h"
-#include "net/secret.h"
+#include "net/tape.h"
 
 enum { NET_EXCHANGE_WINDOW = 64 << 10, NET_EXCHANGE_BODY_MAX = 8 << 20 };
 
@@ -41,6 +41,10 @@ struct net_exchange {
   net_hello *scratch; /* borrowed, between calls anything */
   char host[NET_HOST_MAX + 1];
   uint16_t port;
+  bool plain;     /* no TLS: no secret is put in */
+  net_tape *tape; /* NULL: none */
+  bool taking;    /* `take` is of the open request */
+  net_take take;
   const char *broken; /* no server: what each request is answered; NULL: there is one */
   buf request_in, request_out, answer_in, answer_out;
   /* the request */
@@ -54,7 +58,7 @@ struct net_exchange {
   uint64_t left;
   bool chunked;
   buf held;    /* of the scrubber */
-  bool closed; /* after what is in answer_out the connection ends */
+  bool closed; /* the connection ends behind answer_out */
 };
 
 void net_exchange_init(net_exchange *x, const net_secrets *secrets, const char *host, uint16_t port);
@@ -65,6 +69,7 @@ bool net_exchange_request(net_exchange *x);
 bool net_exchange_answer(net_exchange *x, bool ended); /* `ended`: the server sends no more */
 
 /* answer.c: for exchange.c. */
+bool net_exchange_replay(net_exchange *x); /* writes the answer of x->take */
 bool net_exchange_refuse(net_exchange *x, int status, const char *words, const char *why);
 bool net_exchange_is_idle(const net_exchange *x);
 /* Removes the first bytes. */

@@ -108,14 +108,20 @@ static int64_t gate_hello(net_poller *p, net_conn *c, const uint8_t *data, size_
     if (len < NET_HELLO_MAX && !last) return 0;
     hello->kind = last ? NET_HELLO_OTHER : NET_HELLO_BAD;
   }
-  if (gate_follows(c, hello)) {
+  bool relayed = net_conn_is_relayed(c, hello);
+  if (!relayed && net_tape_replays(c->box->tape)) {
+    net_tell_fault(c, "", "only HTTP and HTTPS can be replayed");
+    net_conn_fail(p, c, K_EACCES);
+    return -1;
+  }
+  if (!relayed && gate_follows(c, hello)) {
     c->gate = NET_GATE_HTTP;
     return gate_head(p, c, hello);
   }
   if (!net_decide_hello(c, hello, &choice)) return gate_refuse(p, c, hello, &choice);
-  gate_tell(c, hello, &choice, true);
+  if (!relayed || hello->kind == NET_HELLO_TLS) gate_tell(c, hello, &choice, true);
   c->gate = NET_GATE_OPEN;
-  if (!net_conn_is_relayed(c, hello) || net_relay_begin(p, c, hello->name)) return (int64_t)len;
+  if (!relayed || net_relay_begin(p, c, hello->name, hello->kind == NET_HELLO_HTTP)) return (int64_t)len;
   net_conn_fail(p, c, K_ENOMEM);
   return -1;
 }

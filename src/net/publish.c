@@ -58,7 +58,8 @@ static void listener_accept(net_poller *p, net_listener *l, int fd) {
   c->gate = NET_GATE_OPEN;
   c->item.readable = c->item.writable = true;
   bool watched = net_item_watch(p, &c->item, fd);
-  net_conn_start(p, c, fd); /* may free it */
+  c->fd = fd;
+  net_conn_start(p, c, net_outer_socket(fd)); /* may free it */
   if (!watched) net_conn_fail(p, c, K_ECONNRESET);
 }
 

@@ -15,9 +15,12 @@ typedef struct net_relay {
   net_poller *poller;
   net_conn *conn;
   net_outer *world;
-  net_tls *inner, *far; /* inner NULL: the server's handshake is not over */
-  buf early;            /* of the guest, until there is an inner side */
-  buf sealed;           /* for the world, which did not take it yet */
+  bool plain;  /* no TLS on either side */
+  bool replay; /* there is no world */
+  net_tls *inner,
+      *far;   /* inner NULL: plain, or the server's handshake is not over; far NULL: plain, or no world */
+  buf early;  /* of the guest, until there is an inner side */
+  buf sealed; /* for the world, which did not take it yet */
   net_exchange exchange;
   bool guest_ended, world_ended, far_closed, finished;
   bool inner_closed;
@@ -32,7 +35,8 @@ static net_relay *relay_of(net_outer *o) { return CONTAINER_OF(o, net_relay, out
 static bool relay_on_check(void *ctx, const net_hello *head, const char **why) {
   net_relay *r = ctx;
   net_choice choice;
-  bool allowed = net_decide_request(r->conn, head, &choice);
+  bool allowed =
+      r->plain ? net_decide_hello(r->conn, head, &choice) : net_decide_request(r->conn, head, &choice);
   *why = choice.rule != SIZE_MAX ? "a rule denies it" : "no rule allows it";
   net_tell_request(r->conn, head, &choice, allowed);
   return allowed;
@@ -47,11 +51,11 @@ static const net_exchange_ops relay_ops = { .check = relay_on_check, .tell = rel
 
 /* ---- the world ---- */
 
-/* What is sealed goes out as far as the socket takes it. False: the socket has failed. */
+/* The sealed bytes go out as far as the socket takes them. False: the socket has failed. */
 static bool relay_flush(net_relay *r) {
   for (;;) {
     if (r->sealed.len == 0) {
-      size_t n = net_tls_take(r->far, r->poller->chunk, NET_CHUNK);
+      size_t n = r->far != NULL ? net_tls_take(r->far, r->poller->chunk, NET_CHUNK) : 0;
       if (n == 0) break;
       if (buf_append(&r->sealed, r->poller->chunk, n) != CAY_OK) return false;
     }
@@ -67,11 +71,12 @@ static bool relay_flush(net_relay *r) {
 }
 
 static bool relay_fill(net_relay *r, bool *moved) {
-  if (r->world_ended || r->exchange.answer_in.len >= NET_EXCHANGE_WINDOW) return true;
+  if (r->replay || r->world_ended || r->exchange.answer_in.len >= NET_EXCHANGE_WINDOW) return true;
   ssize_t n = r->world->recv(r->world, r->poller->chunk, NET_CHUNK);
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   *moved = true;
   if (n == 0) r->world_ended = true;
+  if (r->plain) return buf_append(&r->exchange.answer_in, r->poller->chunk, (size_t)n) == CAY_OK;
   return net_tls_put(r->far, r->poller->chunk, (size_t)n);
 }
 
@@ -104,6 +109,8 @@ static bool relay_far_done(net_relay *r, enum net_tls_state far) {
 }
 
 static bool relay_shake(net_relay *r) {
+  if (r->plain) return true;
+  if (r->replay && r->inner == NULL && !relay_begin_inner(r, NET_LEAF_GOOD)) return false;
   if (r->inner == NULL && r->alert == NULL) {
     enum net_tls_state far = net_tls_shake(r->far);
     if (far == NET_TLS_SHAKING && r->world_ended) far = NET_TLS_FAILED;
@@ -113,12 +120,14 @@ static bool relay_shake(net_relay *r) {
 }
 
 static bool relay_is_ready(net_relay *r) {
-  return r->inner != NULL && net_tls_shake(r->inner) == NET_TLS_READY;
+  return r->plain || (r->inner != NULL && net_tls_shake(r->inner) == NET_TLS_READY);
 }
+
+static size_t relay_waiting(const net_tls *t) { return t != NULL ? net_tls_waiting(t) : 0; }
 
 /* ---- plain bytes ---- */
 
-/* Reads what has come on one side. False: it is no TLS. *ended: the peer sends no more. */
+/* Reads the bytes that came on one side. False: it is no TLS. *ended: the peer sends no more. */
 static bool relay_read(net_relay *r, net_tls *t, buf *to, bool *ended, bool *moved) {
   while (to->len < NET_EXCHANGE_WINDOW) {
     int64_t n = net_tls_read(t, r->poller->chunk, NET_CHUNK);
@@ -137,12 +146,14 @@ static bool relay_read(net_relay *r, net_tls *t, buf *to, bool *ended, bool *mov
 
 static bool relay_up(net_relay *r, bool *moved) {
   net_exchange *x = &r->exchange;
-  if (!relay_read(r, r->inner, &x->request_in, &r->guest_ended, moved)) return false;
-  if (r->sealed.len + net_tls_waiting(r->far) >= NET_EXCHANGE_WINDOW) return true;
+  if (!r->plain && !relay_read(r, r->inner, &x->request_in, &r->guest_ended, moved)) return false;
+  if (r->sealed.len + relay_waiting(r->far) >= NET_EXCHANGE_WINDOW) return true;
   if (!net_exchange_request(x)) return false;
   if (x->request_out.len > 0) {
     *moved = true;
-    if (!net_tls_write(r->far, x->request_out.data, x->request_out.len)) return false;
+    bool fine = r->plain ? buf_append(&r->sealed, x->request_out.data, x->request_out.len) == CAY_OK
+                         : net_tls_write(r->far, x->request_out.data, x->request_out.len);
+    if (!fine) return false;
     net_buf_drop(&x->request_out, x->request_out.len);
   }
   return true;
@@ -151,19 +162,19 @@ static bool relay_up(net_relay *r, bool *moved) {
 static bool relay_down(net_relay *r, bool *moved) {
   net_exchange *x = &r->exchange;
   bool ended = false;
-  if (x->broken == NULL) {
-    if (!relay_read(r, r->far, &x->answer_in, &ended, moved)) return false;
-    if (net_tls_waiting(r->inner) >= NET_EXCHANGE_WINDOW) return true;
+  if (x->broken == NULL && !r->replay) {
+    if (!r->plain && !relay_read(r, r->far, &x->answer_in, &ended, moved)) return false;
+    if (relay_waiting(r->inner) + x->answer_out.len >= NET_EXCHANGE_WINDOW) return true;
     if (!net_exchange_answer(x, ended || r->world_ended)) return false;
   }
-  if (x->answer_out.len > 0) {
+  if (x->answer_out.len > 0 && !r->plain) {
     *moved = true;
     if (!net_tls_write(r->inner, x->answer_out.data, x->answer_out.len)) return false;
     net_buf_drop(&x->answer_out, x->answer_out.len);
   }
   if (x->closed && !r->inner_closed) {
     r->inner_closed = true;
-    net_tls_end(r->inner);
+    if (!r->plain) net_tls_end(r->inner);
   }
   return true;
 }
@@ -172,7 +183,7 @@ static void relay_end_far(net_relay *r) {
   bool over = r->guest_ended && net_exchange_is_idle(&r->exchange);
   if (r->far_closed || !(over || r->inner_closed || r->alert != NULL)) return;
   r->far_closed = true;
-  net_tls_end(r->far);
+  if (r->far != NULL) net_tls_end(r->far);
 }
 
 static void relay_pump(net_outer *o) {
@@ -197,19 +208,30 @@ static ssize_t relay_send(net_outer *o, const void *data, size_t len) {
     errno = EAGAIN;
     return -1;
   }
-  bool fine =
-      r->inner != NULL ? net_tls_put(r->inner, data, len) : buf_append(&r->early, data, len) == CAY_OK;
+  buf *to = r->plain ? &r->exchange.request_in : &r->early;
+  bool fine = r->inner != NULL ? net_tls_put(r->inner, data, len) : buf_append(to, data, len) == CAY_OK;
   if (fine) relay_pump(o);
   if (fine && !r->broken) return (ssize_t)len;
   errno = ECONNRESET;
   return -1;
 }
 
+static size_t relay_take_plain(net_relay *r, void *data, size_t len) {
+  buf *from = &r->exchange.answer_out;
+  size_t n = from->len < len ? from->len : len;
+  if (n == 0) return 0;
+  memcpy(data, from->data, n);
+  net_buf_drop(from, n);
+  return n;
+}
+
 static ssize_t relay_recv(net_outer *o, void *data, size_t len) {
   enum { ALERT_LEN = 7 };
   net_relay *r = relay_of(o);
   relay_pump(o);
-  size_t n = r->inner != NULL ? net_tls_take(r->inner, data, len) : 0;
+  size_t n = r->inner != NULL ? net_tls_take(r->inner, data, len)
+             : r->plain       ? relay_take_plain(r, data, len)
+                              : 0;
   if (n > 0) return (ssize_t)n;
   if (r->alert != NULL && len >= ALERT_LEN && !r->inner_closed) {
     memcpy(data, r->alert, ALERT_LEN);
@@ -237,10 +259,11 @@ static void relay_close(net_outer *o, bool reset) {
   mem_free(r);
 }
 
-bool net_relay_begin(net_poller *p, net_conn *c, const char *name) {
+bool net_relay_begin(net_poller *p, net_conn *c, const char *name, bool plain) {
+  bool replay = net_tape_replays(c->box->tape), far_side = !plain && !replay;
   net_relay *r = mem_zalloc(sizeof *r);
-  net_tls *far = r != NULL ? net_tls_client(c->box->authority, name) : NULL;
-  if (far == NULL) {
+  net_tls *far = r != NULL && far_side ? net_tls_client(c->box->authority, name) : NULL;
+  if (r == NULL || (far_side && far == NULL)) {
     mem_free(r);
     return false;
   }
@@ -248,14 +271,18 @@ bool net_relay_begin(net_poller *p, net_conn *c, const char *name) {
                     .poller = p,
                     .conn = c,
                     .world = c->outer,
+                    .plain = plain,
+                    .replay = replay,
                     .far = far,
                     .early = BUF_INIT(NET_HELLO_MAX * 2),
                     .sealed = BUF_INIT(BUF_UNLIMITED) };
   net_exchange_init(&r->exchange, c->box->secrets, name, c->port);
+  r->exchange.plain = plain;
+  r->exchange.tape = c->box->tape;
   r->exchange.ops = &relay_ops;
   r->exchange.ctx = r;
   r->exchange.scratch = &p->hello;
   c->outer = &r->outer;
-  mem_free(MOVE(c->sighting)); /* the exchange looks at what is inside */
+  mem_free(MOVE(c->sighting)); /* the exchange sees the plain bytes */
   return true;
 }

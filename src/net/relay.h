@@ -9,5 +9,6 @@
 
 #include "net/conn.h"
 
-/* Puts a relay for this name before c->outer. False: no memory; the connection is as before. */
-bool net_relay_begin(net_poller *p, net_conn *c, const char *name);
+/* Puts a relay for this name before c->outer; `plain`: HTTP without TLS, for a tape. False: no memory; the connection is as
+ * before. */
+bool net_relay_begin(net_poller *p, net_conn *c, const char *name, bool plain);

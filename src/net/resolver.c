@@ -104,6 +104,7 @@ static void question_answer(dns_question *q, const net_addrs *found) {
     return;
   }
   question_remember(box, q->query.host, &fine);
+  net_tape_put_name(box->tape, q->query.host, &fine);
   question_reply(q, NET_DNS_OK, &fine);
 }
 
@@ -174,6 +175,10 @@ static dns_lookup *lookup_find(net_box *box, const char *host) {
 }
 
 static void question_look_up(net_poller *p, dns_question *q) {
+  if (net_tape_replays(q->box->tape)) {
+    question_reply(q, NET_DNS_NO_NAME, NULL); /* the tape does not have it */
+    return;
+  }
   dns_lookup *l = lookup_find(q->box, q->query.host);
   if (l != NULL) {
     list_push(&l->questions, &q->in_lookup);
@@ -199,6 +204,7 @@ static void question_look_up(net_poller *p, dns_question *q) {
 
 static bool question_from_pins(const net_box *box, const char *host, net_addrs *out) {
   *out = (net_addrs){ 0 };
+  if (net_tape_replays(box->tape) && net_tape_name(box->tape, host, out)) return true;
   if (strcmp(host, NET_HOST_NAME) == 0)
     out->list[out->count++] = (net_addr){ .family = 4, .bytes = { 127, 0, 0, 1 } };
   for (size_t i = 0; i < box->pin_count && out->count < NET_ADDRS_MAX; i++)

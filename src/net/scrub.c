@@ -176,7 +176,7 @@ static cay_status scrub_mask(buf *out, size_t len) {
   return CAY_OK;
 }
 
-/* Appends what is decided of these bytes; *used: how many. */
+/* Appends the bytes that are decided; *used: their number. */
 static cay_status scrub_bytes(const net_patterns *p, const uint8_t *data, size_t len, bool last, size_t *used,
                               buf *out) {
   size_t from = 0, i = 0;

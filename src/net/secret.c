@@ -245,7 +245,7 @@ static cay_status secret_put(const secret *one, enum net_secret_form form, buf *
 static const uint8_t *secret_next(const net_secrets *s, const uint8_t *at, const uint8_t *end,
                                   size_t *which) {
   const uint8_t *first = NULL;
-  for (size_t i = 0; i < s->count; i++) {
+  for (size_t i = 0; at != end && i < net_secrets_count(s); i++) {
     const uint8_t *found = memmem(at, (size_t)(end - at), s->list[i].placeholder, s->list[i].placeholder_len);
     if (found == NULL || (first != NULL && found >= first)) continue;
     first = found;
@@ -309,11 +309,47 @@ cay_status net_secret_substitute_field(net_secret_use *use, const char *value, s
   return net_secret_substitute(use, NET_SECRET_IN_HEADER, NET_FORM_PLAIN, value, len, out);
 }
 
+/* ---- names in place of placeholders ---- */
+
+cay_status net_secrets_write_names(const net_secrets *s, const void *text, size_t len, buf *out) {
+  const uint8_t *at = text, *end = at + len, *found;
+  size_t i = 0;
+  while ((found = secret_next(s, at, end, &i)) != NULL) {
+    S_TRY(buf_append(out, at, (size_t)(found - at)));
+    S_TRY(buf_appendf(out, "{{%s}}", s->list[i].name));
+    at = found + s->list[i].placeholder_len;
+  }
+  return buf_append(out, at, (size_t)(end - at));
+}
+
+/* The secret whose {{NAME}} the text begins with; NULL: none. */
+static const secret *secret_named(const net_secrets *s, const uint8_t *at, size_t len) {
+  for (size_t i = 0; i < net_secrets_count(s); i++) {
+    size_t n = strlen(s->list[i].name);
+    if (len >= n + 4 && memcmp(at + 2, s->list[i].name, n) == 0 && memcmp(at + 2 + n, "}}", 2) == 0)
+      return &s->list[i];
+  }
+  return NULL;
+}
+
+cay_status net_secrets_read_names(const net_secrets *s, const void *text, size_t len, buf *out) {
+  const uint8_t *at = text, *end = at + len, *found, *from = at;
+  while ((found = memmem(from, (size_t)(end - from), "{{", 2)) != NULL) {
+    const secret *one = secret_named(s, found, (size_t)(end - found));
+    from = found + 2;
+    if (one == NULL) continue;
+    S_TRY(buf_append(out, at, (size_t)(found - at)));
+    S_TRY(buf_append(out, one->placeholder, one->placeholder_len));
+    at = from = found + strlen(one->name) + 4;
+  }
+  return buf_append(out, at, (size_t)(end - at));
+}
+
 /* ---- placeholders that go elsewhere ---- */
 
 static uint64_t secrets_in(const net_secrets *s, const void *data, size_t len) {
   uint64_t seen = 0;
-  for (size_t i = 0; i < s->count; i++)
+  for (size_t i = 0; i < net_secrets_count(s); i++)
     if (memmem(data, len, s->list[i].placeholder, s->list[i].placeholder_len) != NULL)
       seen |= UINT64_C(1) << i;
   return seen;
@@ -325,7 +361,7 @@ uint64_t net_secrets_see(const net_secrets *s, net_sighting *at, const void *dat
   memcpy(joint, at->tail, at->len);
   memcpy(joint + at->len, data, head);
   uint64_t seen = secrets_in(s, joint, at->len + head) | secrets_in(s, data, len);
-  /* What was seen is not seen again: the tail is shorter than what it would take. */
+  /* A placeholder is seen once: none fits into the tail that is kept. */
   size_t all = at->len + head, keep = all < NET_PLACEHOLDER_MAX - 1 ? all : NET_PLACEHOLDER_MAX - 1;
   if (seen != 0) {
     at->len = 0;

@@ -64,8 +64,12 @@ typedef struct net_secret_use {
 size_t net_secret_bound(const net_secrets *s, const void *text, size_t len);
 cay_status net_secret_substitute(net_secret_use *use, unsigned place, enum net_secret_form form,
                                  const void *text, size_t len, buf *out) CHECKED;
-/* The value of an Authorization field: what is in base64 for Basic, too. */
+/* The value of a field; in one of Basic authentication also within the base64. */
 cay_status net_secret_substitute_field(net_secret_use *use, const char *value, size_t len, buf *out) CHECKED;
+
+/* Placeholders as {{NAME}}, for a text that is read in another sandbox, and back. */
+cay_status net_secrets_write_names(const net_secrets *s, const void *text, size_t len, buf *out) CHECKED;
+cay_status net_secrets_read_names(const net_secrets *s, const void *text, size_t len, buf *out) CHECKED;
 
 /* ---- placeholders that go elsewhere ---- */
 

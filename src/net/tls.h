@@ -25,5 +25,5 @@ int64_t net_tls_read(net_tls *t, void *data, size_t len);
 bool net_tls_write(net_tls *t, const void *data, size_t len); /* false: it has failed */
 void net_tls_end(net_tls *t);                                 /* no more plain bytes to the peer */
 
-/* Of a client that has failed: what is wrong with the server's certificate. False: nothing is, or it was not seen. */
+/* Of a client that has failed: the fault of the server's certificate. False: it has none, or was not seen. */
 bool net_tls_fault(const net_tls *t, enum net_leaf *kind, const char **why);

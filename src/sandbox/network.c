@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "net/authority.h"
-#include "net/secret.h"
+#include "net/tape.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,6 +114,16 @@ static cay_status network_placeholders(cay_sandbox *box, const net_secrets *s, c
   for (size_t i = 0; i < net_secrets_count(s); i++)
     S_TRY(cay_sandbox_setenv(box, net_secret_name(s, i), net_secret_placeholder(s, i), err));
   return CAY_OK;
+}
+
+static cay_status network_tape(const cay_net_options *o, net_tape **out, cay_error *err) {
+  cay_status status = CAY_OK;
+  if (o->record != NULL && o->replay != NULL)
+    return err_set(err, CAY_INVALID, "network: record and replay exclude each other");
+  if (o->record != NULL) status = net_tape_record(o->record, out, err);
+  if (o->replay != NULL) status = net_tape_replay(o->replay, out, err);
+  return status == CAY_OK ? CAY_OK
+                          : err_prefix(err, status, "network.%s", o->record != NULL ? "record" : "replay");
 }
 
 /* ---- trust stores ---- */
@@ -246,7 +256,9 @@ static cay_status network_grant(cay_sandbox *box, const cay_net_options *o, cay_
   cay_status status = network_pins(o->hosts, &pins, &made.pin_count, err);
   made.pins = pins;
   if (status == CAY_OK) status = network_secrets(o, &made.secrets, err);
-  if (status == CAY_OK && made.secrets != NULL) status = net_authority_new(o->ca_file, &made.authority, err);
+  if (status == CAY_OK) status = network_tape(o, &made.tape, err);
+  if (status == CAY_OK && (made.secrets != NULL || made.tape != NULL))
+    status = net_authority_new(o->ca_file, &made.authority, err);
   if (status == CAY_OK) status = network_trust(box, made.authority, o->ca_file, err);
   if (status == CAY_OK) status = network_placeholders(box, made.secrets, err);
   if (status == CAY_OK) status = network_new(box, o, &made, err);
@@ -255,6 +267,7 @@ static cay_status network_grant(cay_sandbox *box, const cay_net_options *o, cay_
     net_policy_free(made.policy);
     net_secrets_free(made.secrets);
     net_authority_free(made.authority);
+    net_tape_free(made.tape);
     return status;
   }
   box->kernel->net = net_box_net(box->net);
@@ -301,7 +314,10 @@ void sb_network_forget(cay_sandbox *box) {
 
 void sb_network_close(cay_sandbox *box) {
   if (box->net == NULL) return;
+  cay_error err = { 0 };
   net_box_close(box->net);
+  if (net_box_save(box->net, &err) != CAY_OK)
+    sb_log(box->engine, CAY_LOG_ERROR, "net", "nothing was recorded: %s", err.message);
   net_box_free(box->net);
   box->net = NULL;
 }

@@ -51,11 +51,11 @@ static bool members_are_known(call *c, const char *where, const char *const *kno
 }
 
 static bool wanted_is_known(call *c) {
-  static const char *const known[] = { "preset",        "allow",          "deny",
-                                       "rules",         "hosts",          "decisions",
-                                       "ask",           "connections",    "sentBytes",
-                                       "receivedBytes", "bytesPerSecond", "connectTimeoutMs",
-                                       "idleTimeoutMs", "secrets",        "caFile" };
+  static const char *const known[] = {
+    "preset",        "allow",       "deny",      "rules",         "hosts",          "decisions",
+    "ask",           "connections", "sentBytes", "receivedBytes", "bytesPerSecond", "connectTimeoutMs",
+    "idleTimeoutMs", "secrets",     "caFile",    "recordFile",    "replayFile"
+  };
   return members_are_known(c, "net", known, COUNT_OF(known));
 }
 
@@ -113,7 +113,8 @@ bool net_wanted_read(call *c, net_wanted *out) {
               wanted_rules(c, &out->rules) && param_env(c, "hosts", &out->hosts) &&
               param_bool(c, "decisions", &out->decisions) && param_bool(c, "ask", &out->ask) &&
               wanted_limits(c, &out->limits) && param_text(c, "caFile", false, &out->ca_file) &&
-              wanted_secrets(c, out);
+              param_text(c, "recordFile", false, &out->record) &&
+              param_text(c, "replayFile", false, &out->replay) && wanted_secrets(c, out);
   c->params = outer;
   return fine;
 }
@@ -175,7 +176,8 @@ cay_net_options net_wanted_options(const net_wanted *w, serve_box *box) {
   return CAY_INIT(cay_net_options, .preset = w->preset, .allow = w->allow, .deny = w->deny, .rules = w->rules,
                   .hosts = (const char *const *)w->hosts, .limits = &w->limits,
                   .decision = w->decisions ? net_on_decision : NULL, .ask = w->ask ? net_on_ask : NULL,
-                  .ctx = box, .secrets = w->to_secrets, .ca_file = w->ca_file);
+                  .ctx = box, .secrets = w->to_secrets, .ca_file = w->ca_file, .record = w->record,
+                  .replay = w->replay);
 }
 
 /* ---- methods ---- */

@@ -13,7 +13,7 @@ VALUE = "sk-Live/42+Qz\"7&n=Xy"  # characters that every encoding treats in its 
 HOST = "vault.test"
 
 
-# ---- a server that tells what it got ----
+# ---- a server that tells its requests ----
 
 def chunks(pieces):
     return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"".join(b"%x\r\n%s\r\n" % (len(p), p) for p in pieces) + b"0\r\n\r\n"
@@ -31,7 +31,7 @@ def shifted(value, n):
     return base64.b64encode(b"x" * n + value)
 
 
-# what the server makes of the value that it got
+# forms in which the server gives the value back
 FORMS = {
     "as_it_is": lambda v: whole(b"got " + v),
     "in_chunks_of_one_byte": lambda v: chunks([v[i:i + 1] for i in range(len(v))]),
@@ -253,7 +253,7 @@ def test_no_answer_of_its_host_has_the_value(t):
         check(r, "all")
 
 
-# what a guest tries, and what becomes of it: a word of its output; whether a server may see the value
+# a guest's try: its code; a word of its output; whether a server may see the value
 TRIES = {
     "kept_and_read_later": ("ask('/keep', X_Key=KEY); ask('/kept')", "*" * len(VALUE), True),
     "in_pieces": ("ask('/keep', X_Key=KEY); [ask('/kept', Range=f'bytes={i}-{i+3}') for i in range(0, 20, 4)]", "*" * len(VALUE), True),

@@ -65,6 +65,8 @@ const NET: Record<keyof NetOptions, Kind> = {
   idleTimeoutMs: "count",
   secrets: "list",
   caFile: "text",
+  recordFile: "text",
+  replayFile: "text",
 };
 
 function createParams(options: CreateOptions): Params {

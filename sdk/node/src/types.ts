@@ -73,6 +73,10 @@ export interface NetOptions {
   secrets?: readonly Secret[];
   /** Certificate authorities in PEM, beside the usual ones: a file of this machine. */
   caFile?: string;
+  /** A file that gets all HTTP and HTTPS of the sandbox as JSON, when it is closed. */
+  recordFile?: string;
+  /** Such a file, from which requests are answered in place of the network. */
+  replayFile?: string;
 }
 
 /** What a sandbox is made with. */

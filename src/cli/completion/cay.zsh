@@ -22,6 +22,8 @@ _cay_run() {
     '*--add-host=[a name that leads to an address]:NAME=ADDRESS:' \
     '--net-ca=[certificate authorities beside the usual ones]:file:_files' \
     '*--secret=[a value that the sandbox never sees]:NAME@HOST:' \
+    '--net-record=[write all HTTP of the sandbox to this file]:file:_files' \
+    '--net-replay=[answer from such a file]:file:_files' \
     '*--publish=[forward a port of this machine]:PORT\[\:HOSTPORT\]:' \
     '--snapshot=[begin as this snapshot]:file:_files' \
     '--save-snapshot=[keep all of the sandbox in a file at the end]:file:_files' \

@@ -104,7 +104,8 @@ def creation_files(files: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 NET = {"preset": "preset", "allow": "allow", "deny": "deny", "rules": "rules", "hosts": "hosts", "connections": "connections",
        "sent_bytes": "sentBytes", "received_bytes": "receivedBytes", "bytes_per_second": "bytesPerSecond",
-       "connect_timeout_ms": "connectTimeoutMs", "idle_timeout_ms": "idleTimeoutMs", "secrets": "secrets", "ca_file": "caFile"}
+       "connect_timeout_ms": "connectTimeoutMs", "idle_timeout_ms": "idleTimeoutMs", "secrets": "secrets", "ca_file": "caFile",
+       "record_file": "recordFile", "replay_file": "replayFile"}
 SECRET = ("name", "value", "hosts", "query", "body", "placeholder")
 
 
@@ -124,7 +125,7 @@ def _net_member(name: str, value: Any) -> Any:
         return dict(value)
     if name == "secrets":
         return [_net_secret(one) for one in value]
-    if name == "ca_file":
+    if name.endswith("_file"):
         return os.path.abspath(value)
     return list(value) if name in ("allow", "deny", "rules") else value
 
