@@ -15,6 +15,8 @@ static const char *const cells[] = {
   "let x = 1; const y = { a: [1, 2.5, null, true, 'b'] }; y",
   "x += 1; x",
   "process.stdout.write('')",
+  "process.stdout.write = () => true; console.log(1); console.log('a %d', 1, { b: [true] }); delete process.stdout.write; 0",
+  "process.stderr.write = () => true; console.error('a', 1); delete process.stderr.write; 0",
   "function f(a, b = 2) { return a + b }\nf(1)",
   "class A { constructor() { this.a = 1 } }\nnew A().a",
   "[1, 2].map((n) => n * 2).join(); `${x}`",

@@ -45,6 +45,9 @@ enum request_kind {
 /* False: the call was answered with INVALID_ARGUMENT. */
 bool request_read(call *c, cay_slice message, enum request_kind kind, request *out) CHECKED;
 
+/* Of Execute and ExecuteStream: code that is copied in no time. A name would have to be looked up in the store, which may wait. */
+bool request_is_short(cay_slice message);
+
 /* ---- executions ---- */
 
 /* What a call wants to run. False: the call was answered. */

@@ -1,10 +1,12 @@
 #include "grpc/service/inner.h"
 
 #define OURS(name, handler) { .path = "/prodisco.sandbox.v1.SandboxService/" name, .fn = handler }
+#define OURS_AT_ONCE(name, handler, when)                                                                    \
+  { .path = "/prodisco.sandbox.v1.SandboxService/" name, .fn = handler, .at_once = when }
 
 static const server_method methods[] = {
-  OURS("Execute", method_execute),
-  OURS("ExecuteStream", method_execute_stream),
+  OURS_AT_ONCE("Execute", method_execute, request_is_short),
+  OURS_AT_ONCE("ExecuteStream", method_execute_stream, request_is_short),
   OURS("ExecuteAsync", method_execute_async),
   OURS("GetExecution", method_get_execution),
   OURS("CancelExecution", method_cancel_execution),

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { AT_ONCE_MAX = 16 * 1024, CACHED_FIELD = 2 };
+
 typedef bool field_fn(request *r, const pb_field *f);
 
 static bool request_take_bytes(cay_slice *to, bool *has, const pb_field *f) {
@@ -117,5 +119,14 @@ bool request_read(call *c, cay_slice message, enum request_kind kind, request *o
     return call_finish(c, GRPC_INVALID_ARGUMENT, "a text of the request is not UTF-8"), false;
   if (out->filter.len > GLOB_MAX)
     return call_finishf(c, GRPC_INVALID_ARGUMENT, "a filter has at most %d bytes", GLOB_MAX), false;
+  return true;
+}
+
+bool request_is_short(cay_slice message) {
+  pb_reader reader = pb_read(message);
+  pb_field f;
+  if (message.len > AT_ONCE_MAX) return false;
+  while (pb_next(&reader, &f))
+    if (f.number == CACHED_FIELD) return false;
   return true;
 }

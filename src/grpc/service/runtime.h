@@ -26,6 +26,7 @@ typedef struct runtime_result {
   enum runtime_end end;
   buf error;  /* of RUNTIME_FAILED: what a person is shown */
   buf report; /* of tests that were run: fields 1 to 3 of ExecuteTestResponse, as bytes of the contract */
+  void *left; /* for `clean`; NULL: nothing */
 } runtime_result;
 
 struct runtime {
@@ -33,6 +34,8 @@ struct runtime {
   bool has_tests;     /* ExecuteTest works */
   /* On any number of threads at once, each in a sandbox of its own. A failure is one of the host. */
   cay_status (*run)(runtime *r, const runtime_job *job, runtime_result *out, cay_error *err);
+  /* After `run`, whatever it returned: frees what is left of it. The client has its answer by then. NULL: never anything. */
+  void (*clean)(runtime *r, void *left);
   void (*free)(runtime *r);
 };
 

@@ -108,6 +108,7 @@ static void service_run(void *ctx, execution *e) {
   execution_result result = { .error = ran.error, .report = ran.report };
   read_end(s, e, &ran, &result);
   service_end(s, e, &result);
+  if (ran.left != NULL) s->options.runtime->clean(s->options.runtime, ran.left);
 }
 
 /* ---- giving and taking back ---- */

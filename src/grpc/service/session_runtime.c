@@ -169,8 +169,7 @@ static cay_status run_in(session_runtime *r, cay_sandbox *box, const runtime_job
     out->end = RUNTIME_CANCELLED;
     status = CAY_OK;
   }
-  cay_session_free(session);
-  return status;
+  return status; /* the session goes with its sandbox */
 }
 
 /* Other code does not pay for it. */
@@ -198,8 +197,13 @@ static cay_status session_run(runtime *base, const runtime_job *job, runtime_res
   cay_status status = wants_uvu(r, job) ? session_add_uvu(box, err) : CAY_OK;
   if (status == CAY_OK) status = mount_modules(r, box, err);
   if (status == CAY_OK) status = run_in(r, box, job, out, err);
-  cay_sandbox_free(box);
+  out->left = box;
   return status;
+}
+
+static void session_runtime_clean(runtime *base, void *left) {
+  (void)base;
+  cay_sandbox_free(left);
 }
 
 static void session_runtime_free(runtime *base) {
@@ -215,6 +219,7 @@ static cay_status try_once(session_runtime *r, cay_error *err) {
   runtime_result result = { .error = BUF_INIT(4096) };
   runtime_job job = { .code = { "0", 1 }, .timeout_ms = 30000 };
   cay_status status = session_run(&r->base, &job, &result, err);
+  cay_sandbox_free(result.left);
   if (status == CAY_OK && result.end != RUNTIME_DONE)
     status = err_set(err, CAY_INTERNAL, "%s does not run: %.150s", r->language, buf_text(&result.error));
   buf_free(&result.error);
@@ -224,7 +229,7 @@ static cay_status try_once(session_runtime *r, cay_error *err) {
 cay_status session_runtime_new(const runtime_options *options, runtime **out, cay_error *err) {
   session_runtime *r = mem_zalloc(sizeof *r);
   if (r == NULL) return err_no_memory(err);
-  r->base = (runtime){ .run = session_run, .free = session_runtime_free };
+  r->base = (runtime){ .run = session_run, .clean = session_runtime_clean, .free = session_runtime_free };
   r->base.has_tests =
       strcmp(options->language, "javascript") == 0 || strcmp(options->language, "typescript") == 0;
   r->base.suffix = r->base.has_tests ? ".ts" : strcmp(options->language, "python") == 0 ? ".py" : "";

@@ -177,6 +177,17 @@ void request_data(call *c, cay_slice data) {
   }
 }
 
+/* A short request is handled here. False: a worker has to. */
+static bool handle_at_once(call *c) {
+  call_message *m = CONTAINER_OF(c->in.next, call_message, node);
+  cay_slice message = { m->bytes.data != NULL ? m->bytes.data : (const void *)"", m->bytes.len };
+  if (c->method->at_once == NULL || m->head[0] != 0 || !c->method->at_once(message)) return false;
+  list_remove(&m->node);
+  c->method->fn(c->server->options.app, c, message);
+  call_message_free(c, m);
+  return true;
+}
+
 void request_end(call *c) {
   if (c->input_ended) return;
   c->input_ended = true;
@@ -199,6 +210,7 @@ void request_end(call *c) {
     hand_over(c, NULL);
     return;
   }
+  if (handle_at_once(c)) return;
   (void)pthread_mutex_lock(&c->mu);
   work_add(c);
   (void)pthread_mutex_unlock(&c->mu);
