@@ -88,6 +88,7 @@ K_LOCKED static k_ret sandbox_mount_one(k_kernel *k, const char *path, const cha
 /* A file system in memory that everybody may write (shm_overview(7)). */
 K_LOCKED static k_ret shm_new(k_inode **out) {
   K_TRY(memfs_new(NULL, out));
+  memfs_set_device(*out, 2);
   k_attr attr = { .which = K_ATTR_MODE, .mode = 01777 };
   k_ret r = (*out)->ops->setattr(*out, &attr);
   if (r < 0) k_inode_unref(*out);

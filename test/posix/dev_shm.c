@@ -10,6 +10,9 @@ int main(void) {
   char name[64];
   MUST(stat("/dev/shm", &st));
   SHOW(st.st_mode & 07777);
+  struct stat root;
+  MUST(stat("/", &root));
+  IS(st.st_dev != root.st_dev);
   MUST(statfs("/dev/shm", &fs));
   IS(fs.f_type == 0x01021994);
   snprintf(name, sizeof name, "/cay-posix-%d", (int)getpid());

@@ -329,7 +329,7 @@ static k_ret get_stat(k_inode *inode, k_stat *out) {
     .nlink = i->nlink,
     .uid = i->uid,
     .gid = i->gid,
-    .dev_minor = 1,
+    .dev_minor = i->fs->dev_minor,
     .rdev_major = (uint32_t)(i->rdev >> 32),
     .rdev_minor = (uint32_t)i->rdev,
     .atime_ns = i->atime_ns,
@@ -425,6 +425,7 @@ K_UNCHECKED k_ret memfs_new(mem_tree *tree, k_inode **out) {
   if (fs == NULL) return -K_ENOMEM;
   fs->freeing.some = free_some;
   fs->next_ino = tree != NULL ? tree->next_ino : 1;
+  fs->dev_minor = 1;
   k_ret r = make_root(fs, tree);
   if (r < 0) {
     fs_free(fs);
@@ -433,3 +434,5 @@ K_UNCHECKED k_ret memfs_new(mem_tree *tree, k_inode **out) {
   *out = &fs->root->base;
   return 0;
 }
+
+void memfs_set_device(k_inode *root, uint32_t minor) { mem_of(root)->fs->dev_minor = minor; }

@@ -63,6 +63,7 @@ struct memfs {
   bool scattered; /* and one of those may have names in directories that are not marked */
   mem_inode *root;
   uint64_t next_ino;
+  uint32_t dev_minor;  /* of st_dev */
   mem_inode **aliases; /* inherited files with several names: one live inode for each node, by node */
   size_t alias_count, alias_buckets;
   mem_inode *doomed; /* released, and waiting to be freed by `freeing` */

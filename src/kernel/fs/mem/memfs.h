@@ -45,6 +45,9 @@ void mem_tree_unref(mem_tree *tree); /* NULL is fine */
  * k_options.root or a mount. */
 k_ret memfs_new(mem_tree *tree, k_inode **out) CHECKED;
 
+/* The minor number that st_dev shows; 1 unless set. A directory is known by st_dev and st_ino, so mounts of one kernel differ in it. */
+void memfs_set_device(k_inode *root, uint32_t minor);
+
 /* The live tree under this root as it is now. The live one goes on, sharing everything. -K_ENOMEM changes
  * nothing. */
 k_ret memfs_freeze(k_inode *root, mem_tree **out) CHECKED K_LOCKED;
