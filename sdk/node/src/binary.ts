@@ -1,7 +1,6 @@
 // Where the `cay` program is: $CAY_BINARY, the one of the package, the one on PATH.
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { BinaryNotFound } from "./errors.js";
 
@@ -20,7 +19,7 @@ export function findBinary(given?: string): string {
     if (isProgram(named)) return named;
     throw new BinaryNotFound(`${named} is not a program (named by ${given === undefined ? "CAY_BINARY" : "binary"})`);
   }
-  const bundled = fileURLToPath(new URL("../native/bin/cay", import.meta.url));
+  const bundled = join(__dirname, "..", "native", "bin", "cay");
   if (isProgram(bundled)) return bundled;
   for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
     const path = join(folder, "cay");

@@ -1,10 +1,10 @@
-// The child process: its pipes, its messages, and the promises that wait for one.
+// A server, and the calls that wait for it.
 //
-// It must outlive the Link until the process has ended, so it does not know the Link. A sandbox with nothing to do does not
+// A Channel is one server: a process (process-channel.ts) or a library in this one (library-channel.ts). All sandboxes of a program share
+// one, which stays warm until the program ends; tools have one of their own. A Link is one sandbox or set of tools of a Channel.
+//
+// A Channel must outlive the Link until its sandbox has ended, so it does not know the Link. A sandbox with nothing to do does not
 // keep node alive; one that owes an answer does.
-import { type ChildProcessByStdio, spawn } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
-
 import { SandboxDied, SandboxError } from "./errors.js";
 
 export type Params = Record<string, unknown>;
@@ -26,34 +26,49 @@ export interface Waiter {
   onOutput?: ((params: OutputParams) => void) | undefined;
   /** It does not keep node alive. */
   quiet?: boolean | undefined;
+  /** Whose request it is: as long as it waits, so do the callbacks. */
+  party: Party;
 }
 
-const LINE_MAX = 64 << 20; // bytes of a request that the server reads
-const LOG_TAIL = 2000;
+/** The part of a Link that its Channel knows. */
+export class Party {
+  readonly handlers = new Map<string, Handler>();
+  /** Why calls are impossible. */
+  death: string | null = null;
+  /** Its end is wanted, and no news. */
+  killing = false;
+
+  /** name: of the sandbox in its server; "" when the server is its own. */
+  constructor(readonly name: string) {}
+}
+
+export const LINE_MAX = 64 << 20; // bytes of a request that the server reads
 const MESSAGE_MAX = 1 << 20; // characters of an error
 export const END_PATIENCE = 5000; // milliseconds until a server that does not end is ended
+export const KILLED = "the sandbox was killed";
 const METHOD_NOT_FOUND = -32601;
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
-
-function startProcess(binary: string): Child {
-  try {
-    const child = spawn(binary, ["serve", "--stdio"], { stdio: ["pipe", "pipe", "pipe"], detached: true });
-    if (child.pid === undefined) child.on("error", () => {}); // reported by the exception, or by `close`
-    if (child.stdin !== undefined && child.stdin !== null) return child;
-    throw new Error("there are too many open files");
-  } catch (problem) {
-    throw new SandboxDied(`cannot start ${binary}: ${(problem as Error).message}`);
-  }
+/** Whether JSON of JSON.stringify has half a surrogate pair: such a half is all that it writes as \ud... */
+export function hasHalfPair(json: string): boolean {
+  return json.includes("\\ud") && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(json);
 }
 
-/** A line of the protocol; throws for what JSON and Unicode do not know. */
-export function asLine(message: Params): string {
-  const line = JSON.stringify(message);
-  // Such a half is all that JSON.stringify writes as \ud...
-  if (line.includes("\\ud") && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(line)) throw new TypeError("a text holds half a surrogate pair, which is no Unicode");
-  if (Buffer.byteLength(line) > LINE_MAX) throw new SandboxError(`E2BIG: the request is longer than ${LINE_MAX} bytes`);
-  return `${line}\n`;
+/** JSON; throws for what JSON and Unicode do not know. */
+export function asJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (hasHalfPair(text)) throw new TypeError("a text holds half a surrogate pair, which is no Unicode");
+  if (text.length > LINE_MAX / 3 && Buffer.byteLength(text) > LINE_MAX) throw new SandboxError(`E2BIG: the request is longer than ${LINE_MAX} bytes`);
+  return text;
+}
+
+/** A thrown value, of any kind, as Unicode text. */
+export function describeThrown(problem: unknown): string {
+  try {
+    const text = problem instanceof Error ? `${problem.name}: ${problem.message}` : String(problem);
+    return text.slice(0, MESSAGE_MAX).replace(/\p{Surrogate}/gu, "\ufffd");
+  } catch {
+    return "something was thrown that has no text";
+  }
 }
 
 /** Throws for what JSON.stringify leaves out without a word: functions, symbols, what a toJSON turns into such. */
@@ -63,134 +78,102 @@ function checkJson(value: unknown): void {
     throw new TypeError(`the callback's result is not JSON: a ${typeof value}`);
 }
 
-/** A thrown value, of any kind, as Unicode text. */
-function describeThrown(problem: unknown): string {
-  try {
-    const text = problem instanceof Error ? `${problem.name}: ${problem.message}` : String(problem);
-    return text.slice(0, MESSAGE_MAX).replace(/\p{Surrogate}/gu, "\ufffd");
-  } catch {
-    return "something was thrown that has no text";
-  }
-}
+export type CallAnswer = { result: unknown } | { error: { code: number; message: string } };
 
-export class Channel {
-  readonly child: Child;
+export abstract class Channel {
   readonly waiting = new Map<number, Waiter>();
-  readonly handlers = new Map<string, Handler>();
-  readonly ended: Promise<void>;
   death: string | null = null;
-  private readonly asked = new Map<unknown, AbortController>();
+  private readonly parties = new Map<string, WeakRef<Party>>();
+  private readonly asked = new Map<unknown, { party: Party | undefined; controller: AbortController }>();
+  private last = 0; // id of a request
   private busy = 0; // answers that keep node alive
-  private outbox: (() => string | null)[] = [];
-  private log = "";
-  private parts: Buffer[] = [];
 
-  constructor(binary: string) {
-    this.child = startProcess(binary);
-    const { stdin, stdout, stderr } = this.child;
-    stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.log = (this.log + text).slice(-LOG_TAIL);
-    });
-    stdout.on("data", (chunk: Buffer) => this.take(chunk));
-    stdin.on("error", () => {}); // it is gone: its end tells all who wait
-    stdin.on("drain", () => this.pump());
-    this.ended = new Promise((resolve) => {
-      this.child.once("error", (problem) => {
-        this.die(`cannot start ${binary}: ${problem.message}`);
-        resolve();
-      });
-      this.child.once("close", (code, signal) => {
-        const words = this.log.trim();
-        this.die(`the sandbox's process ended with ${signal ?? `exit code ${code}`}${words === "" ? "" : `; it said: ${words}`}`);
-        resolve();
-      });
-    });
-    this.rest();
+  /** Of the process that it is in. */
+  abstract get pid(): number | undefined;
+
+  /** Sends a line, made when there is room for it; null: it is not sent after all. */
+  protected abstract send(makeLine: () => string | null, method: string): void;
+
+  /** Whether answers that are to come keep node alive. */
+  protected abstract keepAlive(on: boolean): void;
+
+  /** It does not answer: it ends by force. */
+  abstract abandon(): void;
+
+  /** Ends everything in it, and waits for that. Twice is fine. */
+  abstract close(): Promise<void>;
+
+  abstract readFile(party: Party, path: Params, offset: number, length: number): Promise<Buffer>;
+  abstract writeFile(party: Party, path: Params, data: Uint8Array, options: { mode?: number; offset?: number; append?: boolean }): Promise<void>;
+
+  // ---- parties ----
+
+  join(party: Party): void {
+    this.parties.set(party.name, new WeakRef(party));
   }
 
-  /** Only pending answers keep node alive. */
-  private rest(): void {
-    for (const part of [this.child, this.child.stdin, this.child.stdout, this.child.stderr]) {
-      (part as unknown as { unref?: () => void }).unref?.();
-    }
-  }
-
-  /** Keeps node alive until `release`. */
-  hold(): void {
-    this.busy++;
-    this.wake();
-  }
-
-  release(): void {
-    if (--this.busy <= 0) this.rest();
-  }
-
-  private wake(): void {
-    for (const part of [this.child, this.child.stdout]) (part as unknown as { ref?: () => void }).ref?.();
+  /** Its callers have no answer to expect any more. */
+  bury(name: string, why = KILLED): void {
+    const party = this.parties.get(name)?.deref();
+    this.parties.delete(name);
+    if (party !== undefined) party.death ??= why;
+    for (const [id, waiter] of [...this.waiting])
+      if (waiter.party.name === name) this.settled(id)?.reject(new SandboxDied(waiter.party.death ?? why));
+    for (const [id, one] of [...this.asked])
+      if (one.party === undefined || one.party.name === name) this.takeBack(id);
   }
 
   die(why: string): void {
     this.death ??= why;
-    const waiting = [...this.waiting.values()];
-    this.waiting.clear();
-    this.outbox = [];
-    for (const waiter of waiting) waiter.reject(new SandboxDied(this.death));
-    for (const controller of this.asked.values()) controller.abort();
-    this.asked.clear();
+    const waiting = [...this.waiting.keys()];
+    for (const id of waiting) {
+      const waiter = this.settled(id)!;
+      waiter.reject(new SandboxDied(waiter.party.death ?? this.death));
+    }
+    for (const id of [...this.asked.keys()]) this.takeBack(id);
+  }
+
+  /** Keeps node alive until `release`. */
+  hold(): void {
+    if (this.busy++ === 0) this.keepAlive(true);
+  }
+
+  release(): void {
+    if (--this.busy === 0) this.keepAlive(false);
   }
 
   // ---- outgoing ----
 
-  /** Sends a request, whose waiter is told its answer. */
-  request(id: number, waiter: Waiter, makeMessage: () => Params): void {
+  nextId(): number {
+    return ++this.last;
+  }
+
+  expect(id: number, waiter: Waiter): void {
     this.waiting.set(id, waiter);
     if (waiter.quiet !== true) this.hold();
+  }
+
+  /** Sends a request; the waiter gets its answer. */
+  request(id: number, waiter: Waiter, method: string, makeParams: () => Params): void {
+    this.expect(id, waiter);
     this.send(() => {
       try {
-        return asLine(makeMessage());
+        return asJson({ jsonrpc: "2.0", id, method, params: makeParams() });
       } catch (problem) {
         this.settled(id)?.reject(problem);
         return null;
       }
-    });
+    }, method);
   }
 
-  /** Lines are made when the pipe has room for them, so that what waits takes no more memory than it must; in this order. */
-  private send(makeLine: () => string | null): void {
-    if (this.death !== null) return;
-    this.outbox.push(makeLine);
-    this.pump();
-  }
-
-  private pump(): void {
-    const { stdin } = this.child;
-    while (!stdin.writableNeedDrain && this.outbox.length > 0) {
-      const line = this.outbox.shift()!();
-      if (line !== null) stdin.write(line);
-    }
+  /** Sends a request whose answer is of no interest. */
+  tell(method: string, params: Params): void {
+    if (this.death === null) this.send(() => asJson({ jsonrpc: "2.0", id: this.nextId(), method, params }), method);
   }
 
   // ---- incoming ----
 
-  private take(chunk: Buffer): void {
-    let from = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-      this.parts.push(chunk.subarray(from, end));
-      const line = Buffer.concat(this.parts).toString("utf8");
-      this.parts = [];
-      from = end + 1;
-      try {
-        this.dispatch(JSON.parse(line) as Params);
-      } catch (problem) {
-        this.die(`the sandbox cannot be understood: ${String(problem)}`);
-        this.child.kill("SIGKILL");
-        return;
-      }
-    }
-    if (from < chunk.length) this.parts.push(chunk.subarray(from));
-  }
-
-  private dispatch(message: Params): void {
+  protected dispatch(message: Params): void {
     const { id, method } = message;
     if (typeof method !== "string") this.answered(message);
     else if (id !== undefined) void this.serve(method, id, (message["params"] ?? null) as Json);
@@ -198,13 +181,17 @@ export class Channel {
   }
 
   private answered(message: Params): void {
-    const waiter = this.settled(message["id"] as number);
     const error = message["error"] as { code: number; message: string } | undefined;
-    if (error !== undefined) waiter?.reject(new SandboxError(error.message.replace(/^valueMax(?=:)/, "valueLimitBytes"), error.code));
-    else waiter?.resolve(message["result"] as Params);
+    if (error === undefined) this.settled(message["id"] as number)?.resolve(message["result"] as Params);
+    else this.refused(message["id"] as number, error.message, error.code);
   }
 
-  private settled(id: number): Waiter | undefined {
+  protected refused(id: number, message: string, code: number): void {
+    const waiter = this.settled(id);
+    waiter?.reject(waiter.party.killing ? new SandboxDied(KILLED) : new SandboxError(message.replace(/^valueMax(?=:)/, "valueLimitBytes"), code));
+  }
+
+  protected settled(id: number): Waiter | undefined {
     const waiter = this.waiting.get(id);
     this.waiting.delete(id);
     if (waiter !== undefined && waiter.quiet !== true) this.release();
@@ -212,48 +199,57 @@ export class Channel {
   }
 
   private notified(method: string, params: Params): void {
-    if (method === "request.cancelled") this.asked.get(params["id"])?.abort();
+    if (method === "request.cancelled") this.takeBack(params["id"]);
     else this.waiting.get(params["id"] as number)?.onOutput?.(params as unknown as OutputParams);
   }
 
-  /** A request of the server. */
-  private async serve(method: string, id: unknown, params: Json): Promise<void> {
-    const controller = new AbortController();
-    this.asked.set(id, controller);
-    const answer = await this.work(method, params, controller.signal);
+  // ---- requests of the server ----
+
+  private takeBack(id: unknown): void {
+    const one = this.asked.get(id);
     this.asked.delete(id);
+    one?.controller.abort();
+  }
+
+  private async serve(method: string, id: unknown, params: Json): Promise<void> {
+    const name = ((params as { sandbox?: string } | null)?.sandbox ?? "") as string;
+    const { answer, wanted } = await this.work(id, name, method, params);
+    if (!wanted || this.death !== null) return;
+    const head = { jsonrpc: "2.0", id };
     const line = ((): string => {
       try {
-        return asLine({ jsonrpc: "2.0", id, ...answer });
+        return asJson({ ...head, ...answer });
       } catch (problem) {
-        return asLine({ jsonrpc: "2.0", id, error: { code: 1, message: `the answer cannot be sent: ${describeThrown(problem)}` } });
+        return asJson({ ...head, error: unsendable(problem) });
       }
     })();
-    if (!controller.signal.aborted) this.send(() => line);
+    this.send(() => line, "");
   }
 
-  private async work(method: string, params: Json, signal: AbortSignal): Promise<Params> {
-    const handler = this.handlers.get(method);
-    if (handler === undefined) return { error: { code: METHOD_NOT_FOUND, message: `no method ${method} here` } };
+  /** What the handler gives or throws, and whether that is still wanted. `id` is any value that is this request's alone. */
+  protected async work(id: unknown, name: string, method: string, params: Json): Promise<{ answer: CallAnswer; wanted: boolean }> {
+    const party = this.parties.get(name)?.deref();
+    const handler = party?.handlers.get(method);
+    if (handler === undefined) return { answer: { error: { code: METHOD_NOT_FOUND, message: `no method ${method} here` } }, wanted: true };
+    const controller = new AbortController();
+    this.asked.set(id, { party, controller });
+    let answer: CallAnswer;
     try {
-      const result = (await handler(params, signal)) ?? null;
-      checkJson(result);
-      return { result };
+      const result = handler(params, controller.signal);
+      answer = { result: (isThenable(result) ? await result : result) ?? null };
+      checkJson(answer.result);
     } catch (problem) {
-      return { error: { code: 1, message: describeThrown(problem) } };
+      answer = { error: { code: 1, message: describeThrown(problem) } };
     }
+    this.asked.delete(id);
+    return { answer, wanted: !controller.signal.aborted };
   }
+}
 
-  // ---- the end ----
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
 
-  /** Ends the process and waits for it. Twice is fine. */
-  async close(): Promise<void> {
-    this.death ??= "the sandbox was killed";
-    this.wake();
-    // At the end of its input alone, the server would finish what runs.
-    if (this.child.stdin.writable) this.child.stdin.end('{"jsonrpc":"2.0","id":0,"method":"kill"}\n');
-    const timer = setTimeout(() => this.child.kill("SIGKILL"), END_PATIENCE);
-    await this.ended;
-    clearTimeout(timer);
-  }
+export function unsendable(problem: unknown): { code: number; message: string } {
+  return { code: 1, message: `the answer cannot be sent: ${describeThrown(problem)}` };
 }

@@ -14,10 +14,9 @@ import {
   type TerminalOptions,
 } from "./types.js";
 
-const START: Record<keyof StartOptions, Kind> = { cwd: "path", env: "object", timeoutMs: "count" };
+const START: Record<keyof StartOptions, Kind> = { cwd: "path", env: "object", timeoutMs: "count", signal: "signal" };
 const RUN: Record<keyof RunOptions, Kind> = {
   ...START,
-  signal: "signal",
   stdin: "data",
   onStdout: "function",
   onStderr: "function",
@@ -25,7 +24,7 @@ const RUN: Record<keyof RunOptions, Kind> = {
   binary: "boolean",
   fuel: "count",
 };
-const TERMINAL: Record<keyof TerminalOptions, Kind> = { ...START, signal: "signal", rows: "count", cols: "count", onOutput: "function" };
+const TERMINAL: Record<keyof TerminalOptions, Kind> = { ...START, rows: "count", cols: "count", onOutput: "function" };
 
 const WINDOW = 1 << 20; // bytes of output that may be on the way
 const KEPT = 16 << 20; // characters of streamed output that the result still holds, for each stream
@@ -137,11 +136,16 @@ class Stream {
 }
 
 function asText(value: unknown, isBase64: boolean): string {
+  if (Buffer.isBuffer(value)) return value.toString("utf8");
   return isBase64 ? Buffer.from(value as string, "base64").toString("utf8") : (value as string);
 }
 
+function asBytes(value: unknown): Buffer {
+  return Buffer.isBuffer(value) ? value : Buffer.from(value as string, "base64");
+}
+
 export function commandResult(reply: Params, isBase64: boolean, binary = false): CommandResult {
-  const bytes = (name: string) => (binary ? Buffer.from(reply[name] as string, "base64") : null);
+  const bytes = (name: string) => (binary ? asBytes(reply[name]) : null);
   return new CommandResult(
     asText(reply["stdout"], isBase64),
     asText(reply["stderr"], isBase64),
@@ -178,8 +182,10 @@ export class Commands {
    */
   async start(command: string, options: StartOptions = {}): Promise<Process> {
     checkOptions("commands.start", options, START);
+    const { signal } = options;
     const params = runParams(command, { ...options, timeoutMs: options.timeoutMs ?? NO_TIMEOUT });
-    return Process.start(this.link, command, { ...params, encoding: "base64", stream: true, inputOpen: true, announce: true });
+    signal?.throwIfAborted();
+    return Process.start(this.link, command, { ...params, encoding: "base64", stream: true, inputOpen: true, announce: true }, signal);
   }
 
   /** The commands of this sandbox that are running now. */

@@ -5,14 +5,28 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { SandboxError } from "./errors.js";
-import type { Link, Params } from "./link.js";
-import { checkOptions, pathParam, pathText, type Remote } from "./options.js";
+import { type Link, type Params, unlessAborted } from "./link.js";
+import { type Abortable, ABORTABLE, checkOptions, type Kind, pathParam, pathText, type Remote } from "./options.js";
 import { downloadSteps, type LocalPath, type Step, uploadSteps } from "./trees.js";
 import { asBuffer, type Data, type FileInfo } from "./types.js";
 
 const PIECE = 4 << 20; // bytes of a file in one message
 const AHEAD = 64; // requests on the way at once, when a directory is uploaded
 const AHEAD_BYTES = 16 << 20;
+
+/** Of read, readText and download. */
+export interface ReadOptions extends Abortable {
+  /** Bytes. */
+  limit?: number;
+}
+
+/** Of write. */
+export interface WriteOptions extends Abortable {
+  mode?: number;
+  append?: boolean;
+}
+
+const READ: Record<keyof ReadOptions, Kind> = { ...ABORTABLE, limit: "count" };
 
 /** A path of this machine, whatever the working directory is later. */
 export function hostPath(local: string | URL): string {
@@ -34,11 +48,9 @@ function fileInfo(entry: Params): FileInfo {
 }
 
 /** The first piece replaces the file, the others go behind it. */
-function piece(path: Remote, data: Buffer, offset: number, mode: number | undefined): Params {
-  const params: Params = { ...pathParam("path", path), data: data.toString("base64") };
-  if (offset > 0) params["offset"] = offset;
-  else if (mode !== undefined) params["mode"] = mode;
-  return params;
+function pieceOptions(offset: number, mode: number | undefined): { offset?: number; mode?: number } {
+  if (offset > 0) return { offset };
+  return mode === undefined ? {} : { mode };
 }
 
 function tooLarge(path: Remote, limit: number, what = "the file"): SandboxError {
@@ -70,12 +82,12 @@ export class Files {
    * The contents of a file. One larger than `limit` bytes, holes counted, is refused with EFBIG; the default is the sandbox's
    * fsLimitBytes. `stream` reads files of any size.
    */
-  async read(path: Remote, options: { limit?: number } = {}): Promise<Buffer> {
-    checkOptions("files.read", options, { limit: "count" });
+  async read(path: Remote, options: ReadOptions = {}): Promise<Buffer> {
+    checkOptions("files.read", options, READ);
     const limit = options.limit ?? this.link.fsLimit;
     const pieces: Buffer[] = [];
     let total = 0;
-    for await (const piece of this.stream(path)) {
+    for await (const piece of this.pieces(path, options.signal)) {
       total += piece.length;
       if (total > limit) throw tooLarge(path, limit);
       pieces.push(piece);
@@ -84,31 +96,34 @@ export class Files {
   }
 
   /** The contents of a file, of any size, in pieces of 4 MiB. */
-  async *stream(path: Remote): AsyncGenerator<Buffer> {
+  stream(path: Remote, options: Abortable = {}): AsyncGenerator<Buffer> {
+    checkOptions("files.stream", options, ABORTABLE);
+    return this.pieces(path, options.signal);
+  }
+
+  private async *pieces(path: Remote, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
     for (let offset = 0; ; offset += PIECE) {
-      const { data } = await this.link.call("files.read", { ...pathParam("path", path), offset, length: PIECE });
-      const piece = Buffer.from(data as string, "base64");
+      const piece = await unlessAborted(signal, () => this.link.readFile(pathParam("path", path), offset, PIECE));
       if (piece.length > 0) yield piece;
       if (piece.length < PIECE) return;
     }
   }
 
   /** As `read`, as UTF-8; ill-formed bytes become U+FFFD. */
-  async readText(path: Remote, options: { limit?: number } = {}): Promise<string> {
+  async readText(path: Remote, options: ReadOptions = {}): Promise<string> {
     return (await this.read(path, options)).toString("utf8");
   }
 
   /**
    * Replaces the file, or adds to it; makes its parents. A string is written as UTF-8; bytes must not change until it is done.
    */
-  async write(path: Remote, data: Data, options: { mode?: number; append?: boolean } = {}): Promise<void> {
-    checkOptions("files.write", options, { mode: "count", append: "boolean" });
+  async write(path: Remote, data: Data, options: WriteOptions = {}): Promise<void> {
+    checkOptions("files.write", options, { ...ABORTABLE, mode: "count", append: "boolean" });
     const bytes = asBuffer(data);
     for (let offset = 0; offset === 0 || offset < bytes.length; offset += PIECE) {
       const part = bytes.subarray(offset, offset + PIECE);
-      await this.link.call("files.write", () =>
-        options.append ? { ...piece(path, part, 0, options.mode), append: true } : piece(path, part, offset, options.mode),
-      );
+      const how = options.append === true ? { ...pieceOptions(0, options.mode), append: true } : pieceOptions(offset, options.mode);
+      await unlessAborted(options.signal, () => this.link.writeFile(pathParam("path", path), part, how));
     }
   }
 
@@ -163,29 +178,34 @@ export class Files {
   }
 
   /** Copies a file, or a directory with all below it, into the sandbox, merging with existing files. */
-  async upload(local: string, remote: Remote): Promise<void> {
-    const sending = new Sending(this.link);
+  async upload(local: string, remote: Remote, options: Abortable = {}): Promise<void> {
+    checkOptions("files.upload", options, ABORTABLE);
+    const sending = new Sending();
+    const { link } = this;
     for await (const step of uploadSteps(local, remote)) {
+      options.signal?.throwIfAborted();
+      const path = pathParam("path", step.remote);
       if (step.kind === "dir") {
-        await sending.add("files.mkdir", { ...pathParam("path", step.remote), parents: true });
+        await sending.add(() => link.call("files.mkdir", { ...path, parents: true }));
       } else if (step.kind === "link") {
-        await sending.add("files.rm", pathParam("path", step.remote), 0, true);
-        await sending.add("files.symlink", { ...pathParam("target", step.target), ...pathParam("path", step.remote) });
+        await sending.add(() => link.call("files.rm", path), 0, true);
+        await sending.add(() => link.call("files.symlink", { ...pathParam("target", step.target), ...path }));
       } else {
-        await this.sendFile(sending, step);
+        await this.sendFile(sending, step, options.signal);
       }
     }
     await sending.finish();
   }
 
-  private async sendFile(sending: Sending, step: Step): Promise<void> {
+  private async sendFile(sending: Sending, step: Step, signal: AbortSignal | undefined): Promise<void> {
     const file = await open(step.local, "r");
     try {
       for (let offset = 0; ; ) {
         const data = await readPiece(file);
         const at = offset;
         if (data.length > 0 || offset === 0)
-          await sending.add("files.write", () => piece(step.remote, data, at, step.mode), data.length);
+          await sending.add(() => this.link.writeFile(pathParam("path", step.remote), data, pieceOptions(at, step.mode)), data.length);
+        signal?.throwIfAborted();
         if (data.length < PIECE) return;
         offset += data.length;
       }
@@ -199,12 +219,13 @@ export class Files {
    * trusted: links that lead out of the copy are left out, and so are devices. Holes stay holes. More than `limit` bytes beside
    * them are refused with EFBIG; the default is the sandbox's fsLimitBytes.
    */
-  async download(remote: Remote, local: string, options: { limit?: number } = {}): Promise<void> {
-    checkOptions("files.download", options, { limit: "count" });
+  async download(remote: Remote, local: string, options: ReadOptions = {}): Promise<void> {
+    checkOptions("files.download", options, READ);
+    const { signal } = options;
     const budget = new Budget(remote, options.limit ?? this.link.fsLimit);
     const info = await this.stat(remote);
     if (info.type !== "dir") {
-      await this.receiveFile({ kind: "file", local, remote, mode: info.mode, target: "" }, budget);
+      await this.receiveFile({ kind: "file", local, remote, mode: info.mode, target: "" }, budget, signal);
       return;
     }
     await mkdir(local, { recursive: true });
@@ -215,17 +236,17 @@ export class Files {
         await removeLink(step.local);
         await symlink(step.target as LocalPath, step.local);
       } else {
-        await this.receiveFile(step, budget);
+        await this.receiveFile(step, budget, signal);
       }
     }
   }
 
-  private async receiveFile(step: Step, budget: Budget): Promise<void> {
+  private async receiveFile(step: Step, budget: Budget, signal: AbortSignal | undefined): Promise<void> {
     await removeLink(step.local); // a file is never written through a link that stands in its place
     const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
     const file = await open(step.local, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o666);
     try {
-      await this.receive(step, file, budget);
+      await this.receive(step, file, budget, signal);
       const { mode } = await file.stat();
       if ((step.mode & 0o111) !== 0) await file.chmod((mode & 0o7777) | ((mode & 0o444) >> 2));
     } catch (problem) {
@@ -236,10 +257,10 @@ export class Files {
     }
   }
 
-  private async receive(step: Step, file: FileHandle, budget: Budget): Promise<void> {
+  private async receive(step: Step, file: FileHandle, budget: Budget, signal: AbortSignal | undefined): Promise<void> {
     for (let offset = 0; ; ) {
       const params = { ...pathParam("path", step.remote), offset, length: PIECE, skipHoles: true };
-      const reply = (await this.link.call("files.read", params)) as { data: string; offset: number; size: number };
+      const reply = (await unlessAborted(signal, () => this.link.call("files.read", params))) as { data: string; offset: number; size: number };
       const data = Buffer.from(reply.data, "base64");
       budget.take(data.length);
       offset = reply.offset;
@@ -281,11 +302,9 @@ class Sending {
   private readonly waiting: { answer: Promise<Error | null>; size: number }[] = [];
   private bytes = 0;
 
-  constructor(private readonly link: Link) {}
-
-  async add(method: string, params: Params | (() => Params), size = 0, mayBeMissing = false): Promise<void> {
+  async add(call: () => Promise<unknown>, size = 0, mayBeMissing = false): Promise<void> {
     while (this.waiting.length >= AHEAD || (this.waiting.length > 0 && this.bytes + size > AHEAD_BYTES)) await this.takeOne();
-    const answer = this.link.call(method, params).then(
+    const answer = call().then(
       () => null,
       (problem: Error) => (mayBeMissing && problem instanceof SandboxError && problem.errno === "ENOENT" ? null : problem),
     );

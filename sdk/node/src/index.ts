@@ -11,14 +11,15 @@ export { Commands } from "./commands.js";
 export { BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeout } from "./errors.js";
 export { Files } from "./files.js";
 export { Callbacks, JavaScript, JavaScriptSession, Python, PythonFailed, PythonResult, Session, TypeScript, TypeScriptSession, ValueTooLarge } from "./python.js";
-export type { Callback, CallbackMap, PythonError, PythonOptions, TraceEvent } from "./python.js";
+export type { Callback, CallbackContext, CallbackMap, PythonError, PythonOptions, TraceEvent } from "./python.js";
 export { Process } from "./process.js";
 export { Env, Sandbox } from "./sandbox.js";
 export { Terminal } from "./terminal.js";
 export { ToolFailed, Tools } from "./tools.js";
 export type { Tool, ToolCallOptions, ToolEvent, ToolsOptions } from "./tools.js";
 export { CommandResult } from "./types.js";
-export type { Remote } from "./options.js";
+export type { ReadOptions, WriteOptions } from "./files.js";
+export type { Abortable, Remote } from "./options.js";
 export type {
   CreateOptions,
   Data,

@@ -11,6 +11,13 @@ export const NO_TIMEOUT = 0xffff_fffe; // milliseconds: 49 days
 
 export type Kind = "count" | "function" | "boolean" | "text" | "list" | "object" | "signal" | "data" | "path" | "contents" | "any";
 
+/** A call that can be aborted: it then rejects with the signal's reason. */
+export interface Abortable {
+  signal?: AbortSignal;
+}
+
+export const ABORTABLE: Record<keyof Abortable, Kind> = { signal: "signal" };
+
 const TESTS: Record<Kind, [(value: unknown) => boolean, string]> = {
   count: [(value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0, "a whole number that is not negative"],
   function: [(value) => typeof value === "function", "a function"],

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { commandResult } from "./commands.js";
 import { SandboxError, SandboxTimeout } from "./errors.js";
-import type { Link, OutputParams, Params } from "./link.js";
-import { checkOptions } from "./options.js";
+import { type Link, type OutputParams, type Params, unlessAborted } from "./link.js";
+import { type Abortable, ABORTABLE, checkOptions } from "./options.js";
 import { asBuffer, type CommandResult, type Data } from "./types.js";
 
 const TYPED = 32 << 10; // bytes in one request
@@ -59,7 +59,7 @@ export class Process {
   ) {}
 
   /** @internal */
-  static async start(link: Link, command: string, params: Params): Promise<Process> {
+  static async start(link: Link, command: string, params: Params, signal?: AbortSignal): Promise<Process> {
     const progress = new Progress();
     const { id, answer } = link.start("run", params, (output) => progress.take(output), true);
     const result = answer.then(
@@ -78,6 +78,10 @@ export class Process {
       },
     );
     result.catch(() => {}); // who does not wait need not hear of it
+    const onAbort = (): void => void link.call("run.cancel", { id }).catch(() => {});
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const forget = (): void => signal?.removeEventListener("abort", onAbort);
+    result.then(forget, forget);
     link.channel.hold();
     await progress.until(() => progress.pid !== 0 || progress.ended);
     link.channel.release();
@@ -105,7 +109,7 @@ export class Process {
     return this.progress.texts.stderr;
   }
 
-  private async inTime<T>(what: Promise<T>, timeoutMs: number | undefined, why: string): Promise<T> {
+  private async inTime<T>(what: Promise<T>, timeoutMs: number | undefined, why: string, signal: AbortSignal | undefined): Promise<T> {
     checkOptions("wait", { timeoutMs }, { timeoutMs: "count" });
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -114,25 +118,27 @@ export class Process {
     });
     this.link.channel.hold(); // the command itself does not keep node alive
     try {
-      return await Promise.race([what, late]);
+      return await unlessAborted(signal, () => Promise.race([what, late]));
     } finally {
       clearTimeout(timer);
       this.link.channel.release();
     }
   }
 
-  /** Waits until it has ended. SandboxTimeout: it has not in that many milliseconds, and goes on. */
-  async wait(timeoutMs?: number): Promise<CommandResult> {
-    return this.inTime(this.answer, timeoutMs, "has not ended");
+  /** Waits until it has ended. SandboxTimeout: it has not in that many milliseconds, and goes on; so it does when the signal is aborted. */
+  async wait(timeoutMs?: number, options: Abortable = {}): Promise<CommandResult> {
+    checkOptions("wait", options, ABORTABLE);
+    return this.inTime(this.answer, timeoutMs, "has not ended", options.signal);
   }
 
   /**
    * Waits until `text` is in its standard output, and answers all of that. SandboxTimeout: it did not come in that many
    * milliseconds. SandboxError: it ended without writing it.
    */
-  async waitForOutput(text: string, timeoutMs?: number): Promise<string> {
+  async waitForOutput(text: string, timeoutMs?: number, options: Abortable = {}): Promise<string> {
+    checkOptions("waitForOutput", options, ABORTABLE);
     const shown = this.progress.until(() => this.stdout.includes(text) || this.progress.ended);
-    await this.inTime(shown, timeoutMs, `has not written ${JSON.stringify(text)}`);
+    await this.inTime(shown, timeoutMs, `has not written ${JSON.stringify(text)}`, options.signal);
     if (!this.stdout.includes(text)) throw new SandboxError(`EPIPE: ${this.command}: ended without writing ${JSON.stringify(text)}`);
     return this.stdout;
   }

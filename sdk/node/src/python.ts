@@ -383,7 +383,13 @@ export interface Callback {
   /** A JSON Schema (an object); without it every object is accepted. */
   parameters?: Record<string, unknown>;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  run: (args: any) => unknown;
+  run: (args: any, context: CallbackContext) => unknown;
+}
+
+/** Of one call of a callback. */
+export interface CallbackContext {
+  /** Aborted when the sandbox ends before the call is answered. */
+  signal: AbortSignal;
 }
 
 /** Functions by name. */
@@ -395,11 +401,11 @@ export class Callbacks {
 
   constructor(private readonly link: Link) {
     const { functions } = this; // the handler must not hold the sandbox
-    link.answer("callback", async (params) => {
+    link.answer("callback", (params, signal) => {
       const { name, arguments: args } = params as { name: string; arguments: Json };
       const run = functions.get(name);
       if (run === undefined) throw new Error(`no callback ${name} here`);
-      return ((await asCallback(() => run(args))) ?? null) as Json;
+      return asCallback(() => run(args, { signal }));
     });
   }
 

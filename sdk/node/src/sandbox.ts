@@ -1,4 +1,4 @@
-// A sandbox in a child process.
+// A sandbox in a server process, which all of this program share, or in this process.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,9 +7,10 @@ import { findBinary } from "./binary.js";
 import { Commands } from "./commands.js";
 import { SandboxTimeout } from "./errors.js";
 import { Files, hostPath } from "./files.js";
-import { Link, type Params } from "./link.js";
-import { checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
+import { Link, type Params, unlessAborted } from "./link.js";
+import { ABORTABLE, checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
 import { Callbacks, JavaScript, Python, TypeScript } from "./python.js";
+import { isolationOf } from "./servers.js";
 import type { CreateOptions, MountOptions, NetOptions, SnapshotOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
@@ -42,6 +43,8 @@ const CREATE: Record<keyof CreateOptions, Kind> = {
   env: "object",
   wasmDir: "text",
   binary: "text",
+  isolation: "text",
+  signal: "signal",
   packages: "list",
   image: "path",
   snapshot: "path",
@@ -82,13 +85,17 @@ function createParams(options: CreateOptions): Params {
   return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, packages, net, ...image };
 }
 
+let snapshots = 0;
+
 /** A snapshot has a name in the server, which is not wanted after it was used. */
 async function restore(link: Link, params: Params, snapshot: string | URL): Promise<Params> {
-  const name = "start";
+  const name = `node start ${++snapshots}`;
   await link.call("snapshot.load", { name, ...pathParam("path", hostPath(snapshot)), wasmDir: params["wasmDir"] });
-  const made = await link.call("create", { ...params, snapshot: name });
-  await link.call("snapshot.remove", { name });
-  return made;
+  try {
+    return await link.call("create", { ...params, snapshot: name });
+  } finally {
+    await link.call("snapshot.remove", { name });
+  }
 }
 
 function asMount(path: string, given: string | URL | MountOptions): MountOptions {
@@ -136,22 +143,21 @@ export class Sandbox {
     this.callbacks = new Callbacks(link);
   }
 
-  /** Starts one, in a child process. */
+  /** Makes one. When the signal is aborted meanwhile, it is ended again. */
   static async create(options: CreateOptions = {}): Promise<Sandbox> {
     const params = createParams(options);
-    const link = new Link(findBinary(options.binary));
+    const isolation = isolationOf(options.isolation);
+    options.signal?.throwIfAborted();
+    const link = new Link(findBinary(options.binary), isolation);
     link.fsLimit = options.fsLimitBytes ?? link.fsLimit;
-    try {
-      await inTime(options.snapshot === undefined ? link.call("create", params) : restore(link, params, options.snapshot), START_PATIENCE);
-    } catch (problem) {
-      await link.channel.close();
-      throw problem;
-    }
     const sandbox = new Sandbox(link, options);
     try {
+      const begin = (): Promise<unknown> => (options.snapshot === undefined ? link.call("create", params) : restore(link, params, options.snapshot));
+      await unlessAborted(options.signal, () => inTime(begin(), START_PATIENCE));
       await sandbox.fill(options);
+      options.signal?.throwIfAborted();
     } catch (problem) {
-      await sandbox.kill();
+      await (problem instanceof SandboxTimeout ? link.abandon() : sandbox.kill());
       throw problem;
     }
     return sandbox;
@@ -169,12 +175,12 @@ export class Sandbox {
     }
   }
 
-  /** Of the child process. */
+  /** Of the process that it is in: the server, or this one. */
   get pid(): number | undefined {
     return this.link.pid;
   }
 
-  /** Ends everything in it, and its process. Twice is fine. */
+  /** Ends everything in it. Twice is fine. */
   async kill(): Promise<void> {
     await this.link.kill();
   }
@@ -184,24 +190,25 @@ export class Sandbox {
    * sandbox held: keep it as you would keep that. SandboxError EBUSY: a process runs in the background, or a session evaluates.
    */
   async saveSnapshot(path: string | URL, options: SnapshotOptions = {}): Promise<void> {
-    checkOptions("saveSnapshot", options, { label: "text", leaveOut: "boolean" });
-    const name = "saved";
+    checkOptions("saveSnapshot", options, { ...ABORTABLE, label: "text", leaveOut: "boolean" });
+    const name = `node saved ${++snapshots}`;
+    options.signal?.throwIfAborted();
     await this.link.call("snapshot.take", { name, label: options.label ?? "", leaveOut: options.leaveOut ?? false });
     try {
-      await this.link.call("snapshot.save", { name, ...pathParam("path", hostPath(path)) });
+      await unlessAborted(options.signal, () => this.link.call("snapshot.save", { name, ...pathParam("path", hostPath(path)) }));
     } finally {
       await this.link.call("snapshot.remove", { name });
     }
   }
 
-  /** A copy in a child process of its own: files, variables, limits, and sessions. Mounts and callbacks are not copied. */
+  /** A copy: files, variables, limits, and sessions. Mounts and callbacks are not copied. */
   async fork(options: SnapshotOptions = {}): Promise<Sandbox> {
-    const { packages: _packages, files: _files, mounts: _mounts, callbacks: _callbacks, env: _env, ...kept } = this.options;
+    const { packages: _packages, files: _files, mounts: _mounts, callbacks: _callbacks, env: _env, signal: _signal, ...kept } = this.options;
     const folder = await mkdtemp(join(tmpdir(), "cay-"));
     try {
       const snapshot = join(folder, "fork.snap");
       await this.saveSnapshot(snapshot, options);
-      return await Sandbox.create({ ...kept, snapshot });
+      return await Sandbox.create({ ...kept, snapshot, ...(options.signal === undefined ? {} : { signal: options.signal }) });
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { findBinary } from "./binary.js";
 import { SandboxError } from "./errors.js";
 import { hostPath } from "./files.js";
-import { Link, type Params } from "./link.js";
+import { Link, type Params, unlessAborted } from "./link.js";
 import { checkOptions, type Kind } from "./options.js";
 
 type Local = string | URL;
@@ -120,7 +120,7 @@ export class Tools {
     try {
       await link.call("tools.open", params);
     } catch (problem) {
-      await link.channel.close();
+      await link.abandon();
       throw problem;
     }
     return new Tools(link);
@@ -130,28 +130,18 @@ export class Tools {
   async call(name: string, input: Readonly<Record<string, unknown>> = {}, options: ToolCallOptions = {}): Promise<unknown> {
     checkOptions("tools.call", options, { user: "text", timeoutMs: "count", signal: "signal" });
     const { user, timeoutMs, signal } = options;
-    signal?.throwIfAborted();
-    const { id, answer: whole } = this.link.start("tools.call", { name, input, user, timeoutMs });
-    const answer = signal === undefined ? await whole : await this.unlessAborted(id, whole, signal);
+    let id = 0;
+    const begin = (): Promise<Params> => {
+      const started = this.link.start("tools.call", { name, input, user, timeoutMs });
+      id = started.id;
+      return started.answer;
+    };
+    const answer = await unlessAborted(signal, begin, () => {
+      if (this.link.death === null) this.link.call("tools.cancel", { id }).catch(() => {});
+    });
     const { code, why = "", result } = answer as { code: string; why?: string; result: unknown };
     if (code !== "ok") throw new ToolFailed(name, code, why, result);
     return result;
-  }
-
-  private async unlessAborted(id: number, whole: Promise<Params>, signal: AbortSignal): Promise<Params> {
-    let onAbort = (): void => {};
-    const aborted = new Promise<never>((_, reject) => {
-      onAbort = () => {
-        if (this.link.death === null) this.link.call("tools.cancel", { id }).catch(() => {});
-        reject(signal.reason);
-      };
-    });
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      return await Promise.race([whole, aborted]);
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
   }
 
   /** The tools, whether their modules are fit, and their capabilities. */

@@ -1,6 +1,6 @@
 // What calls take and answer with.
 import { CommandFailed, SandboxTimeout } from "./errors.js";
-import type { Remote } from "./options.js";
+import type { Abortable, Remote } from "./options.js";
 import type { CallbackMap } from "./python.js";
 
 /** Contents: text, which becomes UTF-8, or bytes. */
@@ -24,7 +24,7 @@ export interface MountOptions {
 }
 
 /** How a snapshot is taken, of saveSnapshot and fork. */
-export interface SnapshotOptions {
+export interface SnapshotOptions extends Abortable {
   /** For people, up to 200 bytes. */
   label?: string;
   /** Goes on without processes that run and sessions that evaluate, which else are an error (EBUSY). */
@@ -80,7 +80,7 @@ export interface NetOptions {
 }
 
 /** What a sandbox is made with. */
-export interface CreateOptions {
+export interface CreateOptions extends Abortable {
   /** Milliseconds for each command, unless it brings its own. Default 30,000. */
   timeoutMs?: number;
   /** Bytes in files. Default 256 MiB. */
@@ -105,6 +105,11 @@ export interface CreateOptions {
   wasmDir?: string;
   /** A `cay` program, in place of the installed one. */
   binary?: string;
+  /**
+   * "process": in a server process, which all sandboxes of the program share. "library": in this process, where calls take a fraction of
+   * the time; a crash of the library is one of this process. Default: what CAY_ISOLATION says, or "process".
+   */
+  isolation?: "process" | "library";
   /** Wheels, folders and modules of pure Python that it can import. */
   packages?: readonly (string | URL)[];
   /** A file of saveSnapshot, of `cay run --save-snapshot`, or a tar archive: what the sandbox begins as. Not with packages. */
@@ -147,6 +152,8 @@ export interface RunOptions {
 
 /** Of a command in the background. */
 export interface StartOptions extends Pick<RunOptions, "cwd" | "env"> {
+  /** Aborting kills it. */
+  signal?: AbortSignal;
   /** Default: it runs until it ends, is killed or the sandbox ends. */
   timeoutMs?: number;
 }

@@ -5,11 +5,11 @@ import { describe, test } from "node:test";
 import { Worker } from "node:worker_threads";
 
 import { Sandbox, SandboxDied } from "cay";
-import { gone, here, node, own } from "./support.mjs";
+import { closed, gone, here, node, own } from "./support.mjs";
 
 test("no descriptor is left behind", async () => {
   const count = () => readdirSync("/proc/self/fd").length;
-  await (await Sandbox.create()).kill();
+  await Promise.all([1, 2].map(async () => (await Sandbox.create()).kill())); // what a program keeps: a server
   const before = count();
   for (let i = 0; i < 10; i++) await (await Sandbox.create()).kill();
   assert.ok(count() <= before + 1);
@@ -23,7 +23,7 @@ test("fifty at once", async () => {
 });
 
 test("a server that is killed is told", async () => {
-  const sandbox = await Sandbox.create();
+  const sandbox = await Sandbox.create({ isolation: "process" });
   const running = assert.rejects(sandbox.commands.run("sleep 1000"), (e) => e instanceof SandboxDied && /ended with SIGKILL/.test(e.message));
   process.kill(sandbox.pid, "SIGKILL");
   await running;
@@ -39,10 +39,10 @@ test("a call during kill says so", async () => {
 });
 
 test("an exception in the body ends it", async () => {
-  let pid;
+  let port;
   const body = async () => {
     const sandbox = await Sandbox.create();
-    pid = sandbox.pid;
+    port = await sandbox.publish(80);
     try {
       throw new RangeError("mine");
     } finally {
@@ -50,7 +50,33 @@ test("an exception in the body ends it", async () => {
     }
   };
   await assert.rejects(body(), RangeError);
-  assert.ok(await gone(pid));
+  assert.ok(await closed(port));
+});
+
+test("all sandboxes of a program share one server, and share nothing", async (t) => {
+  const [a, b] = [await own(t), await own(t)];
+  assert.equal(a.pid, b.pid);
+  await a.files.write("/tmp/f", "a");
+  assert.equal(await b.files.exists("/tmp/f"), false);
+  await a.python.run("x = 1");
+  assert.equal((await b.python.run("x")).error.type, "NameError");
+});
+
+test("a dead server is replaced", async (t) => {
+  const [first, other] = [await own(t, { isolation: "process" }), await own(t, { isolation: "process" })];
+  process.kill(first.pid, "SIGKILL");
+  await assert.rejects(first.commands.run("true"), SandboxDied);
+  const next = await own(t, { isolation: "process" });
+  assert.notEqual(next.pid, first.pid);
+  assert.equal((await next.commands.run("echo alive")).stdout, "alive\n");
+  for (const dead of [first, other]) await assert.rejects(dead.commands.run("true"), SandboxDied);
+});
+
+test("a thousand sandboxes have no thread each", async () => {
+  const many = await Promise.all(Array.from({ length: 1000 }, () => Sandbox.create()));
+  for (let i = 0; i < 1000; i += 100) assert.equal((await many[i].python.run(`x = ${i}; x`)).value, i);
+  assert.ok(readdirSync(`/proc/${many[0].pid}/task`).length < 100);
+  await Promise.all(many.map((s) => s.kill()));
 });
 
 // What another node does with a sandbox until it ends in some way.
@@ -78,13 +104,15 @@ describe("the end of node is the end of the sandbox", { concurrency: 2 }, () => 
     const source = `const { parentPort } = require("node:worker_threads");
       import("cay").then(async ({ Sandbox }) => {
         const sandbox = await Sandbox.create();
+        const port = await sandbox.publish(80);
         sandbox.commands.run("sleep 1000").catch(() => {});
-        parentPort.postMessage(sandbox.pid);
+        parentPort.postMessage({ pid: sandbox.pid, port });
       });`;
     const worker = new Worker(source, { eval: true });
-    const pid = await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
+    const { pid, port } = await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
     await worker.terminate();
-    assert.ok(await gone(pid));
+    assert.ok(await closed(port));
+    if (pid !== process.pid) assert.ok(await gone(pid));
   });
 
   test("a sandbox with nothing to do does not keep node alive", async () => {
@@ -101,18 +129,21 @@ describe("the end of node is the end of the sandbox", { concurrency: 2 }, () => 
   });
 
   test("a sandbox without references is ended", async () => {
-    const source = `console.log(await (async () => (await Sandbox.create()).pid)());
+    const source = `console.log(await (async () => {
+        const sandbox = await Sandbox.create({ callbacks: { f: () => sandbox.pid } }); // which refers to it
+        await sandbox.python.run("await f()");
+        return sandbox.publish(80);
+      })());
       setInterval(() => globalThis.gc(), 20);`;
-    let pid;
+    let ended;
     await node(source, {
       options: ["--expose-gc"],
       onOutput: async (child, text) => {
-        pid = Number(text);
-        assert.ok(await gone(pid));
+        ended = await closed(Number(text));
         child.kill("SIGKILL");
       },
     });
-    assert.ok(await gone(pid));
+    assert.ok(ended);
   });
 
   test("its parts keep it alive", async () => {
@@ -123,7 +154,7 @@ describe("the end of node is the end of the sandbox", { concurrency: 2 }, () => 
   });
 
   test("a server that is stopped can be killed", async () => {
-    const sandbox = await Sandbox.create();
+    const sandbox = await Sandbox.create({ isolation: "process" });
     process.kill(sandbox.pid, "SIGSTOP");
     await sandbox.kill();
     assert.ok(await gone(sandbox.pid));
@@ -131,7 +162,7 @@ describe("the end of node is the end of the sandbox", { concurrency: 2 }, () => 
 });
 
 test("programs that the caller starts get none of its descriptors", async (t) => {
-  const sandbox = await own(t);
+  const sandbox = await own(t, { isolation: "process" });
   const { execFileSync } = await import("node:child_process");
   const { readlinkSync } = await import("node:fs");
   const pipes = [0, 1].map((n) => readlinkSync(`/proc/${sandbox.pid}/fd/${n}`));

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
 
 import { BinaryNotFound, Sandbox, SandboxDied, SandboxError } from "cay";
-import { errno, folder, gone, here, node, own } from "./support.mjs";
+import { errno, folder, here, node, own } from "./support.mjs";
 
 /** The processes whose parent we are, dead ones too. */
 function children() {
@@ -29,12 +29,9 @@ function program(t, text) {
 
 test("create and kill; twice is fine", async () => {
   const sandbox = await Sandbox.create({ timeoutMs: 60_000, fsLimitBytes: 512 << 20 });
-  const { pid } = sandbox;
-  assert.equal(inspect(sandbox), `Sandbox { pid ${pid} }`);
-  assert.ok(children().includes(String(pid)));
+  assert.equal(inspect(sandbox), `Sandbox { pid ${sandbox.pid} }`);
   await Promise.all([sandbox.kill(), sandbox.kill()]);
   await sandbox.kill();
-  assert.ok(!children().includes(String(pid)));
   assert.equal(inspect(sandbox), "Sandbox { the sandbox was killed }");
 });
 
@@ -53,7 +50,50 @@ test("after kill every call says so", async () => {
 test("asyncDispose", async () => {
   const sandbox = await Sandbox.create();
   await sandbox[Symbol.asyncDispose]();
-  assert.ok(await gone(sandbox.pid));
+  await assert.rejects(sandbox.usage(), SandboxDied);
+});
+
+test("a process is a child of this one, a library is in it", async (t) => {
+  const other = await own(t, { isolation: "process" });
+  assert.ok(children().includes(String(other.pid)));
+  assert.equal((await own(t, { isolation: "library" })).pid, process.pid);
+  await assert.rejects(Sandbox.create({ isolation: "none" }), /isolation must be/);
+});
+
+test("a signal ends creation, and a process that runs", async (t) => {
+  await assert.rejects(Sandbox.create({ signal: AbortSignal.abort(new RangeError("mine")) }), RangeError);
+  const sandbox = await own(t);
+  const controller = new AbortController();
+  const started = await sandbox.commands.start("sleep 1000", { signal: controller.signal });
+  await assert.rejects(started.wait(undefined, { signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
+  assert.ok(started.running);
+  controller.abort();
+  assert.equal((await started.wait()).end, "cancelled");
+  await assert.rejects(sandbox.files.read("/etc/passwd", { signal: AbortSignal.abort() }), { name: "AbortError" });
+});
+
+test("the end of a sandbox aborts the callbacks that it waits for", async () => {
+  let begun = () => {};
+  const called = new Promise((resolve) => (begun = resolve));
+  const sandbox = await Sandbox.create({ callbacks: { wait: (_, { signal }) => (begun(signal), new Promise(() => {})) } });
+  const run = sandbox.python.run("await wait()").catch(() => {});
+  const signal = await called;
+  assert.equal(signal.aborted, false);
+  await sandbox.kill();
+  await run;
+  assert.equal(signal.aborted, true);
+});
+
+test("the loop is never blocked by a sandbox that computes", async (t) => {
+  const sandbox = await own(t);
+  const run = sandbox.python.run("n = 0\nwhile n < 3_000_000: n += 1");
+  let turns = 0, ended = false;
+  void run.then(() => (ended = true));
+  while (!ended) {
+    turns++;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.ok(turns > 100, `${turns}`);
 });
 
 test("two sandboxes share nothing", async (t) => {
@@ -132,23 +172,23 @@ test("no program at all says what to do", async (t) => {
 
 test("a program that is no server dies with its words", async (t) => {
   const binary = program(t, "#!/bin/sh\necho no server here >&2\nexit 7\n");
-  await assert.rejects(Sandbox.create({ binary }), (e) => e instanceof SandboxDied && /exit code 7; it said: no server here$/.test(e.message));
+  await assert.rejects(Sandbox.create({ binary, isolation: "process" }), (e) => e instanceof SandboxDied && /exit code 7; it said: no server here$/.test(e.message));
 });
 
 test("a program that talks nonsense is not waited for", async (t) => {
   const binary = program(t, "#!/bin/sh\nread line\necho nonsense\nexec sleep 1000\n");
-  await assert.rejects(Sandbox.create({ binary }), (e) => e instanceof SandboxDied && /cannot be understood/.test(e.message));
+  await assert.rejects(Sandbox.create({ binary, isolation: "process" }), (e) => e instanceof SandboxDied && /cannot be understood/.test(e.message));
 });
 
 test("a program that cannot be started", async (t) => {
   const binary = program(t, "#!/nowhere/interpreter\n");
-  await assert.rejects(Sandbox.create({ binary }), (e) => e instanceof SandboxDied && /cannot start/.test(e.message));
+  await assert.rejects(Sandbox.create({ binary, isolation: "process" }), (e) => e instanceof SandboxDied && /cannot start/.test(e.message));
 });
 
 test("too many open files are an error and no crash", async () => {
   const source = `import { openSync } from "node:fs";
     try { for (;;) openSync("/dev/null"); } catch {}
-    await Sandbox.create().catch((e) => console.log(e.name, e.message));`;
+    await Sandbox.create({ isolation: "process" }).catch((e) => console.log(e.name, e.message));`;
   const { stdout, code } = await node(`process.title = "many";\n${source}`);
   assert.match(stdout, /^SandboxDied cannot start .*\n$/);
   assert.equal(code, 0);

@@ -1,6 +1,8 @@
 // What several tests need.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,6 +39,18 @@ const isAlive = (pid) => existsSync(`/proc/${pid}`) && !/^State:\s+[ZX]/m.test(r
 export async function gone(pid) {
   for (let i = 0; i < 60000 && isAlive(pid); i++) await sleep(10);
   return !isAlive(pid);
+}
+
+/** Whether a port of this machine, which a sandbox published, is closed; it has a minute. */
+export async function closed(port) {
+  const answers = () =>
+    new Promise((resolve) => {
+      const socket = connect(port, "127.0.0.1", () => socket.destroy());
+      socket.once("close", () => resolve(true)).once("error", () => resolve(false));
+    });
+  assert.ok(port > 0);
+  for (let i = 0; i < 6000 && (await answers()); i++) await sleep(10);
+  return !(await answers());
 }
 
 /** Another node, which runs this module; its output and exit code. */

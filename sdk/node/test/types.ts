@@ -42,6 +42,22 @@ export async function all(options: CreateOptions): Promise<void> {
   throw errno;
 }
 
+export async function abortable(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
+  await (await Sandbox.create({ isolation: "library", signal })).kill();
+  const started = await sandbox.commands.start("true", { signal });
+  await started.wait(undefined, { signal });
+  await started.waitForOutput("x", 5, { signal });
+  await sandbox.files.write("f", await sandbox.files.read("f", { signal }), { signal });
+  for await (const piece of sandbox.files.stream("f", { signal })) piece.length;
+  await sandbox.files.upload("here", "there", { signal });
+  await sandbox.files.download("there", "here", { signal });
+  await sandbox.saveSnapshot("f", { signal });
+  await (await sandbox.fork({ signal })).kill();
+  await sandbox.callbacks.add({ f: (_: object, context) => context.signal.aborted });
+  // @ts-expect-error there are two ways
+  await Sandbox.create({ isolation: "none" });
+}
+
 export async function python(): Promise<unknown> {
   const sandbox = await Sandbox.create({ callbacks: { plain: ({ n }: { n: number }) => n, full: { description: "", parameters: {}, run: async () => 1 } } });
   const result = await sandbox.python.run("1", { stdin: "", timeoutMs: 1, trace: ["line"], onTrace: (event) => event.locals["a"], check: true });

@@ -40,9 +40,7 @@ static int server_init(PyObject *self, PyObject *args, PyObject *kwargs) {
     ((server_object *)self)->native = n;
     return 0;
   }
-  mem_free(n->guest_dir);
-  mem_free(n->cache_dir);
-  mem_free(n);
+  native_free(n);
   PyErr_SetString(PyExc_OSError, err.message);
   return -1;
 }
@@ -68,20 +66,13 @@ static PyObject *server_close_object(PyObject *self, PyObject *nothing) {
 
 /* ---- requests ---- */
 
-/* Without the GIL. */
-static void give_line(native *n, const char *line, Py_ssize_t len) {
-  pthread_mutex_lock(&n->call_mu);
-  if (n->open) (void)server_line(&n->server, line, (size_t)len);
-  pthread_mutex_unlock(&n->call_mu);
-}
-
 static PyObject *server_line_object(PyObject *self, PyObject *args) {
   const char *line;
   Py_ssize_t len;
   native *n = usable(self);
   if (n == NULL || !PyArg_ParseTuple(args, "y#", &line, &len)) return NULL;
   Py_BEGIN_ALLOW_THREADS;
-  give_line(n, line, len);
+  native_line(n, line, (size_t)len);
   Py_END_ALLOW_THREADS;
   Py_RETURN_NONE;
 }
@@ -130,7 +121,7 @@ static PyObject *server_ask_object(PyObject *self, PyObject *args) {
   if (n == NULL || !PyArg_ParseTuple(args, "Ksy#O", &number, &sandbox, &line, &len, &function)) return NULL;
   Py_BEGIN_ALLOW_THREADS;
   native_asker_enter(n, &asker, number, sandbox);
-  give_line(n, line, len);
+  native_line(n, line, (size_t)len);
   Py_END_ALLOW_THREADS;
   PyObject *answer = await_answer(n, &asker, function);
   native_asker_leave(n, &asker);
@@ -174,78 +165,40 @@ static PyObject *server_fileno_object(PyObject *self, PyObject *nothing) {
 
 /* ---- files ---- */
 
-typedef struct file_request {
-  const char *sandbox, *path, *data;
-  Py_ssize_t path_len, data_len;
-  unsigned long long offset;
-  unsigned mode;
-  int part; /* not the whole file */
-} file_request;
-
-/* With call_mu. */
-static cay_sandbox *sandbox_named(native *n, const char *name, cay_error *err) {
-  LIST_EACH (b, &n->server.boxes, serve_box, in_server) {
-    if (strcmp(b->name, name) == 0) return b->sandbox;
-  }
-  *err = (cay_error){ .status = CAY_NOT_FOUND, .message = "ENXIO: there is no such sandbox" };
-  return NULL;
-}
-
 /* As the server says it: (code, message). */
 static PyObject *refusal(const cay_error *err) {
   call c = { 0 };
-  fail_status(&c, err);
-  cay_slice why = { c.why, strlen(c.why) };
-  return Py_BuildValue("(iN)", c.code, PyUnicode_DecodeUTF8(why.data, (Py_ssize_t)why.len, "replace"));
-}
-
-static cay_status write_file(cay_sandbox *box, const file_request *f, cay_error *err) {
-  cay_slice bytes = { f->data, (size_t)f->data_len };
-  if (!f->part) return cay_file_write(box, f->path, bytes, f->mode, err);
-  cay_status status = cay_file_write_at(box, f->path, f->offset, bytes, err);
-  if (status != CAY_NOT_FOUND) return status;
-  status = cay_file_write(box, f->path, (cay_slice){ 0 }, f->mode, err);
-  return status == CAY_OK ? cay_file_write_at(box, f->path, f->offset, bytes, err) : status;
+  int code = native_refusal(err, &c);
+  return Py_BuildValue("(iN)", code, PyUnicode_DecodeUTF8(c.why, (Py_ssize_t)strlen(c.why), "replace"));
 }
 
 static PyObject *server_write_object(PyObject *self, PyObject *args) {
-  file_request f;
+  native_file f = { 0 };
   cay_error err = { 0 };
-  cay_status status = CAY_NOT_FOUND;
+  cay_status status;
+  unsigned long long offset;
+  Py_ssize_t len;
+  int part;
   native *n = usable(self);
-  if (n == NULL || !PyArg_ParseTuple(args, "syy#IKp", &f.sandbox, &f.path, &f.data, &f.data_len, &f.mode,
-                                     &f.offset, &f.part))
+  if (n == NULL ||
+      !PyArg_ParseTuple(args, "syy#IKp", &f.sandbox, &f.path, &f.data, &len, &f.mode, &offset, &part))
     return NULL;
+  f.data_len = (size_t)len;
+  f.offset = offset;
+  f.part = part != 0;
   Py_BEGIN_ALLOW_THREADS;
-  pthread_mutex_lock(&n->call_mu);
-  cay_sandbox *box = sandbox_named(n, f.sandbox, &err);
-  if (box != NULL) status = write_file(box, &f, &err);
-  pthread_mutex_unlock(&n->call_mu);
+  status = native_file_write(n, &f, &err);
   Py_END_ALLOW_THREADS;
   if (status != CAY_OK) return refusal(&err);
   Py_RETURN_NONE;
 }
 
-/* With `to` NULL: how much there is to read. */
-static cay_status read_file(native *n, const file_request *f, char *to, size_t *len, cay_error *err) {
-  cay_stat st;
-  pthread_mutex_lock(&n->call_mu);
-  cay_sandbox *box = sandbox_named(n, f->sandbox, err);
-  cay_status status = box != NULL ? CAY_OK : CAY_NOT_FOUND;
-  if (status == CAY_OK && to != NULL) status = cay_file_read_at(box, f->path, f->offset, to, *len, len, err);
-  if (status == CAY_OK && to == NULL) status = cay_file_stat(box, f->path, &st, err);
-  pthread_mutex_unlock(&n->call_mu);
-  if (status == CAY_OK && to == NULL && (st.len < f->offset || st.len - f->offset < *len))
-    *len = st.len > f->offset ? (size_t)(st.len - f->offset) : 0;
-  return status;
-}
-
-static PyObject *read_bytes(native *n, const file_request *f, char *to, size_t len, PyObject *into) {
+static PyObject *read_bytes(native *n, const native_file *f, char *to, size_t len, PyObject *into) {
   cay_error err = { 0 };
   cay_status status;
   size_t got = len;
   Py_BEGIN_ALLOW_THREADS;
-  status = read_file(n, f, to, &got, &err);
+  status = native_file_read(n, f, to, &got, &err);
   Py_END_ALLOW_THREADS;
   if (status == CAY_OK && got == len && into != NULL) return into;
   PyObject *result = status == CAY_OK ? PyBytes_FromStringAndSize(to, (Py_ssize_t)got) : refusal(&err);
@@ -255,16 +208,17 @@ static PyObject *read_bytes(native *n, const file_request *f, char *to, size_t l
 
 /* Bytes are read into the object that Python gets, unless they are few. A size of 0 may be that of a file of /proc. */
 static PyObject *server_read_object(PyObject *self, PyObject *args) {
-  file_request f;
-  unsigned long long length;
+  native_file f = { 0 };
+  unsigned long long offset, length;
   char few[4096];
   cay_error err = { 0 };
   cay_status status;
   native *n = usable(self);
-  if (n == NULL || !PyArg_ParseTuple(args, "syKK", &f.sandbox, &f.path, &f.offset, &length)) return NULL;
+  if (n == NULL || !PyArg_ParseTuple(args, "syKK", &f.sandbox, &f.path, &offset, &length)) return NULL;
+  f.offset = offset;
   size_t len = (size_t)length;
   Py_BEGIN_ALLOW_THREADS;
-  status = read_file(n, &f, NULL, &len, &err);
+  status = native_file_read(n, &f, NULL, &len, &err);
   Py_END_ALLOW_THREADS;
   if (status != CAY_OK) return refusal(&err);
   if (len < sizeof few && length >= sizeof few) return read_bytes(n, &f, few, sizeof few, NULL);

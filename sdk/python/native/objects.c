@@ -130,6 +130,7 @@ PyObject *native_item_object(native_item *item) {
     object = call_object(item->call);
     item->call = NULL;
     break;
+  case NATIVE_FILE: object = none(); break; /* files are read by the thread that asks */
   }
   native_item_free(item);
   return object;

@@ -1,5 +1,5 @@
-/* exchange.c - items from the server, and the threads of Python that wait for them. */
-#include "native.h"
+/* exchange.c - items from the server, and the threads of the language that wait for them. */
+#include "exchange.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -60,6 +60,14 @@ void native_item_free(native_item *item) {
   mem_free(item);
 }
 
+native_item *native_item_new(native_kind kind, uint64_t number) {
+  native_item *item = mem_zalloc(sizeof *item);
+  if (item == NULL) return NULL;
+  item->kind = kind;
+  item->number = number;
+  return item;
+}
+
 static uint64_t number_of(const rpc_id *about) { return about != NULL ? strtoull(about->text, NULL, 10) : 0; }
 
 /* ---- askers ---- */
@@ -83,7 +91,17 @@ static void queue_put(native *n, native_item *item) {
   bool first = list_empty(&n->queue);
   list_push(&n->queue, &item->in_queue);
   pthread_cond_signal(&n->queued);
-  if (first && n->open) (void)eventfd_write(n->queued_fd, 1);
+  if (!first || !n->open) return;
+  if (n->on_queued != NULL)
+    n->on_queued(n->on_queued_ctx);
+  else
+    (void)eventfd_write(n->queued_fd, 1);
+}
+
+void native_queue_put(native *n, native_item *item) {
+  pthread_mutex_lock(&n->mu);
+  queue_put(n, item);
+  pthread_mutex_unlock(&n->mu);
 }
 
 static void asker_give_calls_away(native *n, native_asker *a) {
@@ -151,7 +169,7 @@ void native_queue_take(native *n, list *out, int64_t timeout_ms) {
     waited = timeout_ms < 0 ? pthread_cond_wait(&n->queued, &n->mu)
                             : pthread_cond_timedwait(&n->queued, &n->mu, &until);
   eventfd_t count;
-  if (!list_empty(&n->queue)) (void)eventfd_read(n->queued_fd, &count);
+  if (!list_empty(&n->queue) && n->queued_fd >= 0) (void)eventfd_read(n->queued_fd, &count);
   LIST_EACH_SAFE (item, &n->queue, native_item, in_queue) {
     list_remove(&item->in_queue);
     list_push(out, &item->in_queue);
@@ -177,16 +195,9 @@ static void native_deliver(native *n, native_item *item) {
   pthread_mutex_unlock(&n->mu);
 }
 
-static native_item *item_new(native_kind kind, const rpc_id *about) {
-  native_item *item = mem_zalloc(sizeof *item);
-  if (item == NULL) return NULL;
-  item->kind = kind;
-  item->number = number_of(about);
-  return item;
-}
 
 static void native_on_line(void *ctx, const rpc_id *about, char *line, size_t len) {
-  native_item *item = item_new(NATIVE_LINE, about);
+  native_item *item = native_item_new(NATIVE_LINE, number_of(about));
   if (item == NULL) {
     mem_free(line);
     return;
@@ -197,7 +208,7 @@ static void native_on_line(void *ctx, const rpc_id *about, char *line, size_t le
 }
 
 static void native_on_value(void *ctx, const rpc_id *about, cay_value *value) {
-  native_item *item = item_new(NATIVE_VALUE, about);
+  native_item *item = native_item_new(NATIVE_VALUE, number_of(about));
   if (item == NULL) {
     cay_value_free(value);
     return;
@@ -214,7 +225,7 @@ static cay_slice slice_copy(char **at, cay_slice from) {
 }
 
 static void native_on_run_end(void *ctx, const rpc_id *about, const serve_run_end *end) {
-  native_item *item = item_new(NATIVE_RUN_END, about);
+  native_item *item = native_item_new(NATIVE_RUN_END, number_of(about));
   serve_run_end *copy = mem_alloc(sizeof *copy + end->out.len + end->err.len + end->detail.len);
   if (item == NULL || copy == NULL) {
     mem_free(item);
@@ -260,7 +271,7 @@ static native_asker *asker_for(native *n, const char *sandbox) {
 static void native_on_callback(void *ctx, const char *sandbox, cay_callback_call *call, const char *name,
                                cay_slice args) {
   native *n = ctx;
-  native_item *item = item_new(NATIVE_CALL, NULL);
+  native_item *item = native_item_new(NATIVE_CALL, 0);
   native_call *c = item != NULL ? call_new(n, sandbox, call, name, args) : NULL;
   if (c == NULL) {
     mem_free(item);
@@ -278,7 +289,7 @@ static void native_on_callback(void *ctx, const char *sandbox, cay_callback_call
     queue_put(n, item);
   }
   pthread_mutex_unlock(&n->mu);
-  if (to != NULL) native_spin(n, call_is_answered, c);
+  if (to != NULL || n->on_queued != NULL) native_spin(n, call_is_answered, c);
   native_call_unref(c);
 }
 
@@ -305,7 +316,27 @@ void native_call_fail(native_call *c, const char *message) {
   atomic_store(&c->answered, true);
 }
 
+/* ---- requests ---- */
+
+void native_line(native *n, const char *line, size_t len) {
+  pthread_mutex_lock(&n->call_mu);
+  if (n->open) (void)server_line(&n->server, line, len);
+  pthread_mutex_unlock(&n->call_mu);
+}
+
+bool native_line_try(native *n, const char *line, size_t len) {
+  if (pthread_mutex_trylock(&n->call_mu) != 0) return false;
+  if (n->open) (void)server_line(&n->server, line, len);
+  pthread_mutex_unlock(&n->call_mu);
+  return true;
+}
+
 /* ---- life ---- */
+
+static void native_close_fd(native *n) {
+  if (n->queued_fd >= 0) close(n->queued_fd);
+  n->queued_fd = -1;
+}
 
 cay_status native_open(native *n, const char *guest_dir, const char *cache_dir, cay_error *err) {
   n->client = (serve_client){ .ctx = n,
@@ -323,8 +354,8 @@ cay_status native_open(native *n, const char *guest_dir, const char *cache_dir, 
     .guest_dir = n->guest_dir, .cache_dir = n->cache_dir, .client = &n->client, .unfinished = &n->unfinished
   };
   n->pid = getpid();
-  n->queued_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (n->queued_fd < 0) return err_errno(err, errno, "eventfd");
+  n->queued_fd = n->on_queued == NULL ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+  if (n->queued_fd < 0 && n->on_queued == NULL) return err_errno(err, errno, "eventfd");
   n->several_processors = sysconf(_SC_NPROCESSORS_ONLN) > 1;
   pthread_mutex_init(&n->call_mu, NULL);
   pthread_mutex_init(&n->mu, NULL);
@@ -333,7 +364,7 @@ cay_status native_open(native *n, const char *guest_dir, const char *cache_dir, 
   list_init(&n->queue);
   cay_status status = server_open(&n->server, &options, err);
   n->open = status == CAY_OK;
-  if (!n->open) close(n->queued_fd);
+  if (!n->open) native_close_fd(n);
   return status;
 }
 
@@ -343,10 +374,17 @@ void native_close(native *n) {
     server_close(&n->server);
     pthread_mutex_lock(&n->mu);
     n->open = false;
-    close(n->queued_fd);
+    native_close_fd(n);
     pthread_cond_broadcast(&n->queued);
     LIST_EACH (a, &n->askers, native_asker, in_native) asker_wake(a);
     pthread_mutex_unlock(&n->mu);
   }
   pthread_mutex_unlock(&n->call_mu);
+}
+
+void native_free(native *n) {
+  if (n == NULL) return;
+  mem_free(n->guest_dir);
+  mem_free(n->cache_dir);
+  mem_free(n);
 }

@@ -1,0 +1,2 @@
+// For `import`: the same classes as for `require`.
+export * from "./service.js";
