@@ -200,9 +200,9 @@ test("unknown and nonsensical options are refused before anything starts", async
     [{ timeoutMs: NaN }, /timeoutMs must be a whole number that is not negative, not NaN/],
     [{ timeoutMs: "5" }, /timeoutMs must be a whole number/],
     [{ memoryLimitBytes: 1.5 }, /memoryLimitBytes must be a whole number/],
-    [{ packages: "x.whl" }, /packages must be an array, not "x\.whl"/],
+    [{ packages: "x.whl" }, /packages must be an array, not 'x\.whl'/],
     [{ env: { A: 1 } }, /env: A must be a string, not 1/],
-    [{ files: { a: 5 } }, /files: a must be a path, not 5/],
+    [{ files: { a: 5 } }, /files: a must be a string, bytes or a URL, not 5/],
     [{ nonsense: 1 }, /has no option nonsense; it knows timeoutMs/],
     [5, /the options must be an object/],
   ];
