@@ -18,6 +18,10 @@ long host_give(const void *data, size_t len) {
   return __cay_syscall(SYS_emit, EMIT_BYTES, 0, (long)data, (long)len, 0, 0);
 }
 
+long host_display(const void *bundle, size_t len) {
+  return __cay_syscall(SYS_emit, EMIT_DISPLAY, 0, (long)bundle, (long)len, 0, 0);
+}
+
 long host_callbacks(char *out, size_t cap) {
   return __cay_syscall(SYS_callbacks, (long)out, (long)cap, 0, 0, 0, 0);
 }

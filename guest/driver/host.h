@@ -19,7 +19,7 @@ typedef struct {
 
 enum { ASK_ANSWERED = 0, ASK_REFUSED = 1, ASK_PENDING = 2 };
 enum { HOST_PIECE_MAX = 1 << 20 };
-enum { EMIT_TRACE = 1, EMIT_BYTES = 2 };
+enum { EMIT_TRACE = 1, EMIT_BYTES = 2, EMIT_DISPLAY = 3 };
 
 typedef struct {
   uint32_t line;
@@ -31,4 +31,6 @@ typedef struct {
 long host_callback(host_callback_call *q);    /* -ENOENT: no callback of that name */
 long host_emit(const host_event *e);          /* -ENOSPC: enough was traced */
 long host_give(const void *data, size_t len); /* a piece of saved variables, at most HOST_PIECE_MAX bytes */
-long host_callbacks(char *out, size_t cap);   /* the whole length of the list of callbacks, as JSON */
+/* A MIME bundle. -ENOENT: the embedder takes none; -ENOSPC: enough was displayed; -E2BIG */
+long host_display(const void *bundle, size_t len);
+long host_callbacks(char *out, size_t cap); /* the whole length of the list of callbacks, as JSON */

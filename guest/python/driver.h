@@ -40,7 +40,7 @@ void cay_hash_reseed(const void *seed);
 int module_register(void);          /* before the interpreter starts */
 PyObject *helper(const char *name); /* the module cay._NAME, borrowed; NULL with an exception */
 PyObject *helper_call(const char *name, const char *function, const char *format, ...);
-int module_add_builtins(void);   /* invoke and list_callbacks, where every module finds them */
+int module_add_builtins(void);   /* display, invoke and list_callbacks, where every module finds them */
 extern PyObject *error_callback; /* cay.CallbackError */
 extern PyObject *error_stopped;  /* cay.Stopped */
 

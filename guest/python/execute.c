@@ -3,6 +3,7 @@
  *
  * A cell whose last statement is an expression is compiled in two parts, so that its value is at hand without
  * a name in the user's dictionary. Both parts are compiled before anything runs. */
+#include "display.h"
 #include "driver.h"
 
 #include "internal/pycore_ast.h"
@@ -206,7 +207,7 @@ int execute_forget_value(void) { return set_last_value(Py_None); }
 
 typedef struct {
   field code, name, filter, input;
-  uint32_t flags, value_max;
+  uint32_t flags, value_max, display_max; /* display_max 0: no bundles are wanted */
 } order;
 
 static int report_value(PyObject *value, const order *o, reply *r) {
@@ -215,6 +216,11 @@ static int report_value(PyObject *value, const order *o, reply *r) {
   int too_large = report_repr(value, o->value_max, r);
   if (too_large < 0 || set_last_value(value) < 0) return -1;
   if (o->flags & TALK_WANT_JSON) too_large |= report_json(value, o->value_max, r);
+  if (o->display_max) {
+    int left_out = display_value(value, o->display_max, r);
+    if (left_out < 0) return -1;
+    too_large |= left_out;
+  }
   if (too_large) reply_u32(r, TALK_TOO_LARGE, (uint32_t)too_large);
   return 0;
 }
@@ -229,6 +235,7 @@ static order read_order(fields *request) {
     case TALK_INPUT: o.input = f; break;
     case TALK_FLAGS: o.flags = field_u32(&f); break;
     case TALK_VALUE_MAX: o.value_max = field_u32(&f); break;
+    case TALK_DISPLAY_MAX: o.display_max = field_u32(&f); break;
     default: break;
     }
   return o;
@@ -242,6 +249,7 @@ static int prepare(cell *c, const order *o) {
       c->name ? PyUnicode_DecodeUTF8(o->code.data ? o->code.data : "", (Py_ssize_t)o->code.len, NULL) : NULL;
   if (!c->source || !user_names()) return -1;
   if (o->flags & TALK_CALLBACKS_CHANGED && callbacks_refresh() < 0) return -1;
+  if (o->display_max && display_prepare() < 0) return -1;
   if (streams_begin(o->input.data ? &o->input : NULL) < 0) return -1;
   return execute_keep_source(c->name, c->source) < 0 ? -1 : compile_cell(c);
 }

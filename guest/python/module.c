@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "display.h"
 #include "driver.h"
 #include "embedded.h"
 
@@ -46,8 +47,8 @@ static PyObject *create(void) {
   /* A package without a folder: its modules are in sys.modules once they are loaded. */
   bool made = module && path && PyModule_AddObjectRef(module, "__path__", path) == 0 &&
               add_exceptions(module) == 0 && stop_ready(module) == 0 && ask_ready(module) == 0 &&
-              callbacks_ready(module) == 0 && streams_ready(module) == 0 && loop_ready(module) == 0 &&
-              state_ready(module) == 0;
+              callbacks_ready(module) == 0 && display_ready(module) == 0 && streams_ready(module) == 0 &&
+              loop_ready(module) == 0 && state_ready(module) == 0;
   Py_XDECREF(path);
   if (made) return module;
   Py_XDECREF(module);
@@ -95,7 +96,7 @@ PyObject *helper_call(const char *name, const char *function, const char *format
 }
 
 int module_add_builtins(void) {
-  static const char *const names[] = { "invoke", "list_callbacks" };
+  static const char *const names[] = { "display", "invoke", "list_callbacks" };
   PyObject *module = PyImport_ImportModule("cay");
   PyObject *builtins = PyEval_GetBuiltins();
   for (size_t i = 0; module && i < sizeof names / sizeof *names; i++) {

@@ -85,6 +85,14 @@ CAY_API void cay_session_free(cay_session *session);
  * thread of the guest. */
 typedef void cay_trace_event_fn(void *ctx, uint32_t line, cay_slice event, cay_slice context);
 
+/* A MIME bundle that the code displays, on the thread of the guest: a text of the guest, JSON if the guest is honest.
+ *
+ *   {"kind": "display", "data": {"text/plain": "…", "image/png": "base64…"}, "metadata": {}, "id": "…"}
+ *
+ * "update" in place of "display" replaces what was displayed under the same id; {"kind": "clear", "wait": false}
+ * takes back all that the evaluation has displayed. Texts are texts, JSON is JSON, and other contents are base64. */
+typedef void cay_display_fn(void *ctx, cay_slice bundle);
+
 enum {
   CAY_TRACE_LINE = 1,
   CAY_TRACE_CALL = 2,
@@ -121,6 +129,12 @@ typedef struct cay_eval_options {
   bool
       drain; /* JavaScript: like a program, it ends when nothing is left to do, timers and listeners included;
                  else with its last statement and what that awaits */
+  cay_display_fn *
+      display; /* Python: gets what display() is called with, and the value has a bundle, too. NULL: display()
+                              prints text */
+  void *display_ctx;
+  uint32_t
+      display_max; /* bytes of all bundles, the value's apart, and of the value's; 0: 16 MiB; at most 64 MiB */
 } cay_eval_options;
 
 typedef enum cay_outcome {
@@ -153,6 +167,9 @@ typedef struct cay_value {
   uint64_t fuel;       /* used, when there was a limit */
   bool repr_cut;       /* the repr was longer than value_max */
   bool json_too_large; /* there would be JSON, longer than value_max: `json` is empty */
+  cay_slice
+      bundle; /* of the value, when options.display is set: {"data": {…}, "metadata": {…}}; empty: none, or it displayed itself */
+  bool bundle_too_large; /* longer than display_max: `bundle` is empty */
 } cay_value;
 
 /* One at a time for each session: calls from several threads wait in line, in the order in which they came.

@@ -20,7 +20,7 @@ enum talk_flag {
 };
 
 /* Bits of TOO_LARGE. */
-enum { TALK_REPR_CUT = 1, TALK_JSON_LEFT_OUT = 2 };
+enum { TALK_REPR_CUT = 1, TALK_JSON_LEFT_OUT = 2, TALK_BUNDLE_LEFT_OUT = 4 };
 
 enum talk_status {
 #define TALK_STATUS_OF(name, number, meaning) TALK_##name = number,

@@ -168,9 +168,10 @@ static bool copy_text(call *c, const char *text, size_t len, char **out) {
 static bool read_eval(call *c, python_job *j) {
   const char *code = NULL, *input = NULL, *filter = NULL;
   size_t input_len = 0;
-  uint64_t wall = c->box->timeout_ms, most = 0, value_max = 0;
+  uint64_t wall = c->box->timeout_ms, most = 0, value_max = 0, display_max = 0;
   if (!param_text_len(c, "code", true, &code, &j->code_len) ||
       !param_text_len(c, "stdin", false, &input, &input_len) || !param_bool(c, "stream", &j->stream) ||
+      !param_bool(c, "display", &j->display) || !param_number(c, "displayMax", 1, VALUE_MAX, &display_max) ||
       !param_number(c, "timeoutMs", 1, UINT32_MAX - 1, &wall) ||
       !param_number(c, "fuel", 1, UINT64_MAX / 2, &j->fuel) ||
       !param_text(c, "traceFilter", false, &filter) || !param_number(c, "traceMax", 1, 10000000, &most) ||
@@ -179,6 +180,7 @@ static bool read_eval(call *c, python_job *j) {
   j->wall_ms = (uint32_t)wall;
   j->trace_max = (uint32_t)most;
   j->value_max = (uint32_t)value_max;
+  j->display_max = (uint32_t)display_max;
   char *copied = NULL;
   if (!copy_text(c, code, j->code_len, &j->code) || !copy_text(c, input, input_len, &copied)) return false;
   j->input = (cay_buf){ copied, input_len };

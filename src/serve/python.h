@@ -35,12 +35,12 @@ struct python_job {
   serve_session *session;
   rpc_id id;
   enum python_job_kind kind;
-  bool stream, no_wait;
+  bool stream, display, no_wait;
   bool cancelled; /* atomic */
   char *code, *filter;
   size_t code_len;
   cay_buf input, bytes; /* bytes: of a state */
-  uint32_t wall_ms, trace, trace_max, value_max;
+  uint32_t wall_ms, trace, trace_max, value_max, display_max;
   uint64_t fuel;
 };
 

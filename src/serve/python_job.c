@@ -55,10 +55,12 @@ static char *value_line(const python_job *j, const cay_value *v, size_t *len) {
   bool fine = yyjson_mut_obj_add_str(doc, to, "outcome", cay_outcome_name(v->outcome)) &&
               put_text(doc, to, "stdout", v->out.data, v->out.len) &&
               put_text(doc, to, "stderr", v->err.data, v->err.len) && put_slice(doc, to, "repr", v->repr) &&
-              put_json(doc, to, "value", v->json, false) && put_error(doc, to, v) && put_stop(doc, to, v) &&
+              put_json(doc, to, "value", v->json, false) && put_json(doc, to, "bundle", v->bundle, false) &&
+              put_error(doc, to, v) && put_stop(doc, to, v) &&
               (!v->out_cut || yyjson_mut_obj_add_bool(doc, to, "stdoutTruncated", true)) &&
               (!v->repr_cut || yyjson_mut_obj_add_bool(doc, to, "reprTruncated", true)) &&
               (!v->json_too_large || yyjson_mut_obj_add_bool(doc, to, "valueTooLarge", true)) &&
+              (!v->bundle_too_large || yyjson_mut_obj_add_bool(doc, to, "bundleTooLarge", true)) &&
               (!v->err_cut || yyjson_mut_obj_add_bool(doc, to, "stderrTruncated", true)) &&
               (v->fuel == 0 || yyjson_mut_obj_add_uint(doc, to, "fuel", v->fuel)) &&
               (j->trace == 0 || yyjson_mut_obj_add_uint(doc, to, "traceEvents", v->trace_events)) &&
@@ -98,6 +100,19 @@ static void on_trace(void *ctx, uint32_t line, cay_slice event, cay_slice contex
   notify(j, "python.trace", doc, params, fine);
 }
 
+/* What is no JSON is no bundle. */
+static void on_display(void *ctx, cay_slice bundle) {
+  const python_job *j = ctx;
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
+  yyjson_mut_val *params = yyjson_mut_obj(doc);
+  bool fine = yyjson_mut_obj_add_val(doc, params, "id", yyjson_mut_raw(doc, j->id.text)) &&
+              put_json(doc, params, "bundle", bundle, false);
+  if (!fine || yyjson_mut_obj_get(params, "bundle") != NULL)
+    notify(j, "python.display", doc, params, fine);
+  else
+    yyjson_mut_doc_free(doc);
+}
+
 static cay_eval_options job_eval_options(python_job *j) {
   cay_eval_options options =
       CAY_INIT(cay_eval_options, .code = { j->code, j->code_len }, .input = { j->input.data, j->input.len },
@@ -107,6 +122,11 @@ static cay_eval_options job_eval_options(python_job *j) {
   if (j->stream) {
     options.output = on_output;
     options.output_ctx = j;
+  }
+  if (j->display) {
+    options.display = on_display;
+    options.display_ctx = j;
+    options.display_max = j->display_max;
   }
   return options;
 }

@@ -8,6 +8,7 @@
 import "./dispose.js";
 
 export { Commands } from "./commands.js";
+export { Display } from "./display.js";
 export { BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeout } from "./errors.js";
 export { Files } from "./files.js";
 export { Callbacks, JavaScript, JavaScriptSession, Python, PythonFailed, PythonResult, Session, TypeScript, TypeScriptSession, ValueTooLarge } from "./python.js";

@@ -1,6 +1,7 @@
 // Python in a sandbox: sessions that keep their variables, and functions of this process that they may call.
 import { AsyncLocalStorage } from "node:async_hooks";
 
+import { type Display, Displays, readDisplay } from "./display.js";
 import { SandboxError, SandboxTimeout } from "./errors.js";
 import { hostPath } from "./files.js";
 import type { Json, Link, OutputParams, Params } from "./link.js";
@@ -42,6 +43,12 @@ export interface PythonOptions {
   onTrace?: (event: TraceEvent) => unknown;
   /** Makes failure an exception, as PythonResult.check does. */
   check?: boolean;
+  /** The result has what a notebook would show: `displays`, and the value's `bundle`. */
+  display?: boolean;
+  /** Gets what display() is called with, as it comes. */
+  onDisplay?: (display: Display) => unknown;
+  /** Bytes of all displays together: 16 MiB by default, at most 64 MiB. */
+  displayLimitBytes?: number;
   /** Bytes of repr and value each: 1 MiB by default, at most 64 MiB. A longer repr is cut; a longer value is not sent, and reading it throws ValueTooLarge. */
   valueLimitBytes?: number;
   /** Wait in line while the session runs something else (default), with timeoutMs from the turn on; false: SandboxError EBUSY. In a callback it is always false, because the session may be waiting for that callback. */
@@ -78,6 +85,9 @@ const RUN: Record<keyof PythonOptions, Kind> = {
   signal: "signal",
   fuel: "count",
   valueLimitBytes: "count",
+  display: "boolean",
+  onDisplay: "function",
+  displayLimitBytes: "count",
   wait: "boolean",
 };
 
@@ -103,9 +113,18 @@ export class PythonResult {
   readonly reprTruncated: boolean;
   /** The value is JSON, but longer than valueLimitBytes: reading it throws ValueTooLarge. */
   readonly valueTooLarge: boolean;
+  /** The value in all its forms, with `display`; null: there is none, or it displayed itself. */
+  readonly bundle: Display | null;
+  /** The bundle was longer than displayLimitBytes. */
+  readonly bundleTooLarge: boolean;
   readonly #value: unknown;
 
-  constructor(reply: Params, streamed: { stdout: string; stderr: string } | null) {
+  constructor(
+    reply: Params,
+    streamed: { stdout: string; stderr: string } | null,
+    /** What display() was called with, with `display`. */
+    readonly displays: readonly Display[] = [],
+  ) {
     const error = reply["error"] as (Partial<PythonError> & { type: string; message: string }) | undefined;
     this.outcome = reply["outcome"] as PythonResult["outcome"];
     this.stdout = streamed?.stdout ?? (reply["stdout"] as string);
@@ -124,6 +143,8 @@ export class PythonResult {
     this.stderrTruncated = (reply["stderrTruncated"] ?? false) as boolean;
     this.fuel = (reply["fuel"] ?? null) as number | null;
     this.reprTruncated = (reply["reprTruncated"] ?? false) as boolean;
+    this.bundle = readDisplay(reply["bundle"] as Json | undefined);
+    this.bundleTooLarge = (reply["bundleTooLarge"] ?? false) as boolean;
     this.valueTooLarge = (reply["valueTooLarge"] ?? false) as boolean;
     Object.defineProperty(this, "value", { enumerable: !this.valueTooLarge, get: () => this.takeValue() }); // it shows like a field
   }
@@ -134,6 +155,11 @@ export class PythonResult {
   private takeValue(): unknown {
     if (this.valueTooLarge) throw new ValueTooLarge("E2BIG: the value was not sent, because its JSON is longer than valueLimitBytes (1 MiB by default): pass a larger limit to run(), or let the code write the value to a file");
     return this.#value;
+  }
+
+  /** What a notebook shows below the cell: `displays`, and the value's `bundle`. */
+  get results(): Display[] {
+    return this.bundle === null ? [...this.displays] : [...this.displays, this.bundle];
   }
 
   /** It ran to its end, or exited with 0. */
@@ -177,6 +203,10 @@ interface TraceParams {
   line: number;
   event: Json;
   context?: Json;
+}
+
+interface DisplayParams {
+  bundle: Json;
 }
 
 function traceEvent(params: TraceParams): TraceEvent {
@@ -225,7 +255,8 @@ export class Session {
     options.signal?.throwIfAborted();
     const streams = options.onStdout !== undefined || options.onStderr !== undefined;
     const trace = options.trace ?? (options.onTrace === undefined ? undefined : ["line" as const]);
-    const params = this.named({ code, stdin: options.stdin, timeoutMs: options.timeoutMs, trace, traceFilter: options.traceFilter, traceMax: options.traceMax, fuel: options.fuel, valueMax: options.valueLimitBytes });
+    const params = this.named({ code, stdin: options.stdin, timeoutMs: options.timeoutMs, trace, traceFilter: options.traceFilter, traceMax: options.traceMax, fuel: options.fuel, valueMax: options.valueLimitBytes, displayMax: options.displayLimitBytes });
+    if (options.display === true || options.onDisplay !== undefined) params["display"] = true;
     if (streams) params["stream"] = true;
     if (this.language !== undefined) params["language"] = this.language;
     if (options.wait === false || inCallback()) params["wait"] = false;
@@ -235,10 +266,18 @@ export class Session {
 
   private async evaluate(params: Params, streams: boolean, options: PythonOptions): Promise<PythonResult> {
     const texts = { stdout: "", stderr: "" };
+    const displays = new Displays();
     let failure: { problem: unknown } | null = null;
     let last: Promise<unknown> = Promise.resolve();
-    const take = async (notified: OutputParams | TraceParams): Promise<void> => {
+    const take = async (notified: OutputParams | TraceParams | DisplayParams): Promise<void> => {
       if (failure !== null) return;
+      if ("bundle" in notified) {
+        const display = readDisplay(notified.bundle);
+        if (display === null) return;
+        displays.add(display);
+        await options.onDisplay?.(display);
+        return;
+      }
       if ("event" in notified) {
         await options.onTrace?.(traceEvent(notified));
         return;
@@ -259,7 +298,7 @@ export class Session {
     await last;
     const failed = failure as { problem: unknown } | null;
     if (failed !== null) throw failed.problem;
-    return new PythonResult(reply, streams ? texts : null);
+    return new PythonResult(reply, streams ? texts : null, displays.shown);
   }
 
   protected named(params: Record<string, unknown>): Params {

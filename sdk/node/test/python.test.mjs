@@ -37,6 +37,34 @@ describe("python", () => {
     assert.ok(result.ok);
   });
 
+  test("displays, and the value in all its forms", async () => {
+    const seen = [];
+    const code = `from IPython.display import HTML, clear_output
+class Picture:
+    def _repr_png_(self): return b"\\x89PNG"
+    def _repr_html_(self): return "<b>"
+display("gone"); clear_output()
+handle = display(HTML("<i>"), display_id=True)
+print("between")
+display({"application/vnd.chart+json": {"a": [1]}}, raw=True)
+handle.update(2)
+Picture()`;
+    const result = await python.run(code, { onDisplay: (display) => seen.push(display.kind), check: true });
+    assert.deepEqual(seen, ["display", "clear", "display", "display", "update"]);
+    assert.deepEqual(result.displays.map(({ data }) => data), [{ "text/plain": "2" }, { "application/vnd.chart+json": { a: [1] } }]);
+    assert.equal(result.stdout, "between\n");
+    assert.deepEqual(result.bundle.formats, ["text/plain", "text/html", "image/png"]);
+    assert.equal(result.bundle.html, "<b>");
+    assert.deepEqual(result.bundle.png, Buffer.from("\x89PNG", "latin1"));
+    assert.equal(result.results.length, 3);
+    const plain = await python.run("display(1)\n2");
+    assert.equal(plain.stdout, "1\n");
+    assert.equal(plain.bundle, null);
+    const large = await python.run("'x' * 100", { display: true, displayLimitBytes: 50 });
+    assert.ok(large.bundleTooLarge);
+    assert.equal(large.value.length, 100);
+  });
+
   test("variables stay, sessions share nothing", async () => {
     await python.run("kept = 1");
     assert.equal((await python.run("kept += 1; kept")).value, 2);

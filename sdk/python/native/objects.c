@@ -1,7 +1,7 @@
 /* objects.c - items from the server as objects of Python.
  *
  *   (0, number, line)
- *   (1, number, outcome, stdout, stderr, ms, json, repr, error, exit code, end, undone, detail, fuel, flags)
+ *   (1, number, outcome, stdout, stderr, ms, json, repr, error, exit code, end, undone, detail, fuel, flags, bundle)
  *   (2, number, exit code, stdout, stderr, ms, end, detail, fuel, flags)
  *   (3, sandbox, name, arguments, call)
  *
@@ -14,7 +14,7 @@
 
 static const char CALL_NAME[] = "cay.call";
 
-enum { OUT_CUT = 1, ERR_CUT = 2, REPR_CUT = 4, VALUE_TOO_LARGE = 8 };
+enum { OUT_CUT = 1, ERR_CUT = 2, REPR_CUT = 4, VALUE_TOO_LARGE = 8, BUNDLE_TOO_LARGE = 16 };
 
 static PyObject *text_object(cay_slice text) {
   return PyUnicode_DecodeUTF8(text.len != 0 ? text.data : "", (Py_ssize_t)text.len, "replace");
@@ -45,7 +45,7 @@ static PyObject *error_object(const cay_value *v) {
 
 static int value_flags(const cay_value *v) {
   return (v->out_cut ? OUT_CUT : 0) | (v->err_cut ? ERR_CUT : 0) | (v->repr_cut ? REPR_CUT : 0) |
-         (v->json_too_large ? VALUE_TOO_LARGE : 0);
+         (v->json_too_large ? VALUE_TOO_LARGE : 0) | (v->bundle_too_large ? BUNDLE_TOO_LARGE : 0);
 }
 
 static bool value_has_exit_code(const cay_value *v) {
@@ -55,12 +55,12 @@ static bool value_has_exit_code(const cay_value *v) {
 static PyObject *value_object(uint64_t number, const cay_value *v) {
   bool stopped = v->outcome == CAY_OUTCOME_STOPPED;
   PyObject *code = value_has_exit_code(v) ? PyLong_FromLong(v->exit_code) : none();
-  return Py_BuildValue("(iKsNNdNNNNsNNKi)", NATIVE_VALUE, (unsigned long long)number,
+  return Py_BuildValue("(iKsNNdNNNNsNNKiN)", NATIVE_VALUE, (unsigned long long)number,
                        cay_outcome_name(v->outcome), text_object(v->out), text_object(v->err),
                        ms_of(v->wall_ns), bytes_or_none(v->json), text_or_none(v->repr), error_object(v),
                        code, stopped ? cay_end_name(v->end) : "exit", PyBool_FromLong(stopped && v->undone),
                        text_object(stopped ? v->detail : (cay_slice){ 0 }), (unsigned long long)v->fuel,
-                       value_flags(v));
+                       value_flags(v), bytes_or_none(v->bundle));
 }
 
 /* ---- commands ---- */

@@ -1,4 +1,4 @@
-/* call.c - questions of a guest to the embedder: callbacks, and the events of a trace. */
+/* call.c - questions of a guest to the embedder: callbacks, the events of a trace, and what a cell displays. */
 #include "kernel/file/callback.h"
 
 #include "abi/linux/machine.h"
@@ -11,7 +11,7 @@ struct g_callback {
 };
 
 enum { ANSWERED, REFUSED, PENDING };
-enum { EVENT_MAX = 1 << 20 };
+enum { EVENT_MAX = 1 << 20, DISPLAY_MAX = 64 << 20 };
 
 static k_ret check(abi_machine *m, const struct g_callback *q, const void **name, const void **args) {
   void *at = NULL;
@@ -116,10 +116,21 @@ static k_ret emit_bytes(abi_machine *m, const uint32_t a[static 6]) {
   return job->on_piece(job->on_piece_ctx, data, a[3]);
 }
 
+/* -ENOENT: the embedder takes none. */
+static k_ret emit_display(abi_machine *m, const uint32_t a[static 6]) {
+  void *bundle = NULL;
+  if (a[3] > DISPLAY_MAX) return -K_E2BIG;
+  K_TRY(abi_ptr(m->instance, a[2], a[3], &bundle));
+  const k_job *job = resident_job(m);
+  if (job == NULL || job->on_display == NULL) return -K_ENOENT;
+  return job->on_display(job->on_display_ctx, bundle, a[3]);
+}
+
 k_ret sys_cay_emit(abi_machine *m, const uint32_t a[static 6]) {
   switch (a[0]) {
   case K_EVENT_TRACE: return emit_trace(m, a);
   case K_EVENT_BYTES: return emit_bytes(m, a);
+  case K_EVENT_DISPLAY: return emit_display(m, a);
   default: return -K_EINVAL;
   }
 }

@@ -31,7 +31,7 @@ typedef void k_job_stop_fn(void *ctx, enum k_job_stop why);
 
 /* An event that the resident process of the job reports, on its thread and without kernel.mu: -K_ENOSPC when
  * no more are wanted. The texts are borrowed and unchecked. */
-enum { K_EVENT_TRACE = 1, K_EVENT_BYTES = 2 };
+enum { K_EVENT_TRACE = 1, K_EVENT_BYTES = 2, K_EVENT_DISPLAY = 3 };
 typedef k_ret k_event_fn(void *ctx, uint32_t line, const void *event, size_t event_len, const void *context,
                          size_t context_len);
 
@@ -69,6 +69,8 @@ struct k_job {
   void *on_event_ctx;
   k_piece_fn *on_piece; /* NULL: none are wanted */
   void *on_piece_ctx;
+  k_piece_fn *on_display; /* takes whole MIME bundles; NULL: none are wanted */
+  void *on_display_ctx;
 };
 
 k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED K_LOCKED;

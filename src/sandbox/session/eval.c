@@ -6,12 +6,13 @@
 
 #include <string.h>
 
-enum { TRACE_MAX = 100000 };
+enum { TRACE_MAX = 100000, DISPLAY_MAX = 16 << 20 };
 
 typedef struct evaluation {
   const cay_eval_options *options;
   sb_gathered got;
   uint64_t events_max;
+  size_t display_room;     /* bytes that may still be displayed */
   uint64_t grants_version; /* that the session knew before */
 } evaluation;
 
@@ -77,6 +78,20 @@ static k_ret on_event(void *ctx, uint32_t line, const void *event, size_t event_
   return 0;
 }
 
+/* ---- displays ---- */
+
+static k_ret on_display(void *ctx, const void *bundle, size_t len) {
+  evaluation *e = ctx;
+  if (len > e->display_room) return -K_ENOSPC;
+  e->display_room -= len;
+  e->options->display(e->options->display_ctx, (cay_slice){ bundle, len });
+  return 0;
+}
+
+static uint32_t display_max_of(const cay_eval_options *o) {
+  return o->display == NULL ? 0 : o->display_max != 0 ? o->display_max : DISPLAY_MAX;
+}
+
 static uint32_t flags_of(const cay_eval_options *o, bool grants_changed) {
   return (o->no_json ? 0u : TALK_WANT_JSON) | (o->drain ? TALK_DRAIN : 0u) |
          (grants_changed ? TALK_CALLBACKS_CHANGED : 0u) |
@@ -96,6 +111,8 @@ static cay_status check(const cay_eval_options *o, cay_error *err) {
                    utf8_valid_len(o->code.data, o->code.len));
   if (o->value_max > SB_VALUE_MAX)
     return err_set(err, CAY_INVALID, "value_max is more than %d bytes", SB_VALUE_MAX);
+  if (o->display_max > SB_VALUE_MAX)
+    return err_set(err, CAY_INVALID, "display_max is more than %d bytes", SB_VALUE_MAX);
   if (o->trace != 0 && o->on_trace == NULL) return err_set(err, CAY_INVALID, "a trace needs on_trace");
   return CAY_OK;
 }
@@ -105,6 +122,7 @@ static cay_status write_request(buf *to, cay_session *s, const cay_eval_options 
   S_TRY(talk_put(to, TALK_CODE, o->code.data, o->code.len));
   if (o->name != NULL) S_TRY(talk_put_text(to, TALK_NAME, o->name));
   if (o->value_max != 0) S_TRY(talk_put_u32(to, TALK_VALUE_MAX, o->value_max));
+  if (o->display != NULL) S_TRY(talk_put_u32(to, TALK_DISPLAY_MAX, display_max_of(o)));
   S_TRY(talk_put_u32(to, TALK_FLAGS, s->language->flags | flags_of(o, version != s->grants_version)));
   if (o->trace_filter != NULL) S_TRY(talk_put_text(to, TALK_TRACE_FILTER, o->trace_filter));
   s->grants_version = version;
@@ -132,6 +150,8 @@ static sb_request eval_request(cay_session *s, evaluation *e) {
     .output_ctx = e,
     .event = o->trace != 0 ? on_event : NULL,
     .event_ctx = e,
+    .display = o->display != NULL ? on_display : NULL,
+    .display_ctx = e,
     .on_reply = on_reply,
     .ctx = e,
   };
@@ -143,6 +163,7 @@ static void eval_init(evaluation *e, const cay_session *s, const cay_eval_option
     .options = o,
     .grants_version = s->grants_version,
     .got = { .streams = { { .captured = BUF_INIT(cap) }, { .captured = BUF_INIT(cap) } } },
+    .display_room = display_max_of(o),
     .events_max = o->trace_max != 0 ? o->trace_max : TRACE_MAX,
   };
 }

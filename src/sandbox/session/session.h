@@ -105,6 +105,8 @@ typedef struct sb_request {
   void *output_ctx;
   k_event_fn *event;
   void *event_ctx;
+  k_piece_fn *display;
+  void *display_ctx;
   k_piece_fn *piece; /* NULL: no pieces are wanted */
   void *piece_ctx;
   /* Looks at the reply while it is there; on the session's thread. */

@@ -15,6 +15,8 @@ K_LOCKED static k_ret request_begin_job(sb_request *q) {
   job->on_event_ctx = q->event_ctx;
   job->on_piece = q->piece;
   job->on_piece_ctx = q->piece_ctx;
+  job->on_display = q->display;
+  job->on_display_ctx = q->display_ctx;
   if (s->fuel != NULL) {
     atomic_store(s->fuel, q->fuel != 0 ? q->fuel : UINT64_MAX);
     job->owner = s->fuel;

@@ -7,7 +7,7 @@
 
 /* ---- from the reply ---- */
 
-enum { REPLY_MAX = 3 * SB_VALUE_MAX };
+enum { REPLY_MAX = 4 * SB_VALUE_MAX };
 
 static cay_status keep(sb_gathered *to, enum talk_tag tag, cay_slice bytes) {
   size_t at = to->texts.len;
@@ -22,7 +22,7 @@ static cay_status keep(sb_gathered *to, enum talk_tag tag, cay_slice bytes) {
 }
 
 cay_status sb_gather(sb_gathered *to, const talk_reply *reply, cay_error *err) {
-  static const enum talk_tag texts[] = { TALK_REPR,       TALK_JSON,      TALK_ERROR_TYPE,
+  static const enum talk_tag texts[] = { TALK_REPR,       TALK_JSON,      TALK_BUNDLE, TALK_ERROR_TYPE,
                                          TALK_ERROR_TEXT, TALK_TRACEBACK, TALK_BYTES };
   to->answered = true;
   to->status = talk_u32(reply, TALK_STATUS, TALK_EXCEPTION);
@@ -125,6 +125,8 @@ cay_status sb_value_new(const sb_request *q, const sb_gathered *from, cay_value 
     .fuel = q->fuel_used,
     .repr_cut = (from->too_large & TALK_REPR_CUT) != 0,
     .json_too_large = (from->too_large & TALK_JSON_LEFT_OUT) != 0,
+    .bundle = put_field(&at, from, TALK_BUNDLE),
+    .bundle_too_large = (from->too_large & TALK_BUNDLE_LEFT_OUT) != 0,
   };
   sb_usage(q->session->box, &v->public.usage);
   *out = &v->public;

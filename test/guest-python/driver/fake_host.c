@@ -137,6 +137,11 @@ long host_give(const void *data, size_t len) {
   return 0;
 }
 
+long host_display(const void *bundle, size_t len) {
+  (void)bundle, (void)len;
+  return -ENOENT;
+}
+
 long host_callbacks(char *out, size_t cap) {
   memcpy(out, grants, grants_len < cap ? grants_len : cap);
   return (long)grants_len;

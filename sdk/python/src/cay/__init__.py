@@ -13,6 +13,7 @@ from ._types import CommandResult, FileInfo, RunningCommand, Usage
 from ._version import __version__
 from .callbacks import Callback
 from .process import Process
+from .display import Display
 from .python import PythonError, PythonFailed, PythonResult, Session, TraceEvent, ValueTooLarge
 from .sandbox import Sandbox
 from .snapshot import Change, Snapshot
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .aio_tools import AsyncTools
 
 __all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "BinaryNotFound", "Callback", "Change", "CommandFailed",
-           "CommandResult", "FileInfo", "Mount", "Process", "PythonError", "PythonFailed", "PythonResult", "RunningCommand", "Sandbox",
+           "CommandResult", "FileInfo", "Display", "Mount", "Process", "PythonError", "PythonFailed", "PythonResult", "RunningCommand", "Sandbox",
            "SandboxDied", "SandboxError", "SandboxTimeout", "Session", "Snapshot", "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools",
            "TraceEvent", "Usage", "ValueTooLarge", "WorkspaceError", "WorkspaceSession", "Workspaces", "__version__"]
 

@@ -23,6 +23,7 @@ from .aio_process import AsyncProcess
 from .aio_terminal import AsyncTerminal
 from .callbacks import Callback, Callbacks, Function
 from .files import PIECE, Files, _pieces, list_params, read_params, too_large
+from .display import Displays, OnDisplay
 from .python import (Pieces, PythonResult, TraceEvent, check_name, eval_params, in_line, python_result, state_pieces, trace_event,
                      unencodable)
 from .snapshot import Snapshot, checked_snapshot
@@ -257,7 +258,7 @@ class AsyncEnv:
 
 
 class AsyncSession:
-    """As Session; on_stdout, on_stderr and on_trace may be coroutine functions."""
+    """As Session; on_stdout, on_stderr, on_trace and on_display may be coroutine functions."""
 
     language: Optional[str] = None  # None: Python
 
@@ -270,20 +271,22 @@ class AsyncSession:
                   on_trace: Optional[Callable[[TraceEvent], Any]] = None, trace: Sequence[str] = (),
                   trace_filter: Optional[str] = None, trace_max: Optional[int] = None, check: bool = False,
                   fuel: Optional[int] = None, wait: bool = True,
-                  value_limit_bytes: Optional[int] = None) -> PythonResult:
+                  value_limit_bytes: Optional[int] = None, display: bool = False,
+                  on_display: Optional[OnDisplay] = None, display_limit_bytes: Optional[int] = None) -> PythonResult:
         """As Session.run."""
-        pieces = Pieces(on_stdout, on_stderr)
+        pieces, displays = Pieces(on_stdout, on_stderr), Displays(on_display, display)
         if on_trace is not None and not trace:
             trace = ("line",)
         params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max,
-                             fuel, wait, value_limit_bytes)
+                             fuel, wait, value_limit_bytes, displays.wanted, display_limit_bytes)
         if self.language is not None:
             params["language"] = self.language
-        result = unencodable(code) or pieces.put_into(await self._run(params, pieces, on_trace))
+        result = unencodable(code) or pieces.put_into(await self._run(params, pieces, on_trace, displays))
+        result.displays = displays.shown
         return result.check() if check else result
 
     async def _run(self, params: Dict[str, Any], pieces: Pieces,
-                   on_trace: Optional[Callable[[TraceEvent], Any]]) -> PythonResult:
+                   on_trace: Optional[Callable[[TraceEvent], Any]], displays: Displays) -> PythonResult:
         items: "asyncio.Queue[Item]" = asyncio.Queue()
         number = await self._calls.start("python.eval", params, items)
         try:
@@ -293,7 +296,12 @@ class AsyncSession:
                     raise value
                 if kind == "result":
                     return python_result(value)
-                answer = pieces.add(value) if "event" not in value else on_trace(trace_event(value)) if on_trace else None
+                if "bundle" in value:
+                    answer = displays.add(value)
+                elif "event" not in value:
+                    answer = pieces.add(value)
+                else:
+                    answer = on_trace(trace_event(value)) if on_trace else None
                 if inspect.isawaitable(answer):
                     await answer
         except SandboxError:

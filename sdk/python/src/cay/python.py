@@ -9,6 +9,7 @@ from ._errors import CommandFailed, SandboxError, SandboxTimeout
 from ._options import Local, decode, encode, path_param, whole
 from ._rpc import Link, wait_for_end
 from .callbacks import Callback, Callbacks, Function, in_callback
+from .display import Display, Displays, OnDisplay, read_display
 
 Output = Callable[[str], Any]
 Trace = Callable[["TraceEvent"], Any]
@@ -56,6 +57,9 @@ class PythonResult:
     fuel: Optional[int] = None  # WebAssembly operations, when they were counted
     repr_truncated: bool = False
     value_too_large: bool = False  # the value is JSON, but longer than value_limit_bytes
+    bundle: Optional[Display] = None  # the value in all its forms, with display=True
+    displays: List[Display] = field(default_factory=list)  # what display() was called with, with display=True
+    bundle_too_large: bool = False  # longer than display_limit_bytes
 
     @property
     def ok(self) -> bool:
@@ -66,6 +70,11 @@ class PythonResult:
     def timed_out(self) -> bool:
         """It was ended because its time was up."""
         return self.end == "time"
+
+    @property
+    def results(self) -> List[Display]:
+        """What a notebook shows below the cell: `displays`, and the value's `bundle`."""
+        return self.displays + ([self.bundle] if self.bundle is not None else [])
 
     def check(self) -> "PythonResult":
         """This result; SandboxTimeout or PythonFailed when it is not ok."""
@@ -105,19 +114,24 @@ class PythonFailed(CommandFailed):
         self.result = result  # type: ignore[assignment]
 
 
+def _guest_json(text: Optional[bytes]) -> Any:
+    if text is None:
+        return None
+    try:
+        value = decode_json(text.decode())
+        if b"\\ud" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except ValueError:  # the guest made it, or half a surrogate pair is in it: no JSON that every reader takes
+        return None
+
+
 def _library_result(reply: Tuple[Any, ...]) -> PythonResult:
-    _, _, outcome, stdout, stderr, ms, text, shown, problem, code, end, undone, detail, fuel, cut = reply
-    value = None
-    if text is not None:
-        try:
-            value = decode_json(text.decode())
-            if b"\\ud" in text:
-                json.dumps(value, ensure_ascii=False).encode()
-        except ValueError:  # the guest made it, or half a surrogate pair is in it: no JSON that every reader takes
-            value = None
+    _, _, outcome, stdout, stderr, ms, text, shown, problem, code, end, undone, detail, fuel, cut, bundle = reply
+    value, shown_as = (_guest_json(made) for made in (text, bundle))
     error = PythonError(problem[0], problem[1], problem[2], problem[3] or None) if problem else None
     return PythonResult(outcome, stdout, stderr, ms, value, shown, error, code, end, undone, bool(cut & 1), bool(cut & 2), detail,
-                        fuel or None, bool(cut & 4), bool(cut & 8))
+                        fuel or None, bool(cut & 4), bool(cut & 8), read_display(shown_as), bundle_too_large=bool(cut & 16))
 
 
 def python_result(reply: Any) -> PythonResult:
@@ -129,7 +143,8 @@ def python_result(reply: Any) -> PythonResult:
                         reply.get("repr"), error, reply.get("exitCode"), reply.get("end", "exit"),
                         reply.get("undone", False), reply.get("stdoutTruncated", False),
                         reply.get("stderrTruncated", False), reply.get("detail", ""), reply.get("fuel"),
-                        reply.get("reprTruncated", False), reply.get("valueTooLarge", False))
+                        reply.get("reprTruncated", False), reply.get("valueTooLarge", False), read_display(reply.get("bundle")),
+                        bundle_too_large=reply.get("bundleTooLarge", False))
 
 
 def unencodable(code: str) -> Optional[PythonResult]:
@@ -158,14 +173,15 @@ def in_line(wait: bool = True) -> Dict[str, bool]:
 
 
 _MEMBERS = {"timeout_ms": "timeoutMs", "trace_max": "traceMax", "fuel": "fuel", "value_limit_bytes": "valueMax", "stdin": "stdin",
-            "trace_filter": "traceFilter"}
-_NUMBERS = ("timeout_ms", "trace_max", "fuel", "value_limit_bytes")
+            "trace_filter": "traceFilter", "display_limit_bytes": "displayMax"}
+_NUMBERS = ("timeout_ms", "trace_max", "fuel", "value_limit_bytes", "display_limit_bytes")
 
 
 def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optional[int], stream: bool,
                 trace: Sequence[str], trace_filter: Optional[str], trace_max: Optional[int],
                 fuel: Optional[int] = None, wait: bool = True,
-                value_limit_bytes: Optional[int] = None) -> Dict[str, Any]:
+                value_limit_bytes: Optional[int] = None, display: bool = False,
+                display_limit_bytes: Optional[int] = None) -> Dict[str, Any]:
     if not isinstance(code, str):
         raise TypeError(f"code must be a str, not {type(code).__name__}")
     if isinstance(trace, str):
@@ -175,10 +191,12 @@ def eval_params(code: str, session: str, stdin: Optional[str], timeout_ms: Optio
         params["session"] = session
     if stream:
         params["stream"] = True
+    if display:
+        params["display"] = True
     if trace:
         params["trace"] = list(trace)
     for name, value in (("timeout_ms", timeout_ms), ("trace_max", trace_max), ("fuel", fuel), ("value_limit_bytes", value_limit_bytes),
-                        ("stdin", stdin), ("trace_filter", trace_filter)):
+                        ("stdin", stdin), ("trace_filter", trace_filter), ("display_limit_bytes", display_limit_bytes)):
         if value is not None:
             params[_MEMBERS[name]] = value
             if name in _NUMBERS:
@@ -240,7 +258,8 @@ class Session:
             on_stdout: Optional[Output] = None, on_stderr: Optional[Output] = None, on_trace: Optional[Trace] = None,
             trace: Sequence[str] = (), trace_filter: Optional[str] = None, trace_max: Optional[int] = None,
             check: bool = False, fuel: Optional[int] = None, wait: bool = True,
-            value_limit_bytes: Optional[int] = None) -> PythonResult:
+            value_limit_bytes: Optional[int] = None, display: bool = False, on_display: Optional[OnDisplay] = None,
+            display_limit_bytes: Optional[int] = None) -> PythonResult:
         """Runs code, in which top-level `await` is allowed, and waits until it has ended.
 
         The value is that of the last statement, if it is an expression. An exception of the code is a result, unless
@@ -251,22 +270,27 @@ class Session:
         repr and value have at most value_limit_bytes each (1 MiB; at most 64 MiB): a longer repr is cut, a longer value is
         not sent, and asking the result for it raises ValueTooLarge.
 
+        With display=True the result has what a notebook would show: `displays`, which display() was called with, and the
+        value's `bundle`; each is a Display with its forms by MIME type. on_display gets them as they come, in this thread.
+        All of them together have at most display_limit_bytes (16 MiB; at most 64 MiB).
+
         Runs of one session that come from several threads wait in line, in their order; timeout_ms begins with the turn.
         With wait=False a session that is busy is SandboxError EBUSY. In a callback it always is, because the session may
         be waiting for that callback.
         """
-        pieces = Pieces(on_stdout, on_stderr)
+        pieces, displays = Pieces(on_stdout, on_stderr), Displays(on_display, display)
         if on_trace is not None and not trace:
             trace = ("line",)
         params = eval_params(code, self.name, stdin, timeout_ms, pieces.wanted, trace, trace_filter, trace_max,
-                             fuel, wait, value_limit_bytes)
+                             fuel, wait, value_limit_bytes, displays.wanted, display_limit_bytes)
         if self.language is not None:
             params["language"] = self.language
-        result = unencodable(code) or pieces.put_into(self._run(params, pieces, on_trace))
+        result = unencodable(code) or pieces.put_into(self._run(params, pieces, on_trace, displays))
+        result.displays = displays.shown
         return result.check() if check else result
 
-    def _run(self, params: Dict[str, Any], pieces: Pieces, on_trace: Optional[Trace]) -> PythonResult:
-        if not pieces.wanted and "trace" not in params:
+    def _run(self, params: Dict[str, Any], pieces: Pieces, on_trace: Optional[Trace], displays: Displays) -> PythonResult:
+        if not pieces.wanted and not displays.wanted and "trace" not in params:
             return python_result(self._link.run("python.eval", params, "python.cancel", self._named()))
         items = self._link.inbox()
         number = self._link.start("python.eval", params, items.put)
@@ -277,7 +301,9 @@ class Session:
                     raise value
                 if kind == "result":
                     return python_result(value)
-                if "event" not in value:
+                if "bundle" in value:
+                    displays.add(value)
+                elif "event" not in value:
                     pieces.add(value)
                 elif on_trace is not None:
                     on_trace(trace_event(value))

@@ -60,6 +60,53 @@ static void expect_traceback(cay_session *s, const char *code, const char *part)
   cay_value_free(v);
 }
 
+/* ---- displays ---- */
+
+static void keep_display(void *ctx, cay_slice bundle) {
+  char *to = ctx;
+  size_t len = strlen(to);
+  if (len + bundle.len < 4096) memcpy(to + len, bundle.data, bundle.len);
+}
+
+static cay_value *eval_display(cay_session *s, const char *code, char *displayed, uint32_t display_max) {
+  cay_value *v = NULL;
+  memset(displayed, 0, 4096);
+  EXPECT_EQ(
+      cay_session_eval(s,
+                       &CAY_INIT(cay_eval_options, .code = { code, strlen(code) }, .display = keep_display,
+                                 .display_ctx = displayed, .display_max = display_max),
+                       &v, NULL),
+      CAY_OK);
+  return v;
+}
+
+TEST(displays_and_the_bundle_of_the_value) {
+  cay_sandbox *box = box_new();
+  cay_session *s = session(box);
+  char displayed[4096];
+  cay_value *v = eval_display(s, "display(1)\n'é'", displayed, 0);
+  EXPECT_TEXT(displayed, "{\"kind\": \"display\", \"data\": {\"text/plain\": \"1\"}, \"metadata\": {}}");
+  EXPECT_TEXT((const char *)v->bundle.data, "{\"data\": {\"text/plain\": \"'é'\"}, \"metadata\": {}}");
+  EXPECT(!v->bundle_too_large);
+  cay_value_free(v);
+  v = eval_display(s, "display('x' * 100)", displayed, 50);
+  EXPECT_TEXT((const char *)v->error_type.data, "RuntimeError");
+  EXPECT_EQ(displayed[0], '\0');
+  cay_value_free(v);
+  v = eval_display(s, "'x' * 100", displayed, 50);
+  EXPECT(v->bundle_too_large && v->bundle.len == 0 && v->repr.len == 102);
+  cay_value_free(v);
+  v = eval_ms(s, "display(2)\n3", 0);
+  EXPECT_TEXT((const char *)v->out.data, "2\n");
+  EXPECT_EQ(v->bundle.len, 0);
+  cay_value_free(v);
+  cay_eval_options large = CAY_INIT(cay_eval_options, .display_max = UINT32_MAX);
+  cay_error err = { 0 };
+  EXPECT_EQ(cay_session_eval(s, &large, &v, &err), CAY_INVALID);
+  cay_session_free(s);
+  cay_sandbox_free(box);
+}
+
 TEST(tracebacks_show_the_lines_of_their_own_cell) {
   cay_sandbox *box = box_new();
   cay_session *s = session(box), *other = session(box);
