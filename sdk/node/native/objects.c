@@ -1,7 +1,7 @@
 /* objects.c - items from the server as arguments of the function `deliver`.
  *
  *   0, number, line
- *   1, number, outcome, stdout, stderr, ms, json, repr, error type, error text, traceback, line, exit code, end, undone, detail, fuel, flags
+ *   1, number, outcome, stdout, stderr, ms, json, repr, error type, error text, traceback, line, exit code, end, undone, detail, fuel, flags, bundle
  *   2, number, exit code, stdout, stderr, ms, end, detail, fuel, flags
  *   3, sandbox, name, arguments, call
  *   4, number, code, bytes, why
@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { ARGUMENTS_MAX = 20 };
-enum { OUT_CUT = 1, ERR_CUT = 2, REPR_CUT = 4, VALUE_TOO_LARGE = 8 };
+enum { OUT_CUT = 1, ERR_CUT = 2, REPR_CUT = 4, VALUE_TOO_LARGE = 8, BUNDLE_TOO_LARGE = 16 };
 
 typedef struct arguments {
   napi_env env;
@@ -80,7 +80,7 @@ static void add_error(arguments *to, const cay_value *v) {
 
 static int value_flags(const cay_value *v) {
   return (v->out_cut ? OUT_CUT : 0) | (v->err_cut ? ERR_CUT : 0) | (v->repr_cut ? REPR_CUT : 0) |
-         (v->json_too_large ? VALUE_TOO_LARGE : 0);
+         (v->json_too_large ? VALUE_TOO_LARGE : 0) | (v->bundle_too_large ? BUNDLE_TOO_LARGE : 0);
 }
 
 static void add_value(arguments *to, const cay_value *v) {
@@ -104,6 +104,7 @@ static void add_value(arguments *to, const cay_value *v) {
   add_text_if_any(to, stopped ? v->detail : (cay_slice){ 0 });
   add_number(to, (double)v->fuel);
   add_number(to, value_flags(v));
+  add_text_if_any(to, v->bundle);
 }
 
 static void add_run_end(arguments *to, const serve_run_end *e) {

@@ -22,6 +22,7 @@ enum Flag {
   ErrCut = 2,
   ReprCut = 4,
   ValueTooLarge = 8,
+  BundleTooLarge = 16,
 }
 
 declare const serverBrand: unique symbol;
@@ -64,13 +65,14 @@ function pathBytes(path: Params): Buffer {
 
 /** As the process answers it. */
 function evaluation(item: unknown[]): Params {
-  const [, , outcome, stdout, stderr, executionTimeMs, json, repr, type, message, traceback, line, exitCode, end, undone, detail, fuel, flags] = item;
+  const [, , outcome, stdout, stderr, executionTimeMs, json, repr, type, message, traceback, line, exitCode, end, undone, detail, fuel, flags, bundle] = item;
   const bits = flags as number;
   const reply: Params = { outcome, stdout, stderr, executionTimeMs, repr, exitCode, end, undone, detail };
   if (json !== undefined) reply["value"] = asValue(json as string);
+  if (bundle !== undefined) reply["bundle"] = asValue(bundle as string);
   if (type !== undefined) reply["error"] = { type, message: message ?? "", traceback: traceback ?? "", line: line === 0 ? null : line };
   if (fuel !== 0) reply["fuel"] = fuel;
-  if (bits !== 0) Object.assign(reply, cuts(bits), { reprTruncated: (bits & Flag.ReprCut) !== 0, valueTooLarge: (bits & Flag.ValueTooLarge) !== 0 });
+  if (bits !== 0) Object.assign(reply, cuts(bits), { reprTruncated: (bits & Flag.ReprCut) !== 0, valueTooLarge: (bits & Flag.ValueTooLarge) !== 0, bundleTooLarge: (bits & Flag.BundleTooLarge) !== 0 });
   return reply;
 }
 
