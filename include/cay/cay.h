@@ -337,6 +337,8 @@ typedef struct cay_mount_options {
   const char *host_path; /* a directory, or one regular file; resolved once, never left */
   const char *path;      /* where the guest sees it; made if missing    */
   bool writable;
+  bool
+      copy_on_write; /* instead: the guest may write, and nothing of it reaches the host (cay_mount_changes) */
 } cay_mount_options;
 
 CAY_CHECK CAY_API cay_status cay_mount(cay_sandbox *box, const cay_mount_options *options, cay_error *err);

@@ -10,6 +10,7 @@
  * files and pages of memory are shared, copy-on-write, by the sandbox, its snapshots and the sandboxes made
  * from them; taking one costs what changed since the one before.
  *
+ * /dev/shm and the limits that a session has set for itself (setrlimit) are in it, and its monotonic clock goes on.
  * Not inside: callbacks, packages' handles, mounts with all that lies below them, the
  * trace, running processes, terminals, sockets, locks of files, timers. /dev and /proc are made anew. So are
  * randomness and the bases of clocks: two sandboxes from one snapshot draw different random numbers.
@@ -246,6 +247,8 @@ typedef struct cay_change {
   const char *path;
   const cay_entry *before, *after; /* NULL where it is not */
   bool contents; /* they differ: bytes, target of a link, or the type; else only mode, owner or time do */
+  bool
+      host_changed; /* of a copy-on-write mount: the host has changed it, too, since the sandbox looked at it */
 } cay_change;
 typedef bool cay_change_fn(void *ctx, const cay_change *change); /* false stops */
 
@@ -266,6 +269,38 @@ CAY_CHECK CAY_API cay_status cay_snapshot_diff(const cay_snapshot *before, const
 CAY_CHECK CAY_API cay_status cay_snapshot_patch(const cay_snapshot *before, const cay_snapshot *after,
                                                 const cay_diff_options *options, cay_write_fn *write,
                                                 void *ctx, cay_error *err);
+
+/* ------------------------------------------------- copy-on-write mounts ---- */
+
+/* A directory of the host that was mounted with cay_mount_options.copy_on_write appears writable. What the guest
+ * changes stays in the sandbox, under its limits of disk and files, until it is unmounted or the sandbox is freed. The
+ * names that were looked at count as memory. Names and modes are those of the first look into their directory, bytes
+ * those of the moment when a file is opened. `path` names the mount.
+ * CAY_NOT_FOUND: no copy-on-write mount is there. Processes may run: the changes are those of one moment. */
+
+/* What differs from the host, by path: relative to the mount, a directory before its entries. A renamed file is
+ * removed and added. Times alone are no change. */
+CAY_CHECK CAY_API cay_status cay_mount_changes(cay_sandbox *box, const char *path, cay_change_fn *each,
+                                               void *ctx, cay_error *err);
+/* The same as cay_snapshot_patch writes it. CAY_EXISTS: the host has changed one of the files since. */
+CAY_CHECK CAY_API cay_status cay_mount_patch(cay_sandbox *box, const char *path, cay_write_fn *write,
+                                             void *ctx, cay_error *err);
+
+typedef struct cay_apply_options {
+  size_t size;
+  bool (*agree)(void *ctx, const cay_change *change); /* false leaves it out; NULL: all of them */
+  void *ctx;
+} cay_apply_options;
+
+/* Makes the changes on the host. The call is the embedder's agreement; applied changes are no changes any more. Each
+ * file is replaced atomically: written beside its place, synced, renamed. No path leads out of the directory: each
+ * is opened beneath it, without symlinks (openat2). Set-id bits are never set. *applied: how many (NULL: not wanted).
+ * CAY_EXISTS: a file is on the host not as the sandbox saw it, which the message names; nothing was applied.
+ * CAY_UNSUPPORTED: a FIFO or a socket was made; likewise. CAY_IO and others: the host failed in the middle; changes applied
+ * until then stay, and the call can be repeated. */
+CAY_CHECK CAY_API cay_status cay_mount_apply(cay_sandbox *box, const char *path,
+                                             const cay_apply_options *options, size_t *applied,
+                                             cay_error *err);
 
 /* --------------------------------------------------------------- parking ---- */
 

@@ -81,7 +81,9 @@ static cay_status add_pair(request_pairs *list, const char *text, const char *co
 static cay_status add_mount(request *r, const char *text, cay_error *why) {
   size_t len = strlen(text);
   bool writable = len > 3 && strcmp(text + len - 3, ":rw") == 0;
+  bool copy = len > 4 && strcmp(text + len - 4, ":cow") == 0;
   if (writable || (len > 3 && strcmp(text + len - 3, ":ro") == 0)) len -= 3;
+  if (copy) len -= 4;
   char *pair = strndup(text, len);
   if (pair == NULL) return no_memory(why);
 
@@ -89,8 +91,11 @@ static cay_status add_mount(request *r, const char *text, cay_error *why) {
   cay_status s =
       colon != NULL
           ? add_pair(&r->mounts, pair, colon, writable, why)
-          : fail(why, CAY_INVALID,
-                 "--mount %.80s: where in the sandbox? write --mount HOST:GUEST, or HOST:GUEST:rw", text);
+          : fail(
+                why, CAY_INVALID,
+                "--mount %.80s: where in the sandbox? write --mount HOST:GUEST, HOST:GUEST:rw or HOST:GUEST:cow",
+                text);
+  if (s == CAY_OK) r->mounts.items[r->mounts.count - 1].copy = copy;
   free(pair);
   return s;
 }
@@ -210,6 +215,9 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_CAPTURE: return request_set_size("capture", value, &r->limits.output, why);
   case OPTION_SNAPSHOT: r->snapshot = value; return CAY_OK;
   case OPTION_SAVE_SNAPSHOT: r->save_snapshot = value; return CAY_OK;
+  case OPTION_CHANGES: r->changes = true; return CAY_OK;
+  case OPTION_PATCH: r->patch = value; return CAY_OK;
+  case OPTION_APPLY: r->apply = true; return CAY_OK;
   case OPTION_IMAGE: r->image = value; return CAY_OK;
   case OPTION_TTY: r->tty = true; return CAY_OK;
   case OPTION_JSON: r->json = true; return CAY_OK;
@@ -247,9 +255,9 @@ static cay_status cli_request_unknown(const char *word, cay_error *why) {
 static const struct {
   const char *word, *here;
 } other_words[] = {
-  { "-v", "--mount HOST:GUEST[:rw] lets the sandbox see a directory" },
-  { "--volume", "--mount HOST:GUEST[:rw] lets the sandbox see a directory" },
-  { "--bind", "--mount HOST:GUEST[:rw] lets the sandbox see a directory" },
+  { "-v", "--mount HOST:GUEST[:rw|:cow] lets the sandbox see a directory" },
+  { "--volume", "--mount HOST:GUEST[:rw|:cow] lets the sandbox see a directory" },
+  { "--bind", "--mount HOST:GUEST[:rw|:cow] lets the sandbox see a directory" },
   { "-it", "--tty gives the command a terminal; standard input always passes through" },
   { "-ti", "--tty gives the command a terminal; standard input always passes through" },
   { "-i", "standard input always passes through; --tty gives the command a terminal" },
@@ -271,7 +279,7 @@ static const struct {
   { "-d", "leave it out: the sandbox ends with this command" },
   { "--detach", "leave it out: the sandbox ends with this command" },
   { "--name", "leave it out: a sandbox is gone afterwards and needs no name" },
-  { "--read-only", "leave it out: mounts are read-only, unless :rw is given" },
+  { "--read-only", "leave it out: mounts are read-only, unless :rw or :cow is given" },
   { "--privileged", "leave it out: there is nothing that it could open" },
   { "--cap-add", "leave it out: there is nothing that it could open" },
   { "--cap-drop", "leave it out: programs have no rights on this machine" },

@@ -6,7 +6,7 @@
 /* One --in, --out or --mount, as written; a side left out is NULL. */
 typedef struct request_pair {
   char *from, *to;
-  bool writable; /* mounts */
+  bool writable, copy; /* mounts: :rw, :cow */
 } request_pair;
 
 typedef struct request_pairs {
@@ -26,8 +26,10 @@ typedef struct request {
   char **allow_net, **deny_net, **add_host, **publish; /* NULL ended, NULL: none */
   size_t allow_net_count, deny_net_count, add_host_count, publish_count;
   const char *snapshot, *save_snapshot; /* of argv; NULL: none */
-  const char *image;                    /* of argv: a file; NULL: the standard image */
-  char *cwd;                            /* absolute */
+  const char *patch;                    /* of argv; NULL: none */
+  bool changes, apply;
+  const char *image; /* of argv: a file; NULL: the standard image */
+  char *cwd;         /* absolute */
   cay_limits limits;
   bool json, strace, stats, quiet, help, tty;
   bool timed; /* --timeout was given */

@@ -1,4 +1,5 @@
 /* run.c - `cay run`: one sandbox for one command. */
+#include "cli/changes.h"
 #include "cli/commands.h"
 #include "cli/copy.h"
 #include "cli/engine.h"
@@ -195,9 +196,11 @@ static cay_sandbox *make_sandbox(cay_engine *engine, const request *r, run_netwo
 static bool run_mount_one(cay_sandbox *box, const request_pair *m, const char *cwd) {
   char *path = path_join(cwd, m->to);
   cay_error err = { .message = "mount: out of memory" };
-  cay_mount_options options = {
-    .size = sizeof options, .host_path = m->from, .path = path, .writable = m->writable
-  };
+  cay_mount_options options = { .size = sizeof options,
+                                .host_path = m->from,
+                                .path = path,
+                                .writable = m->writable,
+                                .copy_on_write = m->copy };
   bool mounted = path != NULL && cay_mount(box, &options, &err) == CAY_OK;
   if (!mounted) say("--%s", err.message);
   free(path);
@@ -378,6 +381,7 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, termin
 
   bool copied = copy_all_out(box, r);
   if (r->save_snapshot != NULL && !snapshot_keep(box, r->save_snapshot)) copied = false;
+  if (!changes_settle(box, r, s == CAY_OK && cay_result_exit_code(result) == 0)) copied = false;
   if (s != CAY_OK) say("cannot wait for the program: %s", err.message);
   int code = s == CAY_OK ? run_finish(r, result, out, stopper, copied) : EXIT_CAY;
   cay_result_free(result);

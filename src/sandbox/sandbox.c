@@ -6,6 +6,7 @@
 #include "kernel/fs/dev/devpts.h"
 #include "kernel/fs/proc/procfs.h"
 #include "kernel/vfs/mount.h"
+#include "sandbox/cow/cow.h"
 #include "sandbox/network.h"
 #include "sandbox/run.h"
 #include "sandbox/session/callback.h"
@@ -43,9 +44,18 @@ cay_status sb_env_default(sb_env *env, cay_error *err) { return sb_env_put_all(e
 
 /* The tree and the environment that a sandbox begins with. */
 typedef struct beginning {
-  mem_tree *tree;
+  mem_tree *tree, *shm;
   const char *const *env;
 } beginning;
+
+static void charge_tree(k_kernel *k, const mem_tree *tree) {
+  uint64_t disk, inodes;
+  mem_tree_charge(tree, &disk, &inodes);
+  k_lock(k);
+  k->used.disk += disk;
+  k->used.inodes += (uint32_t)inodes;
+  k_unlock(k);
+}
 
 /* Unchecked: no kernel knows the root of a failed one. */
 K_UNCHECKED static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_options *o, mem_tree *tree,
@@ -65,12 +75,7 @@ K_UNCHECKED static cay_status make_kernel(cay_sandbox *box, const cay_sandbox_op
       &box->kernel);
   if (r < 0) k_inode_unref(root);
   S_TRY(sb_status(err, r, NULL));
-  uint64_t disk, inodes;
-  mem_tree_charge(tree, &disk, &inodes);
-  k_lock(box->kernel);
-  box->kernel->used.disk += disk;
-  box->kernel->used.inodes += (uint32_t)inodes;
-  k_unlock(box->kernel);
+  charge_tree(box->kernel, tree);
   return CAY_OK;
 }
 
@@ -85,23 +90,29 @@ K_LOCKED static k_ret sandbox_mount_one(k_kernel *k, const char *path, const cha
   return r;
 }
 
-/* A file system in memory that everybody may write (shm_overview(7)). */
-K_LOCKED static k_ret shm_new(k_inode **out) {
-  K_TRY(memfs_new(NULL, out));
-  memfs_set_device(*out, 2);
+/* A file system in memory that everybody may write (shm_overview(7)), as the snapshot had it. */
+K_LOCKED static k_ret shm_mount(cay_sandbox *box, mem_tree *tree) {
+  k_inode *root = NULL;
   k_attr attr = { .which = K_ATTR_MODE, .mode = 01777 };
-  k_ret r = (*out)->ops->setattr(*out, &attr);
-  if (r < 0) k_inode_unref(*out);
+  K_TRY(memfs_new(tree, &root));
+  memfs_set_device(root, 2);
+  k_ret r = tree == NULL ? root->ops->setattr(root, &attr) : 0;
+  if (r >= 0) r = vfs_mount_add(box->kernel, "/dev/shm", "tmpfs", root, true);
+  if (r >= 0)
+    box->shm = k_inode_ref(root);
+  else
+    k_inode_unref(root);
   return r;
 }
 
-static cay_status mount_system(cay_sandbox *box, cay_error *err) {
+static cay_status mount_system(cay_sandbox *box, mem_tree *shm, cay_error *err) {
   k_lock(box->kernel);
   k_ret r = sandbox_mount_one(box->kernel, "/dev", "devtmpfs", devfs_new, true);
-  if (r >= 0) r = sandbox_mount_one(box->kernel, "/dev/shm", "tmpfs", shm_new, true);
+  if (r >= 0) r = shm_mount(box, shm);
   if (r >= 0) r = sandbox_mount_one(box->kernel, "/dev/pts", "devpts", devpts_new, true);
   if (r >= 0) r = sandbox_mount_one(box->kernel, "/proc", "proc", procfs_new, true);
   k_unlock(box->kernel);
+  if (r >= 0 && shm != NULL) charge_tree(box->kernel, shm);
   return sb_status(err, r, "/dev, /proc");
 }
 
@@ -120,7 +131,7 @@ static cay_status sandbox_set_up(cay_sandbox *box, const cay_sandbox_options *o,
   S_TRY(make_kernel(box, o, from->tree, err));
   S_TRY(sb_callbacks_new(box, &box->callbacks, err));
   box->kernel->callback_host = sb_callbacks_host(box->callbacks);
-  S_TRY(mount_system(box, err));
+  S_TRY(mount_system(box, from->shm, err));
   return sb_network_set_up(box, o->net, err);
 }
 
@@ -133,6 +144,7 @@ static cay_status sandbox_make(cay_engine *engine, const cay_sandbox_options *o,
   pthread_mutex_init(&box->runs_mu, NULL);
   list_init(&box->runs);
   list_init(&box->sessions);
+  list_init(&box->cows);
   bool known = sb_options_copy(&box->limits, sizeof box->limits, o->limits);
   sb_limits_fill(&box->limits);
   cay_status status = known ? sandbox_set_up(box, o, from, err)
@@ -150,13 +162,13 @@ cay_status cay_sandbox_new(cay_engine *engine, const cay_sandbox_options *option
   cay_sandbox_options o;
   if (!sb_options_copy(&o, sizeof o, options))
     return err_set(err, CAY_INVALID, "sandbox options: from a newer version of cay.h");
-  const beginning from = { o.packages != NULL ? o.packages->tree : engine->base, DEFAULT_ENV };
+  const beginning from = { o.packages != NULL ? o.packages->tree : engine->base, NULL, DEFAULT_ENV };
   return sandbox_make(engine, &o, &from, out, err);
 }
 
 cay_status sb_sandbox_over(cay_engine *engine, const cay_sandbox_options *options, mem_tree *tree,
-                           const sb_env *env, cay_sandbox **out, cay_error *err) {
-  const beginning from = { tree, sb_env_vector(env) };
+                           mem_tree *shm, const sb_env *env, cay_sandbox **out, cay_error *err) {
+  const beginning from = { tree, shm, sb_env_vector(env) };
   S_TRY(sandbox_make(engine, options, &from, out, err));
   sb_network_forget(*out);
   return CAY_OK;
@@ -171,6 +183,10 @@ void cay_sandbox_free(cay_sandbox *box) {
     sb_network_close(box);
     sb_runs_sweep(box, true);
     sb_callbacks_close(box->callbacks);
+    sb_cows_free(box);
+    k_lock(box->kernel);
+    k_inode_unref(box->shm);
+    k_unlock(box->kernel);
     k_kernel_free(box->kernel);
   }
   abi_linux_runner_free(box->runner);

@@ -53,6 +53,9 @@ struct cay_sandbox {
   pthread_mutex_t runs_mu;
   list runs; /* of sb_run: those whose processes may still write */
   list sessions;
+  k_inode *shm;          /* the root of /dev/shm: a reference */
+  list cows;             /* runs_mu: of sb_cow, the copy-on-write mounts */
+  uint32_t cow_count;    /* runs_mu: how many there ever were */
   uint32_t last_session; /* runs_mu: the greatest number of a session so far */
   sb_fuel *fuel; /* of the sessions that count it, also of those that are gone; freed with the sandbox */
   struct sb_callbacks *callbacks;
@@ -70,10 +73,10 @@ void sb_log(const cay_engine *engine, cay_log_level level, const char *area, con
 void sb_limits_fill(cay_limits *limits);                        /* zeros become the defaults */
 cay_status sb_env_default(sb_env *env, cay_error *err) CHECKED; /* of a new sandbox */
 
-/* As cay_sandbox_new, over a snapshot's tree, with what that is charged, and its environment instead of the usual one.
+/* As cay_sandbox_new, over a snapshot's tree, and that of its /dev/shm (or NULL), with what that is charged, and its environment instead of the usual one.
  */
 cay_status sb_sandbox_over(cay_engine *engine, const cay_sandbox_options *options, mem_tree *tree,
-                           const sb_env *env, cay_sandbox **out, cay_error *err) CHECKED;
+                           mem_tree *shm, const sb_env *env, cay_sandbox **out, cay_error *err) CHECKED;
 
 /* A copy of the caller's option struct with zeros for what the caller's version did not have. False: from a
  * newer version and with something set that this one does not know. */

@@ -5,13 +5,13 @@ method_fn rpc_mount, rpc_unmount, rpc_env_set, rpc_env_get;
 
 enum answer rpc_mount(call *c) {
   char host[SERVE_PATH_MAX], path[SERVE_PATH_MAX];
-  bool writable = false;
+  bool writable = false, copy = false;
   cay_error err;
   if (!param_file(c, "hostPath", true, host) || !param_path(c, "path", path) ||
-      !param_bool(c, "writable", &writable))
+      !param_bool(c, "writable", &writable) || !param_bool(c, "copyOnWrite", &copy))
     return ANSWER_ERROR;
-  cay_mount_options options =
-      CAY_INIT(cay_mount_options, .host_path = host, .path = path, .writable = writable);
+  cay_mount_options options = CAY_INIT(cay_mount_options, .host_path = host, .path = path,
+                                       .writable = writable, .copy_on_write = copy);
   return answer_done(c, cay_mount(c->box->sandbox, &options, &err), &err);
 }
 

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 method_fn rpc_snapshot_take, rpc_snapshot_save, rpc_snapshot_load, rpc_snapshot_info, rpc_snapshot_list,
-    rpc_snapshot_remove, rpc_snapshot_diff, rpc_sandbox_fork;
+    rpc_snapshot_remove, rpc_snapshot_diff, rpc_sandbox_fork, rpc_mount_changes, rpc_mount_patch,
+    rpc_mount_apply;
 
 enum { NAME_MAX_LEN = 128, SNAPSHOTS_MAX = 10000, PATCH_MAX = 64 << 20 };
 
@@ -223,7 +224,7 @@ typedef struct diffing {
   call *c;
   yyjson_mut_val *changes;
   buf patch;
-  bool fine;
+  bool fine, mount;
 } diffing;
 
 static bool diff_change(void *ctx, const cay_change *change) {
@@ -234,7 +235,8 @@ static bool diff_change(void *ctx, const cay_change *change) {
   yyjson_mut_val *one = yyjson_mut_arr_add_obj(d->c->doc, d->changes);
   d->fine = put_file_name(d->c->doc, one, "path", change->path, strlen(change->path)) &&
             yyjson_mut_obj_add_str(d->c->doc, one, "kind", kinds[change->kind]) &&
-            yyjson_mut_obj_add_bool(d->c->doc, one, "contents", change->contents);
+            yyjson_mut_obj_add_bool(d->c->doc, one, "contents", change->contents) &&
+            (!d->mount || yyjson_mut_obj_add_bool(d->c->doc, one, "hostChanged", change->host_changed));
   return d->fine;
 }
 
@@ -277,4 +279,48 @@ enum answer rpc_snapshot_diff(call *c) {
   enum answer a = diff_answer(&d, status, patch, &err);
   buf_free(&d.patch);
   return a;
+}
+
+/* ---- copy-on-write mounts ---- */
+
+static enum answer mount_diff(call *c, bool patch) {
+  char path[SERVE_PATH_MAX];
+  cay_error err;
+  if (!param_path(c, "path", path)) return ANSWER_ERROR;
+  diffing d = { .c = c, .patch = BUF_INIT(PATCH_MAX), .fine = true, .mount = true };
+  if (!patch) d.changes = yyjson_mut_obj_add_arr(c->doc, c->result, "changes");
+  cay_status status = patch ? cay_mount_patch(c->box->sandbox, path, diff_patch, &d, &err)
+                            : cay_mount_changes(c->box->sandbox, path, diff_change, &d, &err);
+  enum answer a = diff_answer(&d, status, patch, &err);
+  buf_free(&d.patch);
+  return a;
+}
+
+enum answer rpc_mount_changes(call *c) { return mount_diff(c, false); }
+enum answer rpc_mount_patch(call *c) { return mount_diff(c, true); }
+
+/* `path` itself, or a directory that it is in. */
+static bool apply_names(const char *name, size_t len, const char *path) {
+  while (len > 0 && name[len - 1] == '/') len--;
+  return strncmp(name, path, len) == 0 && (path[len] == '\0' || path[len] == '/' || len == 0);
+}
+
+static bool apply_agree(void *ctx, const cay_change *change) {
+  for (const char **only = ctx; *only != NULL; only++)
+    if (apply_names(*only, strlen(*only), change->path)) return true;
+  return false;
+}
+
+enum answer rpc_mount_apply(call *c) {
+  char path[SERVE_PATH_MAX];
+  const char **only = NULL;
+  cay_error err;
+  size_t count = 0;
+  if (!param_path(c, "path", path) || !param_texts(c, "only", &only)) return ANSWER_ERROR;
+  const cay_apply_options options =
+      CAY_INIT(cay_apply_options, .agree = only != NULL ? apply_agree : NULL, .ctx = only);
+  cay_status status = cay_mount_apply(c->box->sandbox, path, &options, &count, &err);
+  mem_free(only);
+  if (status != CAY_OK) return fail_status(c, &err);
+  return yyjson_mut_obj_add_uint(c->doc, c->result, "applied", count) ? ANSWER_RESULT : fail_memory(c);
 }

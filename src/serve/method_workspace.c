@@ -10,14 +10,15 @@
 
 method_fn rpc_ws_open, rpc_ws_provision, rpc_ws_start, rpc_ws_exec, rpc_ws_read, rpc_ws_write,
     rpc_ws_list_dir, rpc_ws_patch, rpc_ws_snapshot, rpc_ws_resume, rpc_ws_stop, rpc_ws_park, rpc_ws_sessions,
-    rpc_ws_snapshots, rpc_ws_delete, rpc_ws_prune, rpc_ws_fsck;
+    rpc_ws_snapshots, rpc_ws_delete, rpc_ws_prune, rpc_ws_fsck, rpc_ws_spawn, rpc_ws_wait, rpc_ws_input,
+    rpc_ws_signal, rpc_ws_kill, rpc_ws_forget;
 
 /* "ProvisionFailed: entry 1, …" */
-static enum answer ws_refuse(call *c, const cay_ws_error *err) {
+enum answer ws_refuse(call *c, const cay_ws_error *err) {
   return fail(c, RPC_SANDBOX_ERROR, "%s: %s", cay_ws_code_name(err->code), err->cause.message);
 }
 
-static enum answer ws_done(call *c, cay_status status, const cay_ws_error *err) {
+enum answer ws_done(call *c, cay_status status, const cay_ws_error *err) {
   return status == CAY_OK ? answer_ok(c) : ws_refuse(c, err);
 }
 
@@ -131,8 +132,10 @@ void workspaces_end(server *s) {
   pthread_mutex_lock(&s->mu);
   while (s->ws_calls > 0) pthread_cond_wait(&s->changed, &s->mu);
   pthread_mutex_unlock(&s->mu);
+  ws_processes_close(s);
   cay_ws_close(s->workspaces);
   s->workspaces = NULL;
+  ws_processes_free(s);
 }
 
 /* ---- lifecycle ---- */
@@ -154,7 +157,7 @@ static enum answer ws_provision(call *c) {
   return status == CAY_OK ? ws_text(c, "handle", handle) : ws_refuse(c, &err);
 }
 
-static bool ws_begin(call *c, cay_ws_session **out) {
+bool ws_begin(call *c, cay_ws_session **out) {
   const char *handle = NULL;
   cay_ws_error err;
   if (!param_text(c, "handle", true, &handle)) return false;
@@ -202,42 +205,6 @@ static enum answer ws_resume(call *c) {
 }
 
 /* ---- operations ---- */
-
-static bool ws_put_output(call *c, const cay_ws_output *o) {
-  return put_text(c->doc, c->result, "stdout", o->out.data, o->out.len) &&
-         put_text(c->doc, c->result, "stderr", o->err.data, o->err.len) &&
-         yyjson_mut_obj_add_int(c->doc, c->result, "exitCode", o->exit_code) &&
-         yyjson_mut_obj_add_real(c->doc, c->result, "durationMs", (double)(o->duration_ns / 1000) / 1000.0) &&
-         yyjson_mut_obj_add_bool(c->doc, c->result, "timedOut", o->timed_out) &&
-         (!o->out_cut || yyjson_mut_obj_add_bool(c->doc, c->result, "stdoutTruncated", true)) &&
-         (!o->err_cut || yyjson_mut_obj_add_bool(c->doc, c->result, "stderrTruncated", true));
-}
-
-static enum answer ws_exec(call *c) {
-  cay_ws_exec_options o = CAY_INIT(cay_ws_exec_options);
-  const char *input = NULL;
-  uint64_t timeout = 0;
-  char **env = NULL;
-  cay_ws_session *s = NULL;
-  cay_ws_output *out = NULL;
-  cay_ws_error err;
-  if (!param_text(c, "command", true, &o.command) || !param_text(c, "workingDir", false, &o.working_dir) ||
-      !param_text_len(c, "stdin", false, &input, &o.input.len) ||
-      !param_number(c, "timeoutMs", 1, UINT32_MAX - 1, &timeout) || !param_env(c, "env", &env))
-    return ANSWER_ERROR;
-  o.input.data = input;
-  o.timeout_ms = (uint32_t)timeout;
-  o.env = (const char *const *)env;
-  enum answer answer = ANSWER_ERROR;
-  if (ws_begin(c, &s)) {
-    cay_status status = cay_ws_exec(s, &o, &out, &err);
-    answer = status != CAY_OK ? ws_refuse(c, &err) : ws_put_output(c, out) ? ANSWER_RESULT : fail_memory(c);
-    cay_ws_output_free(out);
-    cay_ws_session_free(s);
-  }
-  param_env_free(env);
-  return answer;
-}
 
 static enum answer ws_read(call *c) {
   const char *path = NULL;
@@ -398,7 +365,6 @@ static enum answer ws_fsck(call *c) {
   enum answer rpc_ws_##name(call *c) { return ws_later(c, ws_##name); }
 WS_LATER(provision)
 WS_LATER(start)
-WS_LATER(exec)
 WS_LATER(read)
 WS_LATER(write)
 WS_LATER(list_dir)
@@ -412,3 +378,13 @@ WS_LATER(snapshots)
 WS_LATER(delete)
 WS_LATER(prune)
 WS_LATER(fsck)
+
+#define WS_LATER_PROCESS(name)                                                                               \
+  enum answer rpc_ws_##name(call *c) { return ws_later(c, serve_ws_##name); }
+WS_LATER_PROCESS(exec)
+WS_LATER_PROCESS(spawn)
+WS_LATER_PROCESS(wait)
+WS_LATER_PROCESS(input)
+WS_LATER_PROCESS(signal)
+WS_LATER_PROCESS(kill)
+WS_LATER_PROCESS(forget)

@@ -156,6 +156,8 @@ cay_status server_open(server *s, const serve_options *options, cay_error *err) 
   list_init(&s->engines);
   list_init(&s->boxes);
   list_init(&s->snapshots);
+  list_init(&s->ws_processes);
+  list_init(&s->ws_gone);
   list_init(&s->runs);
   list_init(&s->asks);
   list_init(&s->tool_calls);

@@ -56,6 +56,9 @@ struct server {
   list tool_calls;           /* under way */
   struct cay_ws *workspaces; /* NULL: not opened. method_workspace.c, like this: */
   uint32_t ws_calls;         /* under way */
+  list ws_processes;         /* mu: of workspace.spawn; method_workspace_process.c, like these */
+  list ws_gone;              /* mu: those whose output may still be on its way */
+  uint64_t ws_last_process;  /* mu */
 };
 
 CAY_CHECK cay_status server_open(server *s, const serve_options *options, cay_error *err);

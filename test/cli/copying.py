@@ -179,3 +179,20 @@ def test_names_that_would_forge_a_message_are_quoted(t):
     assert "cay: --out: left out 'd/x: ok\\ncay: all is well \\x1b[2J': neither a file, a directory nor a link" in lines, r
     assert "cay: --out: left out 'd/\\xff\\u{202e}': neither a file, a directory nor a link" in lines, r
     assert "\x1b" not in r.errors, r
+
+
+def test_a_copy_on_write_mount_is_changed_only_by_apply(t):
+    t.path("tree/a", "one\n")
+    t.path("tree/old/b", "b\n")
+    mount = ("--mount", "tree:/w:cow", "--cwd", "/w")
+    r = t.cay("run", *mount, "echo two > a; rm -r old")
+    assert r.code == 0 and "3 changes to tree are forgotten" in r.errors, r
+    r = t.cay("run", *mount, "--changes", "--patch", "p", "echo two > a; rm -r old")
+    assert r.errors == "cay: M a\ncay: D old\ncay: D old/b\n", r
+    assert "+two" in (t.dir / "p").read_text() and (t.dir / "tree/a").read_text() == "one\n"
+    assert t.cay("run", *mount, "--apply", "echo two > a; false").code == 1
+    assert (t.dir / "tree/a").read_text() == "one\n"
+    assert t.cay("run", *mount, "--apply", "echo two > a; rm -r old").code == 0
+    assert (t.dir / "tree/a").read_text() == "two\n" and not (t.dir / "tree/old").exists()
+    r = t.cay("run", *mount, "--quiet", "true")
+    assert (r.code, r.errors) == (0, ""), r

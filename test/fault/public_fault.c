@@ -6,6 +6,7 @@
 #include <cay/snapshot.h>
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* Runs `call` with each fault in turn until it succeeds. The expression sees `err`. */
 #define FAILS_CLEANLY(call)                                                                                  \
@@ -161,6 +162,80 @@ TEST(removing_a_tree) {
     cay_stat st;
     if (!failing) EXPECT_EQ(cay_file_stat(box, "/tmp/t", &st, NULL), CAY_NOT_FOUND);
   }
+  cay_sandbox_free(box);
+}
+
+/* ---- copy-on-write mounts ---- */
+
+static void host_file(const char *dir, const char *name, const char *text) {
+  char path[600];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  FILE *f = fopen(path, "w");
+  EXPECT(f != NULL);
+  EXPECT(fputs(text, f) >= 0);
+  EXPECT_EQ(fclose(f), 0);
+}
+
+static cay_status mount_copy(cay_sandbox *box, const char *dir, cay_error *err) {
+  return cay_mount(box, &CAY_INIT(cay_mount_options, .host_path = dir, .path = "/w", .copy_on_write = true),
+                   err);
+}
+
+TEST(mounting_copy_on_write) {
+  char dir[300];
+  snprintf(dir, sizeof dir, "%s/mounted", test_dir());
+  EXPECT_EQ(mkdir(dir, 0755), 0);
+  host_file(dir, "a", "one\n");
+  cay_sandbox *box = box_new();
+  AT_EVERY_FAULT {
+    cay_error err = { .status = CAY_OK };
+    if (mount_copy(box, dir, &err) == CAY_OK) EXPECT_EQ(cay_unmount(box, "/w", NULL), CAY_OK);
+  }
+  cay_usage usage;
+  cay_sandbox_usage(box, &usage);
+  EXPECT_EQ(usage.memory, 0);
+  cay_sandbox_free(box);
+}
+
+static bool count_changes(void *ctx, const cay_change *change) {
+  (void)change;
+  ++*(int *)ctx;
+  return true;
+}
+
+/* Whatever fails, a file of the host is as it was or as the sandbox has it, and a repeated call completes the work. */
+TEST(applying_the_changes_of_a_mount) {
+  char dir[300], path[400], text[20] = "";
+  snprintf(dir, sizeof dir, "%s/applied", test_dir());
+  EXPECT_EQ(mkdir(dir, 0755), 0);
+  cay_sandbox *box = box_new();
+  host_file(dir, "a", "one\n");
+  host_file(dir, "b", "b\n");
+  EXPECT_EQ(mount_copy(box, dir, NULL), CAY_OK);
+  snprintf(path, sizeof path, "%s/a", dir);
+  int turn = 0;
+  AT_EVERY_FAULT {
+    char now[20];
+    snprintf(now, sizeof now, "turn %d\n", turn++);
+    if (cay_file_write(box, "/w/a", box_text(now), 0, NULL) != CAY_OK) continue;
+    IGNORED(cay_file_write(box, "/w/d/new", box_text(now), 0, NULL));
+    IGNORED(cay_file_rename(box, "/w/b", "/w/c", NULL));
+    IGNORED(cay_file_rename(box, "/w/c", "/w/b", NULL));
+    cay_error err = { .status = CAY_OK };
+    int count = 0;
+    if (cay_mount_changes(box, "/w", count_changes, &count, &err) != CAY_OK) EXPECT(err.message[0] != '\0');
+    cay_status status = cay_mount_apply(box, "/w", NULL, NULL, &err);
+    FILE *f = fopen(path, "r");
+    EXPECT(f != NULL);
+    char got[20] = "";
+    EXPECT(fgets(got, sizeof got, f) != NULL);
+    fclose(f);
+    EXPECT(strncmp(got, "turn ", 5) == 0 || strcmp(got, "one\n") == 0);
+    if (status == CAY_OK) EXPECT_TEXT(got, now);
+    memcpy(text, got, sizeof text);
+  }
+  EXPECT_EQ(cay_mount_apply(box, "/w", NULL, NULL, NULL), CAY_OK);
+  expect_works(box);
   cay_sandbox_free(box);
 }
 

@@ -26,6 +26,7 @@ export type {
   Data,
   End,
   FileInfo,
+  MountChange,
   MountOptions,
   NetOptions,
   RunningCommand,
@@ -35,3 +36,14 @@ export type {
   TerminalOptions,
   Usage,
 } from "./types.js";
+export { WorkspaceError, WorkspaceProcess, Workspaces, WorkspaceSession } from "./workspaces.js";
+export type {
+  Manifest,
+  ManifestEntry,
+  WorkspaceEntry,
+  WorkspaceExecOptions,
+  WorkspaceResult,
+  WorkspaceSessionInfo,
+  WorkspaceSnapshot,
+  WorkspacesOptions,
+} from "./workspaces.js";

@@ -11,7 +11,7 @@ import { Link, type Params, unlessAborted } from "./link.js";
 import { ABORTABLE, checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
 import { Callbacks, JavaScript, Python, TypeScript } from "./python.js";
 import { isolationOf } from "./servers.js";
-import type { CreateOptions, MountOptions, NetOptions, SnapshotOptions, Usage } from "./types.js";
+import type { CreateOptions, MountChange, MountOptions, NetOptions, SnapshotOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
 
@@ -100,8 +100,8 @@ async function restore(link: Link, params: Params, snapshot: string | URL): Prom
 
 function asMount(path: string, given: string | URL | MountOptions): MountOptions {
   if (typeof given === "string" || given instanceof URL) return { hostPath: given };
-  if (typeof given !== "object" || given === null) throw new TypeError(`mounts: ${path}: must be a path, a URL or { hostPath, writable }`);
-  checkOptions(`mounts: ${path}`, given, { hostPath: "path", writable: "boolean" });
+  if (typeof given !== "object" || given === null) throw new TypeError(`mounts: ${path}: must be a path, a URL or { hostPath, writable, copyOnWrite }`);
+  checkOptions(`mounts: ${path}`, given, { hostPath: "path", writable: "boolean", copyOnWrite: "boolean" });
   return given;
 }
 
@@ -166,8 +166,8 @@ export class Sandbox {
   private async fill({ callbacks, mounts = {}, files = {} }: CreateOptions): Promise<void> {
     if (callbacks !== undefined) await this.callbacks.add(callbacks);
     for (const [path, given] of Object.entries(mounts)) {
-      const { hostPath: host, writable } = asMount(path, given);
-      await this.mount(host, path, writable === undefined ? {} : { writable });
+      const { hostPath: host, ...how } = asMount(path, given);
+      await this.mount(host, path, how);
     }
     for (const [path, data] of Object.entries(files)) {
       if (data instanceof URL) await this.files.upload(hostPath(data), path);
@@ -221,10 +221,28 @@ export class Sandbox {
   }
 
   /** Lets the sandbox see a directory or one file of this machine. */
-  async mount(host: string | URL, path: Remote, options: { writable?: boolean } = {}): Promise<void> {
-    checkOptions("mount", options, { writable: "boolean" });
+  async mount(host: string | URL, path: Remote, options: Omit<MountOptions, "hostPath"> = {}): Promise<void> {
+    checkOptions("mount", options, { writable: "boolean", copyOnWrite: "boolean" });
     const params = { ...pathParam("hostPath", hostPath(host)), ...pathParam("path", path) };
-    await this.link.call("mount", { ...params, writable: options.writable ?? false });
+    await this.link.call("mount", { ...params, writable: options.writable ?? false, copyOnWrite: options.copyOnWrite ?? false });
+  }
+
+  /** The changes of the sandbox in a mount with `copyOnWrite`. */
+  async mountChanges(path: Remote): Promise<MountChange[]> {
+    return (await this.link.call("mount.changes", pathParam("path", path)))["changes"] as MountChange[];
+  }
+
+  /** These changes as a unified patch in git's form. SandboxError EEXIST: this machine has changed one of the files since. */
+  async mountPatch(path: Remote): Promise<string> {
+    return (await this.link.call("mount.patch", pathParam("path", path)))["patch"] as string;
+  }
+
+  /**
+   * Makes these changes on this machine, each file atomically; how many. `only`: paths in the mount, directories with all below.
+   * SandboxError EEXIST: a file is not as the sandbox saw it, and nothing was applied.
+   */
+  async mountApply(path: Remote, only?: readonly string[]): Promise<number> {
+    return (await this.link.call("mount.apply", { ...pathParam("path", path), only }))["applied"] as number;
   }
 
   /** Takes a directory of `mount` away again. SandboxError EBUSY: something in it is in use. */

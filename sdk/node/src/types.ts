@@ -21,6 +21,19 @@ export interface MountOptions {
   hostPath: string | URL;
   /** Default: only to read. */
   writable?: boolean;
+  /** Of a directory: it appears writable, and nothing that the sandbox writes reaches this machine but by mountApply. */
+  copyOnWrite?: boolean;
+}
+
+/** A path that the sandbox has changed in a mount with `copyOnWrite`. */
+export interface MountChange {
+  /** Relative to the mount. */
+  path: string;
+  kind: "added" | "removed" | "changed";
+  /** False: only its mode changed. */
+  contents: boolean;
+  /** This machine has changed it, too, since the sandbox looked at it. */
+  hostChanged: boolean;
 }
 
 /** How a snapshot is taken, of saveSnapshot and fork. */

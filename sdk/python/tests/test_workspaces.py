@@ -1,7 +1,9 @@
 """Workspaces, by the package."""
+import asyncio
+
 import pytest
 
-from cay import WorkspaceError, Workspaces
+from cay import AsyncWorkspaces, WorkspaceError, Workspaces
 
 MANIFEST = {"entries": [{"type": "file", "path": "a", "content": "one\n"}, {"type": "directory", "path": "d"}], "env": {"NAME": "cay"}}
 
@@ -52,3 +54,64 @@ def test_failures_have_names():
             with pytest.raises(WorkspaceError) as refused:
                 workspaces.provision(manifest)
             assert refused.value.name == name
+
+
+def test_output_comes_as_it_is_written_and_processes_go_on():
+    with Workspaces() as workspaces:
+        session = workspaces.provision(MANIFEST)
+        heard = []
+        done = session.exec("echo one; echo two >&2; echo three", on_stdout=heard.append, on_stderr=heard.append)
+        assert done.exit_code == 0 and "".join(sorted("".join(heard).splitlines())) == "onethreetwo"
+        with pytest.raises(WorkspaceError):
+            session.exec("true", working_dir="missing", on_stdout=heard.append)
+        with session.start("while read x; do echo got $x; done; exit 3") as process:
+            with pytest.raises(WorkspaceError) as late:
+                process.wait(0.01)
+            assert late.value.name == "Timeout"
+            process.write("one\n")
+            process.end_input()
+            ended = process.wait()
+            assert (ended.stdout, ended.exit_code) == ("got one\n", 3)
+        killed = session.start("sleep 1000")
+        killed.kill()
+        assert killed.wait().exit_code == 124
+        assert [s.state for s in workspaces.sessions()] == ["running"]
+
+
+def test_the_store_is_cared_for(tmp_path):
+    with Workspaces(tmp_path) as workspaces:
+        session = workspaces.provision(MANIFEST)
+        ids = [session.snapshot() for _ in range(3)]
+        assert workspaces.fsck() == []
+        assert workspaces.prune(keep=1) == 2
+        assert [s.id for s in workspaces.snapshots()] == ids[2:]
+
+
+def test_the_same_for_asyncio(tmp_path):
+    async def work():
+        async with AsyncWorkspaces(tmp_path) as workspaces:
+            session = await workspaces.provision(MANIFEST)
+            heard = []
+
+            async def hear(text):
+                heard.append(text)
+
+            assert (await session.exec("cat a", on_stdout=hear)).stdout == "one\n"
+            assert "".join(heard) == "one\n"
+            await session.write_file("d/new", "x")
+            assert await session.read_file("d/new") == b"x"
+            assert [e.name for e in await session.list_dir("d")] == ["new"]
+            process = await session.start("cat")
+            await process.write("in")
+            await process.end_input()
+            assert (await process.wait()).stdout == "in"
+            id = await session.snapshot()
+            assert [s.id for s in await workspaces.snapshots()] == [id]
+            await session.stop()
+            with pytest.raises(WorkspaceError) as refused:
+                await session.exec("true")
+            assert refused.value.name == "SessionNotFound"
+            again = await workspaces.resume(id)
+            assert (await asyncio.gather(again.exec("cat d/new"), again.exec("cat a")))[0].stdout == "x"
+
+    asyncio.run(work())

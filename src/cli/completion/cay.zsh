@@ -13,7 +13,10 @@ _cay_run() {
   _arguments -S \
     '*--in=[copy a file or directory into the sandbox]:HOST\[\:GUEST\]:_cay_pair' \
     '*--out=[copy a file or directory out of it]:GUEST\[\:HOST\]:' \
-    '*--mount=[let the sandbox see a directory]:HOST\:GUEST\[\:rw\]:_cay_pair' \
+    '*--mount=[let the sandbox see a directory]:HOST\:GUEST\[\:rw|\:cow\]:_cay_pair' \
+    '--changes[list the changes in mounts with :cow]' \
+    '--patch=[keep these changes as a unified diff]:file:_files' \
+    '--apply[make these changes on this machine]' \
     '*--wheel=[a package of pure Python]:package:_files' \
     '--net=[the network that it may reach]:preset:(none package-registries all-public)' \
     '*--allow-net=[let it connect there]:HOST\[\:PORT\]:_hosts' \

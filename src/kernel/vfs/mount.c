@@ -162,6 +162,14 @@ K_LOCKED static k_ret mount_at(k_kernel *k, const char *path, vfs_mount **out) {
   return (*out)->root == root && (*out)->covered != NULL ? 0 : -K_EINVAL;
 }
 
+k_ret vfs_mount_find(k_kernel *k, const char *path, k_inode **root, const char **type) {
+  vfs_mount *m = NULL;
+  K_TRY(mount_at(k, path, &m));
+  *root = k_inode_ref(m->root);
+  *type = m->type;
+  return 0;
+}
+
 K_LOCKED static bool process_uses(const k_process *p, const vfs_mount *m) {
   if (p->view.cwd != NULL && p->view.cwd->fs == m->root->fs) return true;
   for (uint32_t i = 0; i < p->fds.cap; i++) {

@@ -12,7 +12,7 @@ typedef struct vfs_mount {
   list in_mounts;
   k_inode *covered, *root; /* references; covered NULL for the root mount */
   char *path;              /* where, for /proc/mounts */
-  const char *type;        /* "tmpfs", "hostfs", "devfs", "proc": static */
+  const char *type;        /* "tmpfs", "hostfs", "overlay" (copy-on-write), "devfs", "proc": static */
   bool writable;
 } vfs_mount;
 
@@ -26,6 +26,9 @@ k_ret vfs_mount_add(k_kernel *k, const char *path, const char *type, k_inode *ro
 
 /* -K_EINVAL: no mount there; -K_EBUSY: a process has its working directory or an open file in it. */
 k_ret vfs_mount_remove(k_kernel *k, const char *path) CHECKED;
+
+/* The root of the mount that this path leads to, a reference, and its type. -K_EINVAL: no mount there. */
+k_ret vfs_mount_find(k_kernel *k, const char *path, k_inode **root, const char **type) CHECKED K_LOCKED;
 
 k_inode *vfs_mounts_root(k_kernel *k) K_LOCKED; /* borrowed */
 vfs_mount *vfs_mount_of(

@@ -153,6 +153,8 @@ typedef struct sb_session_copy {
   sb_env env;
   bool no_undo, counts_fuel;
   bool fresh; /* it never ran: the environment is not in its memory yet */
+  bool has_rlimits;
+  k_rlimit rlimits[K_RLIMIT_COUNT];
 } sb_session_copy;
 
 /* Of a session that is held. */

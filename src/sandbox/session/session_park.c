@@ -59,6 +59,8 @@ static cay_status copy_take_process(const cay_session *s, sb_session_copy *copy,
   const k_process *p = abi_resident_process(s->resident);
   char cwd[K_PATH_MAX];
   k_lock(p->kernel);
+  memcpy(copy->rlimits, p->rlimits, sizeof copy->rlimits);
+  copy->has_rlimits = true;
   k_ret len = p->view.cwd != NULL ? vfs_path_of(&p->view, p->view.cwd, cwd, sizeof cwd) : -K_ENOENT;
   k_unlock(p->kernel);
   copy->cwd = len >= 0 ? mem_strndup(cwd, (size_t)len) : mem_strdup("/");
@@ -124,11 +126,24 @@ static cay_status copy_make_process(cay_session *s, const sb_session_copy *copy,
   return status;
 }
 
+static uint64_t lower(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* As the process had lowered them; never above those of the new sandbox. */
+static void copy_lower_rlimits(const sb_session_copy *copy, k_process *p) {
+  k_lock(p->kernel);
+  for (size_t i = 0; i < K_RLIMIT_COUNT; i++) {
+    p->rlimits[i].hard = lower(p->rlimits[i].hard, copy->rlimits[i].hard);
+    p->rlimits[i].soft = lower(p->rlimits[i].hard, copy->rlimits[i].soft);
+  }
+  k_unlock(p->kernel);
+}
+
 static cay_status copy_start(cay_session *s, const sb_session_copy *copy, cay_error *err) {
   k_process *p = NULL;
   const cay_image image = { .memory = copy->memory, .process = copy->process };
   if (copy->counts_fuel || s->box->limits.fuel != 0) S_TRY(sb_session_count_fuel(s, err));
   S_TRY(copy_make_process(s, copy, &p, err));
+  if (copy->has_rlimits) copy_lower_rlimits(copy, p);
   cay_status status = abi_resident_new_parked(s->box->runner, p, &s->resident, err);
   if (status != CAY_OK) {
     k_lock(p->kernel);

@@ -3,25 +3,31 @@
 #include "sandbox/guests.h"
 #include "sandbox/session/language.h"
 #include "sandbox/snapshot/sections.h"
+#include "sandbox/snapshot/walk.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { PIECE = 1 << 16, FIRST = 512 };
+#define SHM_PLACE "/tmp/shm"
 #define LOAD_BYTES_MAX (UINT64_C(4) << 30)
+#define CLOCK_MAX_NS (UINT64_C(1) << 61) /* of a sandbox: some 70 years */
 
 typedef struct loading {
   cay_engine *engine;
   cay_snapshot_load_options o;
   sb_in in;
   cay_snapshot_maker *maker;
-  cay_snapshot *s; /* what the head and the sessions say; the tree is the maker's */
-  uint8_t has_files;
+  cay_snapshot *s;   /* what the head and the sessions say; the tree is the maker's */
+  uint8_t has_files; /* HEAD_FILES, HEAD_SHM */
+  bool in_shm;       /* the records are those of /dev/shm */
   uint32_t sessions;
   uint8_t *piece;
 } loading;
@@ -47,12 +53,16 @@ static cay_status load_env(sb_in *in, sb_env *env, cay_error *err) {
   return CAY_OK;
 }
 
-static cay_status load_limits(sb_in *in, cay_limits *l, cay_error *err) {
+/* Files of earlier versions have nine of them. */
+static cay_status load_limits(sb_in *in, cay_snapshot *s, cay_error *err) {
+  enum { FEWEST = 9 };
+  cay_limits *l = &s->limits;
   uint32_t count;
-  uint64_t v[9];
+  uint64_t v[12] = { 0 };
   S_TRY(sb_in_u32(in, &count, err));
-  if (count != COUNT_OF(v)) return load_corrupt(err, "it has another number of limits");
-  for (size_t i = 0; i < COUNT_OF(v); i++) S_TRY(sb_in_u64(in, &v[i], err));
+  if (count != FEWEST && count != COUNT_OF(v)) return load_corrupt(err, "it has another number of limits");
+  for (size_t i = 0; i < count; i++) S_TRY(sb_in_u64(in, &v[i], err));
+  if (v[10] > UINT32_MAX || v[11] > CLOCK_MAX_NS) return load_corrupt(err, "a limit is too large");
   if (v[4] > UINT32_MAX || v[5] > UINT32_MAX || v[6] > UINT32_MAX || v[7] > UINT32_MAX)
     return load_corrupt(err, "a limit is too large");
   *l = (cay_limits){ .memory = v[0], .disk = v[1], .output = v[2], .fuel = v[3], .code = v[8] };
@@ -60,6 +70,9 @@ static cay_status load_limits(sb_in *in, cay_limits *l, cay_error *err) {
   l->processes = (uint32_t)v[5];
   l->files = (uint32_t)v[6];
   l->open_files = (uint32_t)v[7];
+  l->cpu_ms = v[9];
+  l->background_ms = (uint32_t)v[10];
+  s->mono_ns = (int64_t)v[11];
   sb_limits_fill(l);
   return CAY_OK;
 }
@@ -82,11 +95,12 @@ static cay_status load_head(loading *l, cay_error *err) {
   S_TRY(sb_in_u64(in, &created, err));
   s->created_ns = (int64_t)created;
   S_TRY(load_label(l, err));
-  S_TRY(load_limits(in, &s->limits, err));
+  S_TRY(load_limits(in, s, err));
   S_TRY(load_env(in, &s->env, err));
   S_TRY(sb_in_u8(in, &l->has_files, err));
   S_TRY(sb_in_u32(in, &l->sessions, err));
-  if (l->has_files > 1) return load_corrupt(err, "its head makes no sense");
+  if (l->has_files != 0 && l->has_files != HEAD_FILES && l->has_files != (HEAD_FILES | HEAD_SHM))
+    return load_corrupt(err, "its head makes no sense");
   if (l->sessions > SESSIONS_MAX) return load_corrupt(err, "it has too many sessions");
   return sb_in_end(in, err);
 }
@@ -127,9 +141,26 @@ static cay_status load_entry(loading *l, cay_entry *e, cay_error *err) {
   return e->type == K_S_IFREG ? load_segments(l, err) : CAY_OK;
 }
 
+/* Those of /dev/shm are made below a directory that no snapshot keeps. */
+static cay_status load_path(loading *l, char **out, cay_error *err) {
+  char *text = NULL;
+  S_TRY(sb_in_text(&l->in, TEXT_MAX, &text, err));
+  if (!l->in_shm) {
+    *out = text;
+    return CAY_OK;
+  }
+  buf path = BUF_INIT(BUF_UNLIMITED);
+  cay_status status = text[0] == '/' ? buf_appendf(&path, SHM_PLACE "%s", text[1] != '\0' ? text : "")
+                                     : load_corrupt(err, "a file is where none can be");
+  mem_free(text);
+  if (status == CAY_OK && (*out = mem_strdup(buf_text(&path))) == NULL) status = err_no_memory(err);
+  buf_free(&path);
+  return status;
+}
+
 static cay_status load_link(loading *l, cay_entry *e, cay_error *err) {
   char *same_as = NULL;
-  S_TRY(sb_in_text(&l->in, TEXT_MAX, &same_as, err));
+  S_TRY(load_path(l, &same_as, err));
   e->same_as = same_as;
   cay_status status = cay_snapshot_maker_put(l->maker, e, err);
   mem_free(same_as);
@@ -138,7 +169,7 @@ static cay_status load_link(loading *l, cay_entry *e, cay_error *err) {
 
 static cay_status load_record(loading *l, uint8_t kind, cay_error *err) {
   char *path = NULL;
-  S_TRY(sb_in_text(&l->in, TEXT_MAX, &path, err));
+  S_TRY(load_path(l, &path, err));
   cay_entry e = { .path = path, .removed = kind == RECORD_REMOVED };
   cay_status status = kind == RECORD_ENTRY  ? load_entry(l, &e, err)
                       : kind == RECORD_LINK ? load_link(l, &e, err)
@@ -147,9 +178,9 @@ static cay_status load_record(loading *l, uint8_t kind, cay_error *err) {
   return status;
 }
 
-static cay_status load_files(loading *l, cay_error *err) {
+static cay_status load_tree(loading *l, uint32_t section, cay_error *err) {
   uint8_t kind;
-  S_TRY(sb_in_begin(&l->in, SECTION_FILES, err));
+  S_TRY(sb_in_begin(&l->in, section, err));
   for (;;) {
     S_TRY(sb_in_u8(&l->in, &kind, err));
     if (kind == RECORD_END) break;
@@ -159,6 +190,37 @@ static cay_status load_files(loading *l, cay_error *err) {
     S_TRY(status);
   }
   return sb_in_end(&l->in, err);
+}
+
+/* The directory where they were made, as a tree of its own. */
+static cay_status shm_take(loading *l, const cay_snapshot *files, cay_error *err) {
+  const mem_node *root = NULL;
+  S_TRY(sb_tree_find(files->tree->root, SHM_PLACE, &root, err));
+  if (!sb_node_is(root, K_S_IFDIR)) return load_corrupt(err, "a file is where none can be");
+  mem_tree *tree = mem_zalloc(sizeof *tree);
+  if (tree == NULL) return err_no_memory(err);
+  atomic_init(&tree->refs, 1);
+  tree->root = mem_node_ref((mem_node *)(uintptr_t)root);
+  tree->next_ino = files->tree->next_ino;
+  l->s->shm = tree;
+  return CAY_OK;
+}
+
+static cay_status load_shm(loading *l, cay_error *err) {
+  cay_snapshot *files = NULL;
+  cay_snapshot_maker *outer = MOVE(l->maker);
+  cay_snapshot_maker_options m =
+      CAY_INIT(cay_snapshot_maker_options, .bytes_max = l->o.bytes_max, .files_max = l->o.files_max);
+  l->in_shm = true;
+  cay_status status = cay_snapshot_maker_new(l->engine, &m, &l->maker, err);
+  if (status == CAY_OK) status = load_tree(l, SECTION_SHM, err);
+  if (status == CAY_OK) status = cay_snapshot_maker_finish(MOVE(l->maker), NULL, &files, err);
+  if (status == CAY_OK) status = shm_take(l, files, err);
+  cay_snapshot_free(files);
+  cay_snapshot_maker_free(l->maker);
+  l->maker = outer;
+  l->in_shm = false;
+  return status;
 }
 
 /* ---- sessions ---- */
@@ -205,6 +267,20 @@ static cay_status load_name(loading *l, sb_session_copy *copy, cay_error *err) {
   return valid ? CAY_OK : load_corrupt(err, "the name of a session is not UTF-8");
 }
 
+static cay_status load_rlimits(loading *l, sb_session_copy *copy, cay_error *err) {
+  uint32_t count;
+  S_TRY(sb_in_u32(&l->in, &count, err));
+  if (count != COUNT_OF(copy->rlimits)) return load_corrupt(err, "a session has another number of limits");
+  for (uint32_t i = 0; i < count; i++) {
+    S_TRY(sb_in_u64(&l->in, &copy->rlimits[i].soft, err));
+    S_TRY(sb_in_u64(&l->in, &copy->rlimits[i].hard, err));
+    if (copy->rlimits[i].soft > copy->rlimits[i].hard)
+      return load_corrupt(err, "a limit of a session makes no sense");
+  }
+  copy->has_rlimits = true;
+  return CAY_OK;
+}
+
 static cay_status load_session_fields(loading *l, sb_session_copy *copy, cay_error *err) {
   uint32_t flags;
   S_TRY(sb_in_u32(&l->in, &copy->id, err));
@@ -218,6 +294,7 @@ static cay_status load_session_fields(loading *l, sb_session_copy *copy, cay_err
   S_TRY(load_language(l, copy, err));
   S_TRY(sb_in_text(&l->in, TEXT_MAX, &copy->cwd, err));
   S_TRY(load_env(&l->in, &copy->env, err));
+  if (flags & SESSION_RLIMITS) S_TRY(load_rlimits(l, copy, err));
   return load_memory(l, copy, err);
 }
 
@@ -245,7 +322,8 @@ static cay_status load_native(loading *l, const void *ahead, size_t len, cay_rea
   S_TRY(sb_snapshot_new(l->engine, &l->s, err));
   S_TRY(sb_in_open(&l->in, ahead, len, read, ctx, err));
   S_TRY(load_head(l, err));
-  if (l->has_files) S_TRY(load_files(l, err));
+  if (l->has_files & HEAD_FILES) S_TRY(load_tree(l, SECTION_FILES, err));
+  if (l->has_files & HEAD_SHM) S_TRY(load_shm(l, err));
   for (uint32_t i = 0; i < l->sessions; i++) S_TRY(load_session(l, err));
   S_TRY(sb_in_begin(&l->in, SECTION_END, err));
   return sb_in_end(&l->in, err);

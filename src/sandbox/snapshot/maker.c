@@ -44,7 +44,7 @@ static cay_status maker_new_box(cay_snapshot_maker *m, const cay_snapshot_maker_
       CAY_INIT(cay_limits, .disk = disk + bytes + bytes / 16 + files * UINT64_C(512) + (1 << 20));
   limits.files = (uint32_t)(inodes + files < UINT32_MAX - 64 ? inodes + files + 64 : UINT32_MAX);
   sb_env none = { 0 };
-  return sb_sandbox_over(m->engine, &CAY_INIT(cay_sandbox_options, .limits = &limits), tree,
+  return sb_sandbox_over(m->engine, &CAY_INIT(cay_sandbox_options, .limits = &limits), tree, NULL,
                          m->base != NULL ? &m->base->env : &none, &m->box, err);
 }
 

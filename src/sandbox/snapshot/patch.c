@@ -2,8 +2,10 @@
 #include "sandbox/snapshot/diff.h"
 #include "sandbox/snapshot/lines.h"
 #include "sandbox/snapshot/snapshot.h"
+#include "sandbox/status.h"
 
 #include "base/alloc.h"
+#include "kernel/fs/mem/mem_source.h"
 
 #include <string.h>
 
@@ -50,6 +52,16 @@ static uint32_t patch_mode(const mem_node *n) {
   return (n->mode & 0111) != 0 ? 0100755 : 0100644;
 }
 
+static cay_status side_read_bytes(const mem_reader *r, const char *name, patch_side *out, cay_error *err) {
+  size_t size = r->size < FILE_MAX ? (size_t)r->size : FILE_MAX;
+  void *room = buf_room(&out->bytes, size);
+  if (room == NULL) return err_no_memory(err);
+  k_ret n = mem_reader_read(r, room, size, 0);
+  if (n < 0) return sb_status(err, n, name);
+  buf_grew(&out->bytes, (size_t)n);
+  return CAY_OK;
+}
+
 static cay_status side_read(const mem_node *n, const char *name, patch_side *out, cay_error *err) {
   out->mode = patch_mode(n);
   out->bytes = BUF_INIT(FILE_MAX + 1);
@@ -58,10 +70,11 @@ static cay_status side_read(const mem_node *n, const char *name, patch_side *out
     return buf_append_text(&out->bytes, n->target) == CAY_OK ? CAY_OK : err_no_memory(err);
   if (n->contents.size > FILE_MAX)
     return err_set(err, CAY_LIMIT, "%.150s is larger than %d bytes: no patch is made of it", name, FILE_MAX);
-  void *room = buf_room(&out->bytes, (size_t)n->contents.size);
-  if (room == NULL) return err_no_memory(err);
-  buf_grew(&out->bytes, mem_contents_read(&n->contents, room, (size_t)n->contents.size, 0));
-  return CAY_OK;
+  mem_reader r;
+  S_TRY(sb_status(err, mem_reader_begin(&r, n), name));
+  cay_status status = side_read_bytes(&r, name, out, err);
+  mem_reader_end(&r);
+  return status;
 }
 
 static bool side_is_binary(const patch_side *s) {
@@ -207,6 +220,12 @@ static bool patch_change(void *ctx, const sb_change *change) {
   if (strlen(pair->path) <= p->root_len) return true;
   p->status = patch_pair(p, pair->path + p->root_len, pair->before, pair->after);
   return p->status == CAY_OK;
+}
+
+cay_status sb_patch_file(const char *name, const mem_node *before, const mem_node *after, cay_write_fn *write,
+                         void *ctx, cay_error *err) {
+  patching p = { .write = write, .ctx = ctx, .err = err };
+  return patch_pair(&p, name, before, after);
 }
 
 cay_status cay_snapshot_patch(const cay_snapshot *before, const cay_snapshot *after,

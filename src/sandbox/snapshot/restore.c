@@ -22,8 +22,11 @@ static cay_limits restore_limits(const cay_snapshot *s, const cay_limits *wanted
 }
 
 static cay_status restore_check(const cay_snapshot *s, const cay_limits *l, cay_error *err) {
-  uint64_t disk, inodes;
+  uint64_t disk, inodes, shm_disk = 0, shm_inodes = 0;
   mem_tree_charge(s->tree, &disk, &inodes);
+  if (s->shm != NULL) mem_tree_charge(s->shm, &shm_disk, &shm_inodes);
+  disk += shm_disk;
+  inodes += shm_inodes;
   if (disk > l->disk)
     return err_set(err, CAY_LIMIT, "the snapshot has %llu bytes in files, the limit is %llu",
                    (unsigned long long)disk, (unsigned long long)l->disk);
@@ -56,7 +59,7 @@ static cay_status restore(const cay_snapshot *s, const cay_sandbox_options *opti
   o.size = sizeof o;
   o.limits = &limits;
   cay_sandbox *box = NULL;
-  S_TRY(sb_sandbox_over(s->engine, &o, s->tree, &s->env, &box, err));
+  S_TRY(sb_sandbox_over(s->engine, &o, s->tree, s->shm, &s->env, &box, err));
   box->kernel->boot_mono_ns -= s->mono_ns; /* no process has read the clock yet */
   memcpy(box->lineage, s->id, sizeof box->lineage);
   cay_status status = restore_sessions(s, box, err);

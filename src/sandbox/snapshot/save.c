@@ -30,9 +30,11 @@ static cay_status save_env(sb_out *o, const sb_env *env, cay_error *err) {
   return CAY_OK;
 }
 
-static cay_status save_limits(sb_out *o, const cay_limits *l, cay_error *err) {
-  const uint64_t values[] = { l->memory,    l->disk,  l->output,     l->fuel, l->wall_ms,
-                              l->processes, l->files, l->open_files, l->code };
+static cay_status save_limits(sb_out *o, const cay_snapshot *s, cay_error *err) {
+  const cay_limits *l = &s->limits;
+  const uint64_t values[] = { l->memory,  l->disk,      l->output,        l->fuel,
+                              l->wall_ms, l->processes, l->files,         l->open_files,
+                              l->code,    l->cpu_ms,    l->background_ms, (uint64_t)s->mono_ns };
   S_TRY(sb_out_u32(o, COUNT_OF(values), err));
   for (size_t i = 0; i < COUNT_OF(values); i++) S_TRY(sb_out_u64(o, values[i], err));
   return CAY_OK;
@@ -46,9 +48,9 @@ static cay_status save_head(saving *v, cay_error *err) {
   S_TRY(sb_out_put(o, s->parent, sizeof s->parent, err));
   S_TRY(sb_out_u64(o, (uint64_t)s->created_ns, err));
   S_TRY(sb_out_text(o, s->label, err));
-  S_TRY(save_limits(o, &s->limits, err));
+  S_TRY(save_limits(o, s, err));
   S_TRY(save_env(o, &s->env, err));
-  S_TRY(sb_out_u8(o, v->o.no_files ? 0 : 1, err));
+  S_TRY(sb_out_u8(o, v->o.no_files ? 0 : s->shm != NULL ? HEAD_FILES | HEAD_SHM : HEAD_FILES, err));
   S_TRY(sb_out_u32(o, v->o.no_sessions ? 0 : (uint32_t)s->session_count, err));
   return sb_out_end(o, err);
 }
@@ -100,12 +102,21 @@ static enum sb_walk save_visit(void *ctx, const sb_pair *pair) {
   return pair->after != NULL ? SB_WALK_INTO : SB_WALK_ON;
 }
 
-static cay_status save_files(saving *v, cay_error *err) {
-  sb_out_begin(&v->out, SECTION_FILES);
-  S_TRY(sb_trees_walk(v->s->engine->base->root, v->s->tree->root, NULL, false, save_visit, v, err));
+static cay_status save_tree(saving *v, uint32_t section, const mem_node *base, const mem_node *root,
+                            cay_error *err) {
+  sb_out_begin(&v->out, section);
+  sb_links_free(&v->links);
+  v->links = (sb_links){ 0 };
+  S_TRY(sb_trees_walk(base, root, NULL, base == NULL, save_visit, v, err));
   S_TRY(v->status);
   S_TRY(sb_out_u8(&v->out, RECORD_END, err));
   return sb_out_end(&v->out, err);
+}
+
+static cay_status save_files(saving *v, cay_error *err) {
+  const cay_snapshot *s = v->s;
+  S_TRY(save_tree(v, SECTION_FILES, s->engine->base->root, s->tree->root, err));
+  return s->shm != NULL ? save_tree(v, SECTION_SHM, NULL, s->shm->root, err) : CAY_OK;
 }
 
 /* ---- sessions ---- */
@@ -114,11 +125,20 @@ static cay_status save_sink(void *ctx, const void *data, size_t len, cay_error *
   return sb_out_put(ctx, data, len, err);
 }
 
+static cay_status save_rlimits(sb_out *o, const sb_session_copy *copy, cay_error *err) {
+  S_TRY(sb_out_u32(o, COUNT_OF(copy->rlimits), err));
+  for (size_t i = 0; i < COUNT_OF(copy->rlimits); i++) {
+    S_TRY(sb_out_u64(o, copy->rlimits[i].soft, err));
+    S_TRY(sb_out_u64(o, copy->rlimits[i].hard, err));
+  }
+  return CAY_OK;
+}
+
 static cay_status save_session(saving *v, const sb_session_copy *copy, cay_error *err) {
   sb_out *o = &v->out;
   eng_image *boot = NULL;
   uint32_t flags = (copy->no_undo ? SESSION_NO_UNDO : 0U) | (copy->counts_fuel ? SESSION_COUNTS_FUEL : 0U) |
-                   (copy->fresh ? SESSION_FRESH : 0U);
+                   (copy->fresh ? SESSION_FRESH : 0U) | SESSION_RLIMITS;
   S_TRY(sb_language_boot(v->s->engine, copy->language, &boot, err));
   sb_out_begin(o, SECTION_SESSION);
   S_TRY(sb_out_u32(o, copy->id, err));
@@ -127,6 +147,7 @@ static cay_status save_session(saving *v, const sb_session_copy *copy, cay_error
   S_TRY(sb_out_text(o, copy->language->name, err));
   S_TRY(sb_out_text(o, copy->cwd, err));
   S_TRY(save_env(o, &copy->env, err));
+  S_TRY(save_rlimits(o, copy, err));
   S_TRY(sb_believed_write(&copy->process, save_sink, o, err));
   S_TRY(eng_delta_write(copy->memory, boot, save_sink, o, err));
   return sb_out_end(o, err);

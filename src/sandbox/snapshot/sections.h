@@ -4,12 +4,21 @@
 #include "sandbox/snapshot/snapshot.h"
 #include "sandbox/snapshot/stream.h"
 
-enum { SECTION_HEAD = 1, SECTION_FILES = 2, SECTION_SESSION = 3, SECTION_END = 4 };
+enum { SECTION_HEAD = 1, SECTION_FILES = 2, SECTION_SESSION = 3, SECTION_END = 4, SECTION_SHM = 5 };
+
+/* Bits of the head: which trees follow. */
+enum { HEAD_FILES = 1, HEAD_SHM = 2 /* only with the files */ };
 
 /* A record of the files begins with one of these; then its path. */
 enum { RECORD_END = 0, RECORD_ENTRY = 1, RECORD_REMOVED = 2, RECORD_LINK = 3 };
 
-enum { SESSION_NO_UNDO = 1, SESSION_COUNTS_FUEL = 2, SESSION_FRESH = 4, SESSION_FLAGS = 7 };
+enum {
+  SESSION_NO_UNDO = 1,
+  SESSION_COUNTS_FUEL = 2,
+  SESSION_FRESH = 4,
+  SESSION_RLIMITS = 8,
+  SESSION_FLAGS = 15
+};
 
 #define SEGMENT_HOLE (UINT64_C(1) << 63) /* of a segment's length: these bytes are a hole */
 

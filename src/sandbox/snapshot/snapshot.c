@@ -48,6 +48,7 @@ void cay_snapshot_free(cay_snapshot *s) {
   for (size_t i = 0; i < s->session_count; i++) sb_session_copy_clear(&s->sessions[i]);
   mem_free(s->sessions);
   mem_tree_unref(s->tree);
+  mem_tree_unref(s->shm);
   sb_env_free(&s->env);
   mem_free(s->label);
   mem_free(s);

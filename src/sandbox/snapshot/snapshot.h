@@ -15,10 +15,12 @@ struct cay_snapshot {
   _Atomic size_t refs;
   cay_engine *engine;
   mem_tree *tree;
+  mem_tree *shm; /* of /dev/shm; NULL: nothing was ever there */
   sb_env env;
   cay_limits limits;
-  int64_t mono_ns; /* the clock of the sandbox when it was taken, which goes on in copies; 0: of a file */
-  char *label;     /* "" */
+  int64_t
+      mono_ns; /* the clock of the sandbox when it was taken, which goes on in copies; 0: of an archive or a maker */
+  char *label; /* "" */
   uint8_t id[SNAPSHOT_ID], parent[SNAPSHOT_ID];
   int64_t created_ns;
   sb_session_copy *sessions;

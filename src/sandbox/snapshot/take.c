@@ -157,6 +157,8 @@ static cay_status take_files(taking *t, cay_error *err) {
   k_lock(k);
   cay_status status = processes_wait(t, false, err);
   k_ret r = status == CAY_OK ? memfs_snapshot(vfs_mounts_root(k), &t->out->tree) : 0;
+  if (r >= 0 && status == CAY_OK && memfs_has_names(t->box->shm))
+    r = memfs_snapshot(t->box->shm, &t->out->shm);
   k_unlock(k);
   return r < 0 ? err_no_memory(err) : status;
 }

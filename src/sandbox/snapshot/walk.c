@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "kernel/fs/mem/mem_source.h"
+#include "sandbox/status.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +67,17 @@ static size_t walk_names_of(const mem_node *dir, const mem_node *other, bool aft
   return count;
 }
 
+/* A directory of the host is listed when it is entered. */
+static cay_status walk_fill(const walker *w, const mem_node *dir, cay_error *err) {
+  k_ret r = dir != NULL ? mem_node_fill((mem_node *)(uintptr_t)dir, UINT64_MAX) : 0;
+  return r >= 0 ? CAY_OK : sb_status(err, r, w->path.len != 0 ? buf_text(&w->path) : "/");
+}
+
 static cay_status walk_push(walker *w, const mem_node *before, const mem_node *after, cay_error *err) {
   before = sb_node_is(before, K_S_IFDIR) ? before : NULL;
   after = sb_node_is(after, K_S_IFDIR) ? after : NULL;
+  S_TRY(walk_fill(w, before, err));
+  S_TRY(walk_fill(w, after, err));
   size_t most = (before != NULL ? before->count : 0) + (after != NULL ? after->count : 0);
   if (most == 0 || (before == after && !w->all)) return CAY_OK;
   if (w->depth == w->cap) {

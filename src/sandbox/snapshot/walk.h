@@ -1,6 +1,7 @@
 /* walk.h - two frozen trees side by side, by name.
  *
- * What both share is skipped without a look below. Without recursion: guests make trees of any depth. */
+ * What both share is skipped without a look below. Directories of copy-on-write mounts are filled when the walk enters
+ * them: not with kernel.mu. Without recursion: guests make trees of any depth. */
 #pragma once
 
 #include "base/buf.h"

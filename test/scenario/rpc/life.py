@@ -165,6 +165,78 @@ def test_a_closed_output_ends_it():
         pass
 
 
+def test_a_process_of_a_workspace_is_written_to_streamed_and_ended():
+    s = Server()
+    s.call("workspace.open")
+    handle = s.call("workspace.provision", manifest={})["handle"]
+    spawned = s.send("workspace.spawn", handle=handle, command="while read x; do echo got $x; done; exit 3", inputOpen=True, stream=True)
+    process = s.hear()["result"]["process"]
+    s.send("workspace.input", process=process, data=base64.b64encode(b"one\n").decode())
+    lines = [s.hear(), s.hear()]
+    output = next(line for line in lines if "method" in line)
+    assert output["params"] == {"id": spawned, "stream": "stdout", "data": "got one\n"}, lines
+    waiting = s.send("workspace.wait", process=process, timeoutMs=1)
+    reply = s.hear()
+    assert reply["id"] == waiting and reply["error"]["message"].startswith("Timeout: "), reply
+    assert s.call("workspace.input", process=process, end=True) == {"ok": True}
+    ended = s.call("workspace.wait", process=process)
+    assert (ended["exitCode"], ended["stdout"]) == (3, "got one\n"), ended
+    assert s.call("workspace.forget", process=process) == {"ok": True}
+    s.send("workspace.wait", process=process)
+    assert s.hear()["error"]["message"].startswith("InvalidRequest: there is no process"), process
+    other = s.call("workspace.spawn", handle=handle, command="sleep 1000")["process"]
+    s.call("workspace.kill", process=other)
+    assert s.call("workspace.wait", process=other)["exitCode"] == 124
+    third = s.call("workspace.spawn", handle=handle, command="sleep 1000")["process"]
+    s.call("workspace.signal", process=third, signal=9)
+    assert s.call("workspace.wait", process=third)["exitCode"] == 137
+    left = s.call("workspace.spawn", handle=handle, command="sleep 1000", stream=True)["process"]
+    s.call("workspace.stop", handle=handle)
+    s.send("workspace.wait", process=left)
+    assert s.hear()["error"]["message"].startswith("SessionNotFound: "), left
+    s.end()
+
+
+def test_output_of_a_workspace_comes_as_it_is_written():
+    s = Server()
+    s.call("workspace.open")
+    handle = s.call("workspace.provision", manifest={})["handle"]
+    id = s.send("workspace.exec", handle=handle, command="printf '\\303'; sleep 0.05; printf '\\244\\n'; echo e >&2", stream=True)
+    data = {"stdout": "", "stderr": ""}
+    while True:
+        line = s.hear()
+        if "method" not in line:
+            break
+        assert line["method"] == "workspace.output" and line["params"]["id"] == id, line
+        data[line["params"]["stream"]] += line["params"]["data"]
+    assert data == {"stdout": "ä\n", "stderr": "e\n"}, data
+    assert line["result"]["stdout"] == "ä\n", line
+    s.end()
+
+
+def test_a_copy_on_write_mount_is_listed_patched_and_applied():
+    place = pathlib.Path(tempfile.mkdtemp())
+    (place / "a").write_text("one\n")
+    (place / "b").write_text("b\n")
+    s = Server()
+    s.call("create")
+    assert s.call("mount", hostPath=str(place), path="/w", copyOnWrite=True) == {"ok": True}
+    s.call("run", command="cd /w && echo two > a && rm b && echo n > n")
+    assert s.call("mount.changes", path="/w")["changes"] == [
+        {"path": "a", "kind": "changed", "contents": True, "hostChanged": False},
+        {"path": "b", "kind": "removed", "contents": True, "hostChanged": False},
+        {"path": "n", "kind": "added", "contents": True, "hostChanged": False}]
+    assert "-one\n+two\n" in s.call("mount.patch", path="/w")["patch"]
+    assert s.call("mount.apply", path="/w", only=["a", "n"]) == {"applied": 2}
+    assert (place / "a").read_text() == "two\n" and (place / "b").exists()
+    (place / "b").write_text("by the host\n")
+    s.send("mount.apply", path="/w")
+    assert s.hear()["error"]["message"].startswith("EEXIST: b was changed on the host"), place
+    s.send("mount.changes", path="/tmp")
+    assert s.hear()["error"]["message"].startswith("ENOENT: "), place
+    s.end()
+
+
 def test_two_hundred_servers_at_once():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))

@@ -81,3 +81,24 @@ cay_status cay_session_set_name(cay_session *s, const char *name, cay_error *err
   (void)s, (void)name, (void)err;
   return CAY_OK;
 }
+
+cay_status cay_mount_changes(cay_sandbox *box, const char *path, cay_change_fn *each, void *ctx,
+                             cay_error *err) {
+  (void)box, (void)path, (void)err;
+  (void)each(ctx, &(cay_change){ .kind = CAY_REMOVED, .path = "f", .contents = true });
+  return CAY_OK;
+}
+
+cay_status cay_mount_patch(cay_sandbox *box, const char *path, cay_write_fn *write, void *ctx,
+                           cay_error *err) {
+  (void)box, (void)path, (void)err;
+  (void)write(ctx, CAY_TEXT("diff --git a/f b/f\n"));
+  return CAY_OK;
+}
+
+cay_status cay_mount_apply(cay_sandbox *box, const char *path, const cay_apply_options *options,
+                           size_t *applied, cay_error *err) {
+  (void)box, (void)path, (void)options, (void)err;
+  *applied = 1;
+  return CAY_OK;
+}

@@ -60,6 +60,22 @@ cay_status cay_ws_exec(cay_ws_session *s, const cay_ws_exec_options *o, cay_ws_o
                        cay_ws_error *err) {
   return (void)s, (void)o, (void)out, fake_refuse(err);
 }
+cay_status cay_ws_spawn(cay_ws_session *s, const cay_ws_exec_options *o, cay_ws_process **out,
+                        cay_ws_error *err) {
+  return (void)s, (void)o, (void)out, fake_refuse(err);
+}
+int32_t cay_ws_process_pid(const cay_ws_process *p) { return (void)p, 1; }
+cay_status cay_ws_process_wait(cay_ws_process *p, int64_t timeout_ms, cay_ws_output **out,
+                               cay_ws_error *err) {
+  return (void)p, (void)timeout_ms, (void)out, fake_refuse(err);
+}
+cay_status cay_ws_process_write(cay_ws_process *p, cay_slice bytes, cay_ws_error *err) {
+  return (void)p, (void)bytes, fake_refuse(err);
+}
+void cay_ws_process_close_input(cay_ws_process *p) { (void)p; }
+void cay_ws_process_signal(cay_ws_process *p, int signal) { (void)p, (void)signal; }
+void cay_ws_process_kill(cay_ws_process *p) { (void)p; }
+void cay_ws_process_free(cay_ws_process *p) { (void)p; }
 void cay_ws_output_free(cay_ws_output *output) { (void)output; }
 cay_status cay_ws_read_file(cay_ws_session *s, const char *path, cay_buf *out, cay_ws_error *err) {
   return (void)s, (void)path, (void)out, fake_refuse(err);

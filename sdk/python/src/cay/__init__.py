@@ -19,18 +19,19 @@ from .sandbox import Sandbox
 from .snapshot import Change, Snapshot
 from .terminal import Terminal
 from .tools import Tool, ToolEvent, ToolFailed, Tools
-from .workspaces import WorkspaceError, Workspaces, WorkspaceSession
+from .workspaces import WorkspaceError, WorkspaceProcess, Workspaces, WorkspaceSession
 
 if TYPE_CHECKING:
     from .aio import AsyncSandbox
     from .aio_process import AsyncProcess
     from .aio_terminal import AsyncTerminal
     from .aio_tools import AsyncTools
+    from .aio_workspaces import AsyncWorkspaces
 
-__all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "BinaryNotFound", "Callback", "Change", "CommandFailed",
+__all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "AsyncWorkspaces", "BinaryNotFound", "Callback", "Change", "CommandFailed",
            "CommandResult", "FileInfo", "Display", "Mount", "Process", "PythonError", "PythonFailed", "PythonResult", "RunningCommand", "Sandbox",
            "SandboxDied", "SandboxError", "SandboxTimeout", "Session", "Snapshot", "Terminal", "Tool", "ToolEvent", "ToolFailed", "Tools",
-           "TraceEvent", "Usage", "ValueTooLarge", "WorkspaceError", "WorkspaceSession", "Workspaces", "__version__"]
+           "TraceEvent", "Usage", "ValueTooLarge", "WorkspaceError", "WorkspaceProcess", "WorkspaceSession", "Workspaces", "__version__"]
 
 
 def __getattr__(name: str) -> object:
@@ -46,4 +47,7 @@ def __getattr__(name: str) -> object:
     if name == "AsyncTools":
         from .aio_tools import AsyncTools
         return AsyncTools
+    if name == "AsyncWorkspaces":
+        from .aio_workspaces import AsyncWorkspaces
+        return AsyncWorkspaces
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

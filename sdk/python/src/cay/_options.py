@@ -75,10 +75,16 @@ class Mount:
 
     host_path: Local
     writable: bool = False
+    copy_on_write: bool = False
 
 
-def mount_params(host_path: Local, path: Remote, writable: bool) -> Dict[str, Any]:
-    return {**path_param("hostPath", os.path.abspath(host_path)), **path_param("path", path), "writable": writable}
+def mount_params(host_path: Local, path: Remote, writable: bool, copy_on_write: bool = False) -> Dict[str, Any]:
+    params = {**path_param("hostPath", os.path.abspath(host_path)), **path_param("path", path), "writable": writable}
+    return {**params, "copyOnWrite": True} if copy_on_write else params
+
+
+def apply_params(path: Remote, only: Optional[Sequence[str]]) -> Dict[str, Any]:
+    return path_param("path", path) if only is None else {**path_param("path", path), "only": list(only)}
 
 
 def creation_mounts(mounts: Optional[Mapping[str, Union[Local, Mount]]]) -> List[Dict[str, Any]]:
@@ -89,7 +95,7 @@ def creation_mounts(mounts: Optional[Mapping[str, Union[Local, Mount]]]) -> List
         if not isinstance(given, (Mount, str, os.PathLike)):
             raise TypeError(f"mounts: {path}: must be a path or a Mount, not {type(given).__name__}")
         mount = given if isinstance(given, Mount) else Mount(given)
-        made.append(mount_params(mount.host_path, path, mount.writable))
+        made.append(mount_params(mount.host_path, path, mount.writable, mount.copy_on_write))
     return made
 
 

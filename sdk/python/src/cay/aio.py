@@ -14,7 +14,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Generator, Lis
 
 from ._binary import command
 from ._errors import SandboxDied, SandboxError, SandboxTimeout
-from ._options import (START_PATIENCE, Collected, Data, Local, Mount, Remote, as_bytes, command_result, create_params,
+from ._options import (START_PATIENCE, Collected, Data, Local, Mount, Remote, apply_params, as_bytes, command_result, create_params,
                        creation_files, creation_mounts, decode, isolation_of, mount_params, path_param, run_params, start_params,
                        terminal_params)
 from ._rpc import RUN_PATIENCE, Item, Link
@@ -26,7 +26,7 @@ from .files import PIECE, Files, _pieces, list_params, read_params, too_large
 from .display import Displays, OnDisplay
 from .python import (Pieces, PythonResult, TraceEvent, check_name, eval_params, in_line, python_result, state_pieces, trace_event,
                      unencodable)
-from .snapshot import Snapshot, checked_snapshot
+from .snapshot import Change, Snapshot, changes_of, checked_snapshot
 
 AsyncOutput = Callable[[Any], Union[Any, Awaitable[Any]]]  # of text; of bytes with binary=True
 T = TypeVar("T")
@@ -570,9 +570,23 @@ class AsyncSandbox:
         port_here: Optional[int] = (await self._calls().call("net.publish", {"port": port, "host": host})).get("hostPort")
         return port_here
 
-    async def mount(self, host_path: Local, path: Remote, *, writable: bool = False) -> None:
+    async def mount(self, host_path: Local, path: Remote, *, writable: bool = False, copy_on_write: bool = False) -> None:
         """As Sandbox.mount."""
-        await self._calls().call("mount", mount_params(host_path, path, writable))
+        await self._calls().call("mount", mount_params(host_path, path, writable, copy_on_write))
+
+    async def mount_changes(self, path: Remote) -> List[Change]:
+        """As Sandbox.mount_changes."""
+        return changes_of(await self._calls().call("mount.changes", path_param("path", path)))
+
+    async def mount_patch(self, path: Remote) -> str:
+        """As Sandbox.mount_patch."""
+        text: str = (await self._calls().call("mount.patch", path_param("path", path)))["patch"]
+        return text
+
+    async def mount_apply(self, path: Remote, only: Optional[Sequence[str]] = None) -> int:
+        """As Sandbox.mount_apply."""
+        count: int = (await self._calls().call("mount.apply", apply_params(path, only)))["applied"]
+        return count
 
     async def unmount(self, path: Remote) -> None:
         """As Sandbox.unmount."""

@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
 from ._binary import command
-from ._options import (START_PATIENCE, Data, Local, Mount, Remote, create_params, creation_files, creation_mounts, isolation_of, mount_params,
+from ._options import (START_PATIENCE, Data, Local, Mount, Remote, apply_params, create_params, creation_files, creation_mounts, isolation_of, mount_params,
                        path_param)
 from ._rpc import Link
 from ._types import Usage, usage
@@ -12,7 +12,7 @@ from .callbacks import Callback, Callbacks, Function
 from .commands import Commands
 from .files import Files
 from .python import CallbackTable, JavaScript, Python, TypeScript
-from .snapshot import Snapshot, checked_snapshot
+from .snapshot import Change, Snapshot, changes_of, checked_snapshot
 
 
 class Env:
@@ -75,7 +75,8 @@ class Sandbox:
         Its parts:
             env: variables of all commands.
             files: by path in the sandbox: contents as str or bytes, or a pathlib.Path of this machine, which is copied.
-            mounts: by path in the sandbox: a directory or one file of this machine, only to read; Mount("dir", writable=True) for more.
+            mounts: by path in the sandbox: a directory or one file of this machine, only to read;
+                Mount("dir", writable=True) or Mount("dir", copy_on_write=True) for more.
             packages: wheels, folders or modules of pure Python that code can import.
             callbacks: functions of this process that code may call (see cay.callbacks).
             image: a file of `cay image build`: what sessions of Python begin as.
@@ -173,9 +174,29 @@ class Sandbox:
         """
         return self.callbacks.register(function, name=name, description=description)
 
-    def mount(self, host_path: Local, path: Remote, *, writable: bool = False) -> None:
-        """Lets the sandbox see a directory or one file of this machine."""
-        self._link.call("mount", mount_params(host_path, path, writable))
+    def mount(self, host_path: Local, path: Remote, *, writable: bool = False, copy_on_write: bool = False) -> None:
+        """Lets the sandbox see a directory or one file of this machine.
+
+        With `copy_on_write` a directory appears writable, and nothing that the sandbox writes reaches this machine but by mount_apply.
+        """
+        self._link.call("mount", mount_params(host_path, path, writable, copy_on_write))
+
+    def mount_changes(self, path: Remote) -> List[Change]:
+        """The changes of the sandbox in a copy-on-write mount."""
+        return changes_of(self._link.call("mount.changes", path_param("path", path)))
+
+    def mount_patch(self, path: Remote) -> str:
+        """These changes as a unified patch in git's form. SandboxError EEXIST: this machine has changed one of the files since."""
+        text: str = self._link.call("mount.patch", path_param("path", path))["patch"]
+        return text
+
+    def mount_apply(self, path: Remote, only: Optional[Sequence[str]] = None) -> int:
+        """Makes these changes on this machine, each file atomically; how many. `only`: paths in the mount, directories with all below.
+
+        SandboxError EEXIST: a file is not as the sandbox saw it, and nothing was applied.
+        """
+        count: int = self._link.call("mount.apply", apply_params(path, only))["applied"]
+        return count
 
     def unmount(self, path: Remote) -> None:
         """Takes a directory of `mount` away again. SandboxError EBUSY: something in it is in use."""

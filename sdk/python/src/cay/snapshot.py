@@ -15,14 +15,20 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class Change:
-    """A path that differs between two snapshots."""
+    """A path that differs between two snapshots, or in a copy-on-write mount."""
 
     path: str
-    """In the sandbox."""
+    """In the sandbox; of a mount, relative to it."""
     kind: str
     """"added", "removed" or "changed"."""
     contents: bool
     """False: only its mode or its owner changed."""
+    host_changed: bool = False
+    """Of a mount: this machine has changed it, too, since the sandbox looked at it."""
+
+
+def changes_of(reply: Dict[str, Any]) -> List[Change]:
+    return [Change(one["path"], one["kind"], one["contents"], one.get("hostChanged", False)) for one in reply["changes"]]
 
 
 def _forget(channel: Channel, name: str) -> None:
@@ -78,8 +84,7 @@ class Snapshot:
 
     def diff(self, later: "Snapshot", path: str = "/") -> List[Change]:
         """The changes from this one to a later one, at `path` and below."""
-        found = self._link.call("snapshot.diff", {"from": self._name, "to": later._name, "path": path})["changes"]
-        return [Change(one["path"], one["kind"], one["contents"]) for one in found]
+        return changes_of(self._link.call("snapshot.diff", {"from": self._name, "to": later._name, "path": path}))
 
     def patch(self, later: "Snapshot", path: str = "/home/agent") -> str:
         """The same as a unified patch in git's form, with names relative to `path`: for `git apply` and `patch -p1`."""

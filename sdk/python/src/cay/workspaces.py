@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Dict, List, Mapping, Optional, Type, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Type, Union
 
 from ._binary import command
 from ._errors import SandboxError
@@ -43,6 +43,37 @@ class Executed:
     stderr_truncated: bool
 
 
+def workspace_error(problem: SandboxError) -> SandboxError:
+    found = re.match(r"(\w+): (.*)", str(problem), re.S)
+    return problem if found is None or found[1] not in _NAMES else WorkspaceError(found[1], found[2])
+
+
+def executed(reply: Dict[str, Any]) -> "Executed":
+    return Executed(reply["stdout"], reply["stderr"], reply["exitCode"], reply["durationMs"] / 1000, reply["timedOut"],
+                    reply.get("stdoutTruncated", False), reply.get("stderrTruncated", False))
+
+
+def exec_params(handle: str, command: str, working_dir: Optional[str], timeout_ms: Optional[int], env: Optional[Mapping[str, str]],
+                stdin: str, **more: Any) -> Dict[str, Any]:
+    params: Dict[str, Any] = {"handle": handle, "command": command, "stdin": stdin, "env": dict(env or {}), **more}
+    if working_dir is not None:
+        params["workingDir"] = working_dir
+    if timeout_ms is not None:
+        params["timeoutMs"] = timeout_ms
+    return params
+
+
+def open_params(store: Optional[Local], network: Optional[Mapping[str, Any]], git_files: Optional[Local]) -> Dict[str, Any]:
+    params: Dict[str, Any] = {}
+    if store is not None:
+        params["store"] = os.path.abspath(store)
+    if network is not None:
+        params["network"] = dict(network)
+    if git_files is not None:
+        params["gitFiles"] = os.path.abspath(git_files)
+    return params
+
+
 @dataclass
 class Entry:
     """An entry of a directory."""
@@ -63,6 +94,15 @@ class SnapshotInfo:
     bytes: int
 
 
+@dataclass
+class SessionInfo:
+    """A session of a workspace."""
+
+    handle: str
+    state: str  # "provisioned", "running", "parked"
+    created: float  # seconds since 1970
+
+
 class WorkspaceSession:
     """A session of a workspace. Paths are relative to the workspace."""
 
@@ -74,16 +114,21 @@ class WorkspaceSession:
         return self._workspaces._call(method, {"handle": self.handle, **params})
 
     def exec(self, command: str, *, working_dir: Optional[str] = None, timeout_ms: Optional[int] = None,
-             env: Optional[Mapping[str, str]] = None, stdin: str = "") -> Executed:
-        """Runs a line for bash and waits for its end. A failing command is no exception."""
-        params: Dict[str, Any] = {"command": command, "stdin": stdin, "env": dict(env or {})}
-        if working_dir is not None:
-            params["workingDir"] = working_dir
-        if timeout_ms is not None:
-            params["timeoutMs"] = timeout_ms
-        r = self._call("workspace.exec", params)
-        return Executed(r["stdout"], r["stderr"], r["exitCode"], r["durationMs"] / 1000, r["timedOut"],
-                        r.get("stdoutTruncated", False), r.get("stderrTruncated", False))
+             env: Optional[Mapping[str, str]] = None, stdin: str = "", on_stdout: Optional[Callable[[str], Any]] = None,
+             on_stderr: Optional[Callable[[str], Any]] = None) -> Executed:
+        """Runs a line for bash and waits for its end. A failing command is no exception. on_stdout and on_stderr get the text as
+        it comes, in this thread."""
+        params = exec_params(self.handle, command, working_dir, timeout_ms, env, stdin)
+        if on_stdout is None and on_stderr is None:
+            return executed(self._call("workspace.exec", params))
+        return executed(self._workspaces._stream({**params, "stream": True}, {"stdout": on_stdout, "stderr": on_stderr}))
+
+    def start(self, command: str, *, working_dir: Optional[str] = None, timeout_ms: Optional[int] = None,
+              env: Optional[Mapping[str, str]] = None) -> "WorkspaceProcess":
+        """Runs a line for bash and does not wait for it."""
+        params = exec_params(self.handle, command, working_dir, timeout_ms, env, "", inputOpen=True)
+        reply = self._call("workspace.spawn", params)
+        return WorkspaceProcess(self._workspaces, reply["process"], reply["pid"], command)
 
     def read_file(self, path: str) -> bytes:
         """The bytes of a file."""
@@ -118,6 +163,45 @@ class WorkspaceSession:
         return f"<cay.WorkspaceSession {self.handle}>"
 
 
+class WorkspaceProcess:
+    """A command of a workspace that runs while the program goes on. It ends with its session. `with` kills it at the end."""
+
+    def __init__(self, workspaces: "Workspaces", number: int, pid: int, command: str) -> None:
+        self._workspaces, self._number, self.pid, self.command = workspaces, number, pid, command
+
+    def _call(self, method: str, **params: Any) -> Dict[str, Any]:
+        return self._workspaces._call(method, {"process": self._number, **params})
+
+    def wait(self, timeout: Optional[float] = None) -> Executed:
+        """Waits for its end. WorkspaceError Timeout: it has not ended in that many seconds."""
+        return executed(self._call("workspace.wait", **({} if timeout is None else {"timeoutMs": int(timeout * 1000)})))
+
+    def write(self, data: Union[str, bytes]) -> None:
+        """Writes to its standard input; waits while it does not read."""
+        self._call("workspace.input", data=encode(data.encode() if isinstance(data, str) else data))
+
+    def end_input(self) -> None:
+        """Nothing more is written: it finds the end of file."""
+        self._call("workspace.input", end=True)
+
+    def signal(self, number: int) -> None:
+        """Sends a signal to its process group. After its end it does nothing."""
+        self._call("workspace.signal", signal=int(number))
+
+    def kill(self) -> None:
+        """Ends it with all that it started. Twice is fine."""
+        self._call("workspace.kill")
+
+    def __enter__(self) -> "WorkspaceProcess":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.kill()
+
+    def __repr__(self) -> str:
+        return f"<cay.WorkspaceProcess {self.pid} {self.command!r}>"
+
+
 class Workspaces:
     """A client of workspaces, in a process of its own. Any thread may use it; several calls may run at once."""
 
@@ -125,16 +209,9 @@ class Workspaces:
                  git_files: Optional[Local] = None, binary: Optional[str] = None) -> None:
         """`store` is a folder for snapshots. `network` ({"rules": [...]}) is what git and programs may reach; without it
         manifests say so. file:// URLs may lead below the folder `git_files`."""
-        params: Dict[str, Any] = {}
-        if store is not None:
-            params["store"] = os.path.abspath(store)
-        if network is not None:
-            params["network"] = dict(network)
-        if git_files is not None:
-            params["gitFiles"] = os.path.abspath(git_files)
         self._link = Link(command(binary), own=True)
         try:
-            self._call("workspace.open", params)
+            self._call("workspace.open", open_params(store, network, git_files))
         except BaseException:
             self._link.close()
             raise
@@ -144,10 +221,21 @@ class Workspaces:
             answer: Dict[str, Any] = self._link.call(method, params)
             return answer
         except SandboxError as problem:
-            found = re.match(r"(\w+): (.*)", str(problem), re.S)
-            if found is None or found[1] not in _NAMES:
-                raise
-            raise WorkspaceError(found[1], found[2]) from None
+            raise workspace_error(problem) from None
+
+    def _stream(self, params: Dict[str, Any], outputs: Dict[str, Optional[Callable[[str], Any]]]) -> Dict[str, Any]:
+        items = self._link.inbox()
+        self._link.start("workspace.exec", params, items.put)
+        while True:
+            kind, value = items.get()
+            if kind == "error":
+                raise workspace_error(value) if isinstance(value, SandboxError) else value
+            if kind == "result":
+                reply: Dict[str, Any] = value
+                return reply
+            output = outputs[value["stream"]]
+            if output is not None:
+                output(value["data"])
 
     def provision(self, manifest: Mapping[str, Any]) -> WorkspaceSession:
         """Makes a workspace of a manifest: all of it or nothing."""
@@ -167,9 +255,23 @@ class Workspaces:
         return [SnapshotInfo(s["id"], s["handle"], s["createdMs"] / 1000, s["files"], s["bytes"])
                 for s in self._call("workspace.snapshots", {})["snapshots"]]
 
+    def sessions(self) -> List[SessionInfo]:
+        """The sessions of this client, and the parked ones of the store."""
+        return [SessionInfo(s["handle"], s["state"], s["createdMs"] / 1000) for s in self._call("workspace.sessions", {})["sessions"]]
+
     def delete(self, id: str) -> None:
         """Deletes a snapshot."""
         self._call("workspace.delete", {"id": id})
+
+    def prune(self, keep: Optional[int] = None, max_age: Optional[float] = None) -> int:
+        """Deletes snapshots: the newest `keep` stay, and those younger than `max_age` seconds. How many were deleted."""
+        rules = {"keep": keep, "maxAgeMs": None if max_age is None else max(1, int(max_age * 1000))}
+        return int(self._call("workspace.prune", {name: value for name, value in rules.items() if value is not None})["removed"])
+
+    def fsck(self, repair: bool = False) -> List[str]:
+        """Compares the store with its digests: a line for each problem. `repair` removes snapshots that cannot be resumed."""
+        problems: List[str] = self._call("workspace.fsck", {"repair": repair})["problems"]
+        return problems
 
     def close(self) -> None:
         """Stops its sessions and ends its process. Twice is fine."""

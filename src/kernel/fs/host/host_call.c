@@ -63,6 +63,14 @@ k_ret host_stat(int fd, struct statx *out) {
   return ASK(syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, WANTED, out));
 }
 
+k_ret host_stat_at(int dir, const char *name, struct statx *out) {
+  return ASK(syscall(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW, WANTED, out));
+}
+
+k_ret host_readlink_at(int dir, const char *name, char *buf, size_t cap) {
+  return ASK(readlinkat(dir, name, buf, cap));
+}
+
 k_ret host_statfs(int fd, struct statfs *out) { return ASK(fstatfs(fd, out)); }
 
 k_ret host_readlink(int fd, char *buf, size_t cap) { return ASK(readlinkat(fd, "", buf, cap)); }

@@ -9,6 +9,7 @@
 #include "kernel/fs/mem/mem_inode.h"
 
 #include "base/alloc.h"
+#include "kernel/fs/mem/mem_source.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -46,6 +47,7 @@ static bool must_look_everywhere(const memfs *fs) {
 K_LOCKED static k_ret look_at_all(mem_inode *dir) {
   for (size_t c = 0; dir->origin != NULL && c < dir->origin->count; c++) {
     const mem_child *child = &dir->origin->children[c];
+    if (mem_node_is_unfilled(child->node)) continue; /* nothing below was looked at */
     mem_entry *e;
     k_ret r = mem_dir_find(dir, (k_name){ child->name, child->len }, &e);
     if (r < 0 && r != -K_ENOENT) return r;
@@ -96,6 +98,7 @@ K_LOCKED static k_ret fill_leaf(const freezer *f, mem_node *n, const mem_inode *
     return 0;
   }
   K_TRY(mem_contents_freeze(&i->contents, &n->contents));
+  if (i->source != NULL) n->source = mem_source_ref(i->source);
   n->charged = f->charged ? mem_contents_size(&n->contents) : 0;
   if (n->contents.floor != NULL)
     n->below = mem_node_ref(i->origin->below != NULL ? i->origin->below : i->origin);

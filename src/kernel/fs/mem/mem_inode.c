@@ -2,6 +2,7 @@
 #include "kernel/fs/mem/mem_inode.h"
 
 #include "base/alloc.h"
+#include "kernel/fs/mem/mem_source.h"
 
 #include <string.h>
 
@@ -177,6 +178,11 @@ static k_ret inherit(mem_inode *i, mem_node *node) {
   i->links_counted = i->counted ? node->counted - 1 : 0;
   i->contents.charged = node->charged;
   if (!k_is_reg(&i->base)) return 0;
+  if (node->source != NULL) {
+    i->source = mem_source_ref(node->source);
+    i->contents = (mem_contents){ .size = node->contents.size, .held = node->contents.held };
+    return 0;
+  }
   i->contents = mem_contents_over(&node->contents);
   return node->charged != 0 ? mem_contents_own_all(&i->contents) : 0;
 }
@@ -188,6 +194,7 @@ k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
     *out = i;
     return 0;
   }
+  if (mem_node_is_unfilled(node)) return -K_ESTALE; /* mem_lookup fills it first */
   if (has_aliases(node)) K_TRY(mem_alias_reserve(fs, 1));
   i = alloc(fs, node->mode);
   if (i == NULL) return -K_ENOMEM;
@@ -258,6 +265,7 @@ K_LOCKED static void free_one(mem_inode *i, k_kernel *k) {
   give_back_quota(i, k);
   mem_was_forget(i, k);
   mem_free(i->target);
+  mem_source_unref(i->source);
   i->fs->inode_count--;
   mem_node_unref(i->origin);
   mem_free(i);
@@ -296,7 +304,11 @@ K_LOCKED static void release(k_inode *inode) {
   memfs *fs = i->fs;
   alias_forget(i);
   bool unmounted = i == fs->root;
-  if (unmounted) fs->root = NULL;
+  if (unmounted) {
+    fs->root = NULL;
+    if (fs->remembered != 0) k_memory_uncharge(inode->kernel, fs->remembered);
+    fs->remembered = 0;
+  }
   i->next_doomed = fs->doomed;
   fs->doomed = i;
   bool was_freeing = fs->is_freeing;
@@ -342,7 +354,13 @@ static k_ret get_stat(k_inode *inode, k_stat *out) {
 
 K_LOCKED static k_ret resize(mem_inode *i, uint64_t size) {
   k_inode_write_begin(&i->base);
-  k_ret r = mem_contents_resize(&i->contents, mem_kernel(i), size);
+  k_ret r = 0;
+  if (i->source != NULL && size == 0) {
+    mem_source_forget(i);
+    i->contents = (mem_contents){ 0 };
+  }
+  if (i->source != NULL) r = mem_copy_up_held(i);
+  if (r >= 0) r = mem_contents_resize(&i->contents, mem_kernel(i), size);
   if (r >= 0) {
     mem_contents_changed(i);
     mem_stamp(i, true);
@@ -369,7 +387,8 @@ K_LOCKED static k_ret punch(k_inode *inode, uint64_t from, uint64_t to) {
   if (!k_is_reg(inode)) return -K_EOPNOTSUPP;
   K_TRY(mem_touch(i));
   k_inode_write_begin(inode);
-  k_ret r = mem_contents_punch(&i->contents, mem_kernel(i), from, to);
+  k_ret r = mem_copy_up_held(i);
+  if (r >= 0) r = mem_contents_punch(&i->contents, mem_kernel(i), from, to);
   mem_contents_changed(i);
   mem_stamp(i, true);
   k_inode_write_end(inode);
@@ -420,12 +439,10 @@ K_LOCKED static k_ret make_root(memfs *fs, mem_tree *tree) {
   return 0;
 }
 
-K_UNCHECKED k_ret memfs_new(mem_tree *tree, k_inode **out) {
-  memfs *fs = mem_zalloc(sizeof *fs);
+K_UNCHECKED static k_ret memfs_make(mem_tree *tree, const memfs *like, k_inode **out) {
+  memfs *fs = mem_dup(like, sizeof *like);
   if (fs == NULL) return -K_ENOMEM;
   fs->freeing.some = free_some;
-  fs->next_ino = tree != NULL ? tree->next_ino : 1;
-  fs->dev_minor = 1;
   k_ret r = make_root(fs, tree);
   if (r < 0) {
     fs_free(fs);
@@ -436,3 +453,22 @@ K_UNCHECKED k_ret memfs_new(mem_tree *tree, k_inode **out) {
 }
 
 void memfs_set_device(k_inode *root, uint32_t minor) { mem_of(root)->fs->dev_minor = minor; }
+
+k_ret memfs_new(mem_tree *tree, k_inode **out) {
+  const memfs like = { .next_ino = tree != NULL ? tree->next_ino : 1, .dev_minor = 1 };
+  return memfs_make(tree, &like, out);
+}
+
+k_ret memfs_new_lazy(mem_tree *tree, uint32_t dev_minor, k_inode **out) {
+  const memfs like = { .next_ino = tree->next_ino, .dev_minor = dev_minor, .lazy = true };
+  return memfs_make(tree, &like, out);
+}
+
+mem_tree *memfs_tree(const k_inode *root) { return CONTAINER_OF(root, mem_inode, base)->fs->tree; }
+
+bool memfs_wants_all(const k_inode *root) { return CONTAINER_OF(root, mem_inode, base)->fs->scattered; }
+
+bool memfs_has_names(const k_inode *root) {
+  const mem_inode *top = CONTAINER_OF(root, mem_inode, base);
+  return top->dir.count != 0 || top->fs->tree != NULL;
+}

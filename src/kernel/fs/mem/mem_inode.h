@@ -53,8 +53,9 @@ struct mem_inode {
   bool linkable; /* without a name, and may be given one (O_TMPFILE) */
   mem_dir dir;
   mem_contents contents;
-  char *was;    /* the path it had when its last name went, if somebody still uses it */
-  char *target; /* of a symlink made here, charged to the quota; inherited ones have origin->target */
+  mem_source *source; /* where the bytes of a file are while `contents` has only their number: a reference */
+  char *was;          /* the path it had when its last name went, if somebody still uses it */
+  char *target;       /* of a symlink made here, charged to the quota; inherited ones have origin->target */
 };
 
 struct memfs {
@@ -69,6 +70,8 @@ struct memfs {
   mem_inode *doomed; /* released, and waiting to be freed by `freeing` */
   k_chore freeing;
   bool is_freeing;
+  bool lazy;            /* directories of the tree may be unfilled (mem_source.h) */
+  uint64_t remembered;  /* bytes charged for names that were filled in */
   uint64_t inode_count; /* live ones: the last one frees the memfs */
 };
 
@@ -104,6 +107,14 @@ k_ret mem_count_link(mem_inode *i) CHECKED K_LOCKED;
 /* ---- open files (mem_file.c) ---- */
 
 k_ret mem_open(k_inode *inode, uint32_t flags, k_file **out) CHECKED K_LOCKED;
+
+/* ---- bytes and names elsewhere (mem_source.c) ---- */
+
+k_ret mem_dir_fill_below(mem_inode *dir, k_name name) CHECKED; /* before that name is looked up; [host] */
+k_ret mem_source_open_file(mem_inode *i, uint32_t flags, k_file **out) CHECKED; /* only to read; [host] */
+k_ret mem_copy_up(mem_inode *i) CHECKED;      /* the bytes are the file's own afterwards; [host] */
+k_ret mem_copy_up_held(mem_inode *i) CHECKED; /* the same between k_inode_write_begin and _end */
+void mem_source_forget(mem_inode *i);
 
 /* ---- directories (mem_dir.c) ---- */
 

@@ -13,6 +13,7 @@
 k_ret mem_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
   (void)viewer;
   if (!k_is_dir(dir)) return -K_ENOTDIR;
+  if (mem_of(dir)->fs->lazy) K_TRY(mem_dir_fill_below(mem_of(dir), name));
   mem_entry *e;
   K_TRY(mem_dir_find(mem_of(dir), name, &e));
   *out = k_inode_ref(&e->inode->base);

@@ -1,6 +1,7 @@
 #include "kernel/fs/mem/mem_node.h"
 
 #include "base/alloc.h"
+#include "kernel/fs/mem/mem_source.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -49,6 +50,7 @@ void mem_node_unref(mem_node *n) {
     mem_contents_free(&n->contents, NULL);
     mem_free(atomic_load(&n->digest));
     if (n->drop != NULL) n->drop(n->drop_ctx);
+    mem_source_unref(n->source);
     mem_free(n->target);
     mem_free(n->children);
     mem_free(n->index);

@@ -5,6 +5,7 @@
 #include "kernel/fs/mem/memfs.h"
 
 typedef struct mem_node mem_node;
+typedef struct mem_source mem_source; /* mem_source.h */
 
 typedef struct mem_child {
   char *name;
@@ -28,6 +29,7 @@ struct mem_node {
   mem_node *below;                       /* whose bytes are the floor of the contents: a reference, or NULL */
   void (*drop)(void *ctx);               /* files over bytes of the embedder */
   void *drop_ctx;
+  mem_source *source;  /* a reference: where the bytes or the children are; NULL: here */
   char *target;        /* symlinks */
   mem_child *children; /* directories */
   size_t count, cap;

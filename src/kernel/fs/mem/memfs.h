@@ -48,6 +48,15 @@ k_ret memfs_new(mem_tree *tree, k_inode **out) CHECKED;
 /* The minor number that st_dev shows; 1 unless set. A directory is known by st_dev and st_ino, so mounts of one kernel differ in it. */
 void memfs_set_device(k_inode *root, uint32_t minor);
 
+/* The same over a tree of which directories are filled with their names at the first look (mem_source.h); the root is
+ * filled already. `dev_minor` is its number in stat(2). memfs_remember charges a kernel for the names of the root,
+ * before it is mounted there. memfs_tree is the tree, borrowed. */
+k_ret memfs_new_lazy(mem_tree *tree, uint32_t dev_minor, k_inode **out) CHECKED;
+k_ret memfs_remember(k_inode *root, k_kernel *k) CHECKED;
+mem_tree *memfs_tree(const k_inode *root);
+/* Freezing has to know all names of a file with several: the tree is filled before. */
+bool memfs_wants_all(const k_inode *root) K_LOCKED;
+
 /* The live tree under this root as it is now. The live one goes on, sharing everything. -K_ENOMEM changes
  * nothing. */
 k_ret memfs_freeze(k_inode *root, mem_tree **out) CHECKED K_LOCKED;
@@ -57,4 +66,5 @@ k_ret memfs_freeze(k_inode *root, mem_tree **out) CHECKED K_LOCKED;
  * back. And the live file system is from then on made over the tree, so that the next snapshot costs what
  * changes until then; an unchanged one costs nothing. -K_ENOMEM changes nothing. */
 k_ret memfs_snapshot(k_inode *root, mem_tree **out) CHECKED K_LOCKED;
+bool memfs_has_names(const k_inode *root) K_LOCKED; /* its root is not empty, or it was made over a tree */
 void mem_tree_charge(const mem_tree *tree, uint64_t *disk, uint64_t *inodes);

@@ -127,6 +127,103 @@ TEST(sessions_are_saved_by_the_pages_that_differ) {
   cay_sandbox_free(again);
 }
 
+TEST(limits_the_clock_and_shared_memory_come_back_from_a_file) {
+  cay_sandbox *box = NULL;
+  const cay_limits limits = CAY_INIT(cay_limits, .cpu_ms = 12345, .background_ms = 6789);
+  EXPECT_EQ(cay_sandbox_new(box_engine(), &CAY_INIT(cay_sandbox_options, .limits = &limits), &box, NULL),
+            CAY_OK);
+  cay_session *py = session(box);
+  run_ok(
+      box,
+      "mkdir -p /dev/shm/d && echo shared > /dev/shm/d/f && ln /dev/shm/d/f /dev/shm/g && chmod 600 /dev/shm/g");
+  expect_repr(py, "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200))", "");
+  expect_repr(py, "import time; time.sleep(0.03); before = time.monotonic()", "");
+  cay_snapshot *s = taken(box);
+  cay_usage had, has;
+  cay_sandbox_usage(box, &had);
+  buf file = saved(s);
+  cay_sandbox_free(box);
+  cay_snapshot *copies[] = { s, loaded(&file) };
+  for (int i = 0; i < 2; i++) {
+    cay_snapshot_info info;
+    cay_snapshot_info_get(copies[i], &info);
+    EXPECT_EQ(info.limits.cpu_ms, 12345);
+    EXPECT_EQ(info.limits.background_ms, 6789);
+    cay_sandbox *again = restored(copies[i]);
+    cay_sandbox_usage(again, &has);
+    EXPECT_EQ(has.files, had.files);
+    run_ok(again, "[ $(cat /dev/shm/g) = shared ] && [ /dev/shm/g -ef /dev/shm/d/f ] && "
+                  "[ $(stat -c %a /dev/shm /dev/shm/g | tr '\\n' ,) = 1777,600, ] && rm -r /dev/shm/*");
+    cay_session *copy = NULL;
+    EXPECT_EQ(cay_session_resume(again, 1, &copy, NULL), CAY_OK);
+    expect_repr(copy, "resource.getrlimit(resource.RLIMIT_NOFILE)", "(100, 200)");
+    expect_repr(copy, "0 <= time.monotonic() - before < 1000", "True");
+    cay_sandbox_free(again);
+  }
+  buf_free(&file);
+  cay_snapshot_free(copies[1]);
+  cay_snapshot_free(s);
+}
+
+/* The ways in which programs ask for something that nobody else has. */
+static const char *const PYTHON_DRAWS[] = { "__import__('os').urandom(8).hex()",
+                                            "__import__('random').random()", "__import__('uuid').uuid4().hex",
+                                            "__import__('secrets').token_hex(8)",
+                                            "__import__('uuid').uuid1().hex" };
+static const char *const JS_DRAWS[] = { "String(Math.random())" };
+
+/* Borrowed until the next but seven. */
+static const char *drawn(cay_session *s, const char *code) {
+  static char texts[8][200];
+  static unsigned turn;
+  char *text = texts[turn++ % 8];
+  cay_value *v = eval_ms(s, code, 0);
+  snprintf(text, sizeof texts[0], "%.*s", (int)v->repr.len, (const char *)v->repr.data);
+  EXPECT(text[0] != '\0');
+  cay_value_free(v);
+  return text;
+}
+
+static void expect_all_differ(cay_session *sessions[static 4], const char *code) {
+  const char *texts[4];
+  for (int i = 0; i < 4; i++) texts[i] = drawn(sessions[i], code);
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < i; j++)
+      if (strcmp(texts[i], texts[j]) == 0) EXPECT_TEXT(code, texts[i]);
+}
+
+static cay_session *resumed_in(cay_sandbox *box, uint32_t id) {
+  cay_session *s = NULL;
+  EXPECT_EQ(cay_session_resume(box, id, &s, NULL), CAY_OK);
+  return s;
+}
+
+TEST(copies_and_loaded_snapshots_draw_identities_of_their_own) {
+  cay_sandbox *box = box_new(), *boxes[3];
+  cay_session *py[4] = { session(box) }, *js[4] = { NULL };
+  EXPECT_EQ(cay_session_new(box, &CAY_INIT(cay_session_options, .language = "javascript"), &js[0], NULL),
+            CAY_OK);
+  for (size_t i = 0; i < COUNT_OF(PYTHON_DRAWS); i++) (void)drawn(py[0], PYTHON_DRAWS[i]);
+  for (size_t i = 0; i < COUNT_OF(JS_DRAWS); i++) (void)drawn(js[0], JS_DRAWS[i]);
+  cay_snapshot *s = taken(box);
+  buf file = saved(s);
+  cay_snapshot *copy = loaded(&file);
+  boxes[0] = restored(s);
+  boxes[1] = restored(copy);
+  boxes[2] = restored(copy);
+  for (int i = 0; i < 3; i++) {
+    py[i + 1] = resumed_in(boxes[i], 1);
+    js[i + 1] = resumed_in(boxes[i], 2);
+  }
+  for (size_t i = 0; i < COUNT_OF(PYTHON_DRAWS); i++) expect_all_differ(py, PYTHON_DRAWS[i]);
+  for (size_t i = 0; i < COUNT_OF(JS_DRAWS); i++) expect_all_differ(js, JS_DRAWS[i]);
+  buf_free(&file);
+  cay_snapshot_free(copy);
+  cay_snapshot_free(s);
+  for (int i = 0; i < 3; i++) cay_sandbox_free(boxes[i]);
+  cay_sandbox_free(box);
+}
+
 TEST(parts_can_be_left_out_and_put_together_again) {
   cay_sandbox *box = with_story();
   cay_session *py = session(box);

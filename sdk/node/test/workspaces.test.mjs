@@ -1,0 +1,90 @@
+// Workspaces and copy-on-write mounts, by the package.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { WorkspaceError, Workspaces } from "cay";
+import { errno, folder, own } from "./support.mjs";
+
+const MANIFEST = { entries: [{ type: "file", path: "a", content: "one\n" }, { type: "directory", path: "d" }], env: { NAME: "cay" } };
+const kind = (name) => (e) => e instanceof WorkspaceError && e.kind === name;
+
+async function opened(t, options) {
+  const workspaces = await Workspaces.open(options);
+  t.after(() => workspaces.close());
+  return workspaces;
+}
+
+test("a session runs commands and has files", async (t) => {
+  const workspaces = await opened(t);
+  const session = await workspaces.provision(MANIFEST);
+  const done = await session.exec("cat a; echo $NAME $X >&2; exit 3", { env: { X: "y" } });
+  assert.deepEqual([done.stdout, done.stderr, done.exitCode, done.timedOut], ["one\n", "cay y\n", 3, false]);
+  await session.writeFile("d/new", Uint8Array.of(255));
+  assert.deepEqual([...(await session.readFile("d/new"))], [255]);
+  assert.deepEqual((await session.listDir()).map((e) => [e.name, e.type]), [["a", "file"], ["d", "directory"]]);
+  await session.applyPatch("--- a\n+++ a\n@@ -1 +1 @@\n-one\n+two\n");
+  assert.equal((await session.readFile("a")).toString(), "two\n");
+  assert.ok((await session.exec("sleep 100", { timeoutMs: 200 })).timedOut);
+});
+
+test("a snapshot is resumed, and parked sessions go on, in another process", async (t) => {
+  const store = folder(t);
+  const one = await opened(t, { store });
+  const session = await one.provision(MANIFEST);
+  const id = await session.snapshot();
+  await session.park();
+  await one.close();
+  const other = await opened(t, { store });
+  assert.deepEqual((await other.snapshots()).map((s) => s.id), [id]);
+  assert.equal((await (await other.resume(id)).exec("cat a")).stdout, "one\n");
+  assert.equal((await (await other.start(session.handle)).exec("cat a")).stdout, "one\n");
+  assert.deepEqual(await other.fsck(), []);
+  assert.equal(await other.prune({ keep: 1 }), 0);
+  await other.delete(id);
+  await assert.rejects(other.resume(id), kind("SnapshotNotFound"));
+});
+
+test("output comes as it is written, and processes go on", async (t) => {
+  const session = await (await opened(t)).provision(MANIFEST);
+  let heard = "";
+  await session.exec("echo one; echo two", { onStdout: (text) => void (heard += text) });
+  assert.equal(heard, "one\ntwo\n");
+  const process = await session.start("while read x; do echo got $x; done; exit 3");
+  await assert.rejects(process.wait(1), kind("Timeout"));
+  await process.write("one\n");
+  await process.endInput();
+  const ended = await process.wait();
+  assert.deepEqual([ended.stdout, ended.exitCode], ["got one\n", 3]);
+  const killed = await session.start("sleep 1000");
+  await killed.kill();
+  assert.equal((await killed.wait()).exitCode, 124);
+});
+
+test("failures have names", async (t) => {
+  const workspaces = await opened(t);
+  await assert.rejects(workspaces.provision({ entries: [{ type: "directory", path: "/x" }] }), kind("PathTraversal"));
+  await assert.rejects(workspaces.provision({ entry: [] }), kind("InvalidRequest"));
+  await assert.rejects(workspaces.provision({ entries: [{ type: "git_repo", url: "ssh://x", path: "r" }] }), kind("ProvisionFailed"));
+  const session = await workspaces.provision({});
+  await assert.rejects(session.readFile("missing"), kind("ExecutionFailed"));
+  await session.stop();
+  await assert.rejects(session.exec("true"), kind("SessionNotFound"));
+});
+
+test("changes of a copy-on-write mount stay in the sandbox until they are applied", async (t) => {
+  const place = folder(t);
+  mkdirSync(join(place, "dir"));
+  writeFileSync(join(place, "a"), "one\n");
+  writeFileSync(join(place, "dir", "b"), "b\n");
+  const sandbox = await own(t, { mounts: { "/w": { hostPath: place, copyOnWrite: true } } });
+  await sandbox.commands.run("echo two > a; rm -r dir", { cwd: "/w", check: true });
+  assert.deepEqual((await sandbox.mountChanges("/w")).map((c) => [c.path, c.kind]), [["a", "changed"], ["dir", "removed"], ["dir/b", "removed"]]);
+  assert.match(await sandbox.mountPatch("/w"), /-one\n\+two\n/);
+  assert.equal(await sandbox.mountApply("/w", ["dir"]), 2);
+  assert.ok(!existsSync(join(place, "dir")));
+  assert.equal(readFileSync(join(place, "a"), "utf8"), "one\n");
+  writeFileSync(join(place, "a"), "by another program\n");
+  await assert.rejects(sandbox.mountApply("/w"), errno("EEXIST"));
+});
