@@ -92,3 +92,5 @@ void ws_processes_end(cay_ws_session *s);
 cay_status ws_new_id(const char *prefix, char out[static CAY_WS_ID_MAX], cay_ws_error *err) CHECKED;
 
 cay_status ws_git_clone(cay_ws *ws, cay_ws_session *s, const cay_ws_entry *entry, cay_ws_error *err) CHECKED;
+/* The second half of it, with the records of cay-git from a descriptor: into the folder "r". */
+cay_status ws_git_records(cay_ws *ws, cay_ws_session *s, int fd, cay_error *err) CHECKED;

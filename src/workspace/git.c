@@ -285,19 +285,33 @@ static cay_status git_make_place(git_run *g) {
   return found ? err_set(g->err, CAY_EXISTS, "the folder has files already") : CAY_OK;
 }
 
-static cay_status git_run_all(git_run *g) {
+static cay_status git_read_all(git_run *g) {
   bool done = false;
+  cay_status status = CAY_OK;
   git_record *r = mem_alloc(sizeof *r);
   if (r == NULL) return err_no_memory(g->err);
-  cay_status status = git_make_place(g);
-  if (status == CAY_OK) status = git_start(g);
   while (status == CAY_OK && !done) {
     status = git_read_record(g, r);
     if (status == CAY_OK) status = git_take(g, r, &done);
   }
-  git_end(g);
   mem_free(r);
   return status;
+}
+
+static cay_status git_run_all(git_run *g) {
+  cay_status status = git_make_place(g);
+  if (status == CAY_OK) status = git_start(g);
+  if (status == CAY_OK) status = git_read_all(g);
+  git_end(g);
+  return status;
+}
+
+cay_status ws_git_records(cay_ws *ws, cay_ws_session *s, int fd, cay_error *err) {
+  const cay_ws_entry entry = CAY_INIT(cay_ws_entry, .kind = CAY_WS_GIT_REPO, .path = "r");
+  git_run g = { .ws = ws, .s = s, .entry = &entry, .from = fd, .err = err, .deadline_ns = INT64_MAX };
+  cay_ws_error why;
+  S_TRY(ws_path_resolve(s->box, entry.path, true, &g.place, &why));
+  return git_read_all(&g);
 }
 
 cay_status ws_git_clone(cay_ws *ws, cay_ws_session *s, const cay_ws_entry *entry, cay_ws_error *err) {

@@ -3,7 +3,7 @@ import asyncio
 
 import pytest
 
-from cay import AsyncWorkspaces, WorkspaceError, Workspaces
+from cay import AsyncWorkspaces, SandboxError, WorkspaceError, Workspaces
 
 MANIFEST = {"entries": [{"type": "file", "path": "a", "content": "one\n"}, {"type": "directory", "path": "d"}], "env": {"NAME": "cay"}}
 
@@ -115,3 +115,32 @@ def test_the_same_for_asyncio(tmp_path):
             assert (await asyncio.gather(again.exec("cat d/new"), again.exec("cat a")))[0].stdout == "x"
 
     asyncio.run(work())
+
+
+NAMES = ["ProvisionFailed", "PathTraversal", "SessionNotFound", "SnapshotNotFound", "ExecutionFailed", "Timeout", "MemoryExceeded", "InvalidRequest",
+         "BackendUnavailable", "EnforcerFailed", "EnforcerUnavailable", "PolicyViolation"]
+PROVOKED = {
+    "ProvisionFailed": lambda w, s: w.provision({"entries": [{"type": "git_repo", "url": "ssh://x", "path": "r"}]}),
+    "PathTraversal": lambda w, s: s.read_file("../x"),
+    "SessionNotFound": lambda w, s: w.start("session-0"),
+    "SnapshotNotFound": lambda w, s: w.resume("snap-0"),
+    "ExecutionFailed": lambda w, s: s.read_file("missing"),
+    "Timeout": lambda w, s: s.start("sleep 10").wait(0.01),
+    "InvalidRequest": lambda w, s: w.provision({"entries": 1}),
+    "BackendUnavailable": lambda w, s: Workspaces("/proc/version/x"),
+    "PolicyViolation": lambda w, s: s.write_file("big", b"x" * (2 << 20)),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_failure_of_the_contract_comes_by_its_name(name, tmp_path):
+    from cay.workspaces import workspace_error
+    made = workspace_error(SandboxError(f"{name}: a sentence"))
+    assert isinstance(made, WorkspaceError) and (made.name, str(made)) == (name, "a sentence")
+    if name not in PROVOKED:
+        return  # the host's own failures
+    with Workspaces(tmp_path) as workspaces:
+        session = workspaces.provision({"limits": {"disk": 1 << 20}})
+        with pytest.raises(WorkspaceError) as refused:
+            PROVOKED[name](workspaces, session)
+        assert refused.value.name == name, refused.value

@@ -57,7 +57,7 @@ K_LOCKED k_ret memfs_remember(k_inode *root, k_kernel *k) {
   uint64_t weight = fs->tree->root->source->weight;
   K_TRY(k_memory_charge(k, weight));
   fs->remembered = weight;
-  root->kernel = k; /* who is given it back */
+  root->kernel = k; /* it is given back to this one */
   return 0;
 }
 

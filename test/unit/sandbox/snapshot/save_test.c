@@ -165,7 +165,7 @@ TEST(limits_the_clock_and_shared_memory_come_back_from_a_file) {
   cay_snapshot_free(s);
 }
 
-/* The ways in which programs ask for something that nobody else has. */
+/* The ways in which programs ask for something unique. */
 static const char *const PYTHON_DRAWS[] = { "__import__('os').urandom(8).hex()",
                                             "__import__('random').random()", "__import__('uuid').uuid4().hex",
                                             "__import__('secrets').token_hex(8)",
