@@ -49,6 +49,7 @@ static void catch_signals(server *s) {
   (void)sigaction(SIGTERM, &stop, NULL);
   (void)sigaction(SIGINT, &stop, NULL);
   (void)sigaction(SIGPIPE, &ignore, NULL);
+  (void)sigaction(SIGXFSZ, &ignore, NULL); /* a file at the limit of `ulimit -f` is a full disk */
 }
 
 /* ---- the log ---- */

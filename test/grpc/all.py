@@ -5,7 +5,8 @@ import asking
 import executing
 import gotools
 import harness
+import storing
 import testing
 import wire
 
-sys.exit(harness.run_all([executing, asking, testing, wire, gotools], *sys.argv[1:2]))
+sys.exit(harness.run_all([executing, asking, storing, testing, wire, gotools], *sys.argv[1:2]))

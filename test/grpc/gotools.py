@@ -1,4 +1,4 @@
-"""Clients in Go: h2spec (RFC 9113 and 7541), grpcurl (reflection). Without `go` nothing is here to run."""
+"""Clients in Go: h2spec (RFC 9113 and 7541), grpcurl (reflection), ghz (many calls). Without `go` nothing is here to run."""
 import json
 import os
 import re
@@ -9,7 +9,8 @@ from guest import code
 from harness import ROOT
 from wire import certificates
 
-TOOLS = {"h2spec": "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible", "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4"}
+TOOLS = {"h2spec": "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible", "ghz": "github.com/bojand/ghz/cmd/ghz@v0.121.0",
+         "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4"}
 PLACE = ROOT / "build/grpc-go"
 HAS_GO = shutil.which("go") is not None
 
@@ -42,6 +43,15 @@ if HAS_GO:
     def test_h2spec_over_tls(t):
         certificates(t.dir)
         h2spec(t.server("--tls-cert", "server.pem", "--tls-key", "server.key"), "-t", "-k")
+
+    def test_ghz_has_an_answer_for_each_call(t):
+        server = t.server()
+        for method, count, clients, connections in (("Execute", 4000, 50, 1), ("Execute", 2500, 1, 1), ("ExecuteStream", 1000, 50, 10), ("ListExecutions", 3000, 50, 10)):
+            ask = json.dumps({} if method == "ListExecutions" else {"code": code("say")})
+            done = subprocess.run([tool("ghz"), "--insecure", "--call", f"prodisco.sandbox.v1.SandboxService/{method}", "-d", ask, "-n", str(count), "-c", str(clients),
+                                   "--connections", str(connections), "--timeout", "60s", "-O", "json", server.address], capture_output=True, text=True, check=True)
+            report = json.loads(done.stdout)
+            assert report["statusCodeDistribution"] == {"OK": count}, (method, report["statusCodeDistribution"], report["errorDistribution"])
 
     def test_grpcurl_needs_no_proto_file(t):
         server = t.server()

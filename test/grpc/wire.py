@@ -284,6 +284,22 @@ def test_sigterm_says_goaway_and_which_call_was_the_last(t):
     assert raw.closed() and server.process.wait(LONG) == 0
 
 
+def test_the_last_answer_of_a_drain_is_whole_for_a_client_that_still_sends(t):
+    server = t.server()
+    raw = Raw(server)
+    raw.send(request(1) + frame(DATA, END_STREAM, 1, message(pb.ExecuteRequest(code=code("large", 100)).SerializeToString())))
+    raw.until(lambda kind, flags, of, _: of == 1 and kind == HEADERS)
+    server.process.terminate()
+    # More than the window has room for: the end waits for it.
+    ping = raw.until(lambda kind, flags, *_: kind == PING and not flags)
+    raw.send(frame(PING, ACK, 0, ping[3]))
+    time.sleep(0.3)
+    raw.send(frame(WINDOW, 0, 0, b"\0\1\0\0") + frame(WINDOW, 0, 1, b"\0\1\0\0") + frame(PING, 0, 0, b"12345678") * 50)
+    answer = raw.answer(1)
+    raw.send(frame(PING, 0, 0, b"12345678") * 50)
+    assert answer["grpc-status"] == "0" and raw.closed() and server.process.wait(LONG) == 0
+
+
 def test_a_half_sent_request_does_not_hold_memory(t):
     server = t.server("--message-max", "8M")
     raws = [Raw(server) for _ in range(4)]

@@ -34,7 +34,7 @@ struct runtime {
   bool has_tests;     /* ExecuteTest works */
   /* On any number of threads at once, each in a sandbox of its own. A failure is one of the host. */
   cay_status (*run)(runtime *r, const runtime_job *job, runtime_result *out, cay_error *err);
-  /* After `run`, whatever it returned: frees what is left of it. The client has its answer by then. NULL: never anything. */
+  /* After `run`, whatever its status: frees the rest of it. The client has its answer by then. NULL: never anything. */
   void (*clean)(runtime *r, void *left);
   void (*free)(runtime *r);
 };

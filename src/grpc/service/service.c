@@ -36,14 +36,15 @@ static void service_end(service *s, execution *e, execution_result *result) {
     return;
   }
   cay_error err;
-  if (e->lasting && store_run_save(s->options.store, e, &err) != CAY_OK)
+  bool stored = e->lasting && store_run_save(s->options.store, e, &err) == CAY_OK;
+  if (e->lasting && !stored)
     log_write(s->options.log, CAY_LOG_ERROR, "the end of an execution was not stored",
               LOG_FIELDS({ .name = "execution", .text = e->id }, { .name = "error", .text = err.message }));
   atomic_fetch_add(&s->ended[e->state], 1);
   atomic_fetch_add(&s->took_ms, (unsigned long long)e->took_ms);
   log_end(s, e);
   execution_tell(e);
-  table_ended(s->table, e);
+  table_ended(s->table, e, stored);
   execution_unref(e);
 }
 

@@ -68,13 +68,13 @@ static void table_make_room(table *t) {
   }
 }
 
-void table_ended(table *t, execution *e) {
+void table_ended(table *t, execution *e, bool stored) {
   (void)pthread_mutex_lock(&t->mu);
   if (!list_linked(&e->in_table)) {
     (void)pthread_mutex_unlock(&t->mu);
     return;
   }
-  if (e->lasting) {
+  if (stored) {
     table_drop(e);
   } else {
     e->in_kept = true;

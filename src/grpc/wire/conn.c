@@ -14,6 +14,7 @@
 enum {
   READ_LEN = 32 * 1024,
   READS = 16,         /* before other connections have their turn */
+  PARTING_MS = 1000,  /* for the client to close, once all is said */
   CHEAP_BURST = 2000, /* frames that cost nothing, at once */
   CHEAP_RATE = 200,   /* and in a second from then on */
 };
@@ -87,8 +88,19 @@ static bool conn_write_out(conn *c) {
   return true;
 }
 
+/* A close with unread bytes would take back those which are on their way to the client: our half is closed first,
+ * and further bytes of the client are dropped. */
+static void conn_part(conn *c) {
+  c->parting = true;
+  c->parting_ns = clock_mono_ns();
+  tls_part(c->ssl);
+  if (shutdown(c->fd, SHUT_WR) != 0 ||
+      !timers_set(&c->server->timers, &c->timer, c->parting_ns + PARTING_MS * NS_PER_MS))
+    c->dead = true;
+}
+
 void conn_flush(conn *c) {
-  if (c->dead || !c->secured) return;
+  if (c->dead || c->parting || !c->secured) return;
   c->want_write = false;
   for (bool more = true; more && !c->dead;) {
     if (c->out_len == 0 && !fill_out(c)) c->dead = true;
@@ -98,7 +110,9 @@ void conn_flush(conn *c) {
   if (c->dead) return;
   conn_watch(c);
   bool done = nghttp2_session_want_read(c->h2) == 0 && nghttp2_session_want_write(c->h2) == 0;
-  if (c->out_len == 0 && (done || (c->settled && list_empty(&c->calls)))) c->dead = true;
+  if (c->out_len != 0) return;
+  if (done) c->dead = true;
+  if (!done && c->settled && list_empty(&c->calls)) conn_part(c);
 }
 
 /* ---- reading ---- */
@@ -116,6 +130,18 @@ static void conn_hello(conn *c) {
   case TLS_FAILED: c->dead = true; break;
   }
   if (!c->dead) conn_watch(c);
+}
+
+/* The client has closed, too: the connection is over. */
+static void conn_drop_rest(conn *c) {
+  uint8_t bytes[READ_LEN];
+  size_t len;
+  for (int i = 0; i < READS; i++)
+    switch (sock_result(recv(c->fd, bytes, sizeof bytes, 0), &len, TLS_WANT_READ)) {
+    case TLS_DONE: break;
+    case TLS_WANT_READ: return;
+    default: c->dead = true; return;
+    }
 }
 
 static void conn_read(conn *c) {
@@ -138,7 +164,10 @@ static void conn_read(conn *c) {
 void conn_event(conn *c, uint32_t events) {
   conn_touch(c);
   if (!c->secured) conn_hello(c);
-  if (c->secured && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) conn_read(c);
+  if (c->parting)
+    conn_drop_rest(c);
+  else if (c->secured && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
+    conn_read(c);
 }
 
 /* ---- time ---- */
@@ -163,6 +192,7 @@ static void conn_ask(conn *c, int64_t now) {
 
 static bool conn_overdue(conn *c, conn_due *d) {
   const server_options *o = &c->server->options;
+  if (c->parting) return passed(d, c->parting_ns, PARTING_MS);
   if ((!c->secured || !c->greeted) && passed(d, c->began_ns, o->hello_ms)) return true;
   if (c->out_len != 0 && passed(d, c->write_ns, o->stall_ms)) return true;
   if (c->ping_ns != 0) return passed(d, c->ping_ns, o->ping_ms / 2);

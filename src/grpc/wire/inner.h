@@ -83,12 +83,13 @@ struct conn { /* [io] */
   ssl_st *ssl;
   nghttp2_session *h2;
   uint32_t events; /* of epoll */
-  bool secured, greeted, want_write, dead, draining, noticed, settled;
+  bool secured, greeted, want_write, dead, draining, noticed, settled, parting;
   bool ping_free; /* the client was sent headers or data since its last PING */
   uint8_t *out;   /* CONN_OUT_MAX bytes */
   size_t out_at, out_len;
   timer_entry timer;
   int64_t read_ns, write_ns, idle_ns, ping_ns, began_ns;
+  int64_t parting_ns;
   int64_t credit_ns; /* when the frames that cost nothing have been paid */
   char client[CLIENT_MAX];
 };
@@ -174,6 +175,7 @@ bool tls_pending(
     const ssl_st *ssl); /* bytes that were received and wait for tls_read: the socket may not say so */
 enum tls_result tls_write(ssl_st *ssl, const void *from, size_t len, size_t *out);
 void tls_client(ssl_st *ssl, char *out, size_t cap); /* the name in the certificate; left alone: none */
+void tls_part(ssl_st *ssl);                          /* tells the client that no more comes; NULL is fine */
 void tls_end(ssl_st *ssl);
 
 /* listen.c */

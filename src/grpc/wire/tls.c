@@ -114,6 +114,12 @@ void tls_client(ssl_st *ssl, char *out, size_t cap) {
   X509_free(certificate);
 }
 
+void tls_part(ssl_st *ssl) {
+  if (ssl == NULL) return;
+  (void)SSL_shutdown(ssl);
+  ERR_clear_error();
+}
+
 void tls_end(ssl_st *ssl) {
   if (ssl == NULL) return;
   (void)SSL_shutdown(ssl); /* one try: the socket is closed at once */

@@ -16,7 +16,7 @@ static void end(table *t, execution *e) {
   execution_result result = { .state = EXECUTION_COMPLETED };
   (void)execution_ref(e);
   EXPECT(execution_finish(e, &result));
-  table_ended(t, e);
+  table_ended(t, e, e->lasting);
   execution_unref(e);
 }
 
