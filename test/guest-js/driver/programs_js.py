@@ -57,6 +57,15 @@ def test_scripts_modules_and_packages():
         check(program(f"{folder}/main.mjs", folder=folder), "module 2 [ 1 ] true\ncommon [ 1 ] true\n")
 
 
+def test_each_module_knows_its_own_address():
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in {"main.mjs": "import { u } from './a.mjs'; console.log(u, import.meta.filename.endsWith('main.mjs'))",
+                           "a.mjs": "import { n } from './b.mjs'; export const u = [import.meta.url.endsWith('/a.mjs'), typeof import.meta.resolve, n]",
+                           "b.mjs": "import './a.mjs'; export const n = import.meta.filename.endsWith('/b.mjs')"}.items():
+            pathlib.Path(folder, name).write_text(text)
+        check(program(f"{folder}/main.mjs", folder=folder), "[ true, 'function', true ] true\n")
+
+
 def test_children():
     code = "const c = require('child_process'); console.log(c.execSync('cat', {input: 'in'}).toString()); c.exec('echo out; exit 3', (e, out) => console.log(e.code, out))"
     check(program("-e", code), "in\n3 out\n\n")

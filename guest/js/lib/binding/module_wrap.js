@@ -10,6 +10,7 @@ let initializeMeta;
 class ModuleWrap {
   #module;
   #linked = false;
+  #targets = [];
   constructor(url, context, source, ...more) {
     this.url = url;
     if (typeof source === 'string') {
@@ -34,28 +35,33 @@ class ModuleWrap {
 
   link(modules) {
     modules.forEach((target, index) => native.linkModule(this.#module, index, target.#module));
+    this.#targets = modules;
     this.#linked = true;
   }
 
   instantiate() {
     native.instantiateModule(this.#module);
-    if (this.meta !== undefined) {
-      const option = this.meta;
-      this.meta = undefined;
-      initializeMeta?.(option, native.moduleMeta(this.#module), this);
-    }
+    this.#initializeMeta();
+  }
+
+  #initializeMeta() {
+    if (this.meta === undefined) return;
+    const option = this.meta;
+    this.meta = undefined;
+    initializeMeta?.(option, native.moduleMeta(this.#module), this);
   }
 
   #start() {
-    this.#prepare(new Set());
+    if (!this.synthetic) this.instantiate();
+    for (const module of this.#graph()) module.#initializeMeta();
     return native.evaluateModule(this.#module);
   }
 
-  // import.meta of all that is going to run.
-  #prepare(seen) {
-    if (seen.has(this)) return;
-    seen.add(this);
-    if (!this.synthetic) this.instantiate();
+  // The modules that run with this one.
+  #graph() {
+    const seen = new Set([this]);
+    for (const module of seen) module.#targets.forEach((target) => seen.add(target));
+    return seen;
   }
 
   evaluate() { return this.#start(); }
