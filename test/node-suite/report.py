@@ -54,7 +54,7 @@ HEAD = """# Node.js's own tests
 this page. They are those of Debian's source of Node.js 24.21; the library inside is that of 24.19. The files are unchanged and run with the
 options that they ask for. A file passes when its process ends with 0; one failed assertion among hundreds fails it.
 
-**Of the {ran:,} files that apply {passed:,} pass: {share}.** {skipped} skip themselves, and {left} are left out, because they test what is
+**Of the {ran:,} files that apply {passed:,} pass: {share}.** {skipped} skip themselves, and {left} are left out, because they test features that are
 not there by decision.
 
 """
