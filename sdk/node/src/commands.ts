@@ -202,7 +202,7 @@ export class Commands {
     const asRun: RunOptions = { ...rest, onStdout: onOutput };
     const params: Params = { ...runParams(command, asRun), encoding: "base64", inputOpen: true, tty: { rows, cols } };
     const { id, result } = this.begin(params, asRun);
-    result.catch(() => {}); // who does not ask for it need not hear of it
+    result.catch(() => {}); // a caller that does not ask ignores the failure
     return new Terminal(this.link, id, result);
   }
 

@@ -77,7 +77,7 @@ export class Process {
         throw problem;
       },
     );
-    result.catch(() => {}); // who does not wait need not hear of it
+    result.catch(() => {}); // a caller that does not wait ignores the failure
     const onAbort = (): void => void link.call("run.cancel", { id }).catch(() => {});
     signal?.addEventListener("abort", onAbort, { once: true });
     const forget = (): void => signal?.removeEventListener("abort", onAbort);

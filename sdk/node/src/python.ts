@@ -310,6 +310,10 @@ export class Session {
     return this.named(inCallback() ? { ...params, wait: false } : params);
   }
 
+  protected async openImage(name: string, image: string | URL): Promise<void> {
+    await this.link.call("python.open", { session: name, language: this.language ?? "python", ...pathParam("image", hostPath(image)) });
+  }
+
   /** Ends what runs; runs that wait in line go on. False: nothing ran. */
   async cancel(): Promise<boolean> {
     return (await this.link.call("python.cancel", this.named({})))["cancelled"] as boolean;
@@ -373,7 +377,7 @@ export class Python extends Session {
 
   /** A session that begins as an image of `cay image build`, a file of this machine; there must be none of this name. */
   async openSession(name: string, image: string | URL): Promise<Session> {
-    await this.link.call("python.open", { session: name, ...pathParam("image", hostPath(image)) });
+    await this.openImage(name, image);
     return new Session(this.link, name);
   }
 }
@@ -395,6 +399,12 @@ export class JavaScript extends JavaScriptSession {
   session(name: string): JavaScriptSession {
     return new JavaScriptSession(this.link, name);
   }
+
+  /** As Python's, with an image of JavaScript. */
+  async openSession(name: string, image: string | URL): Promise<JavaScriptSession> {
+    await this.openImage(name, image);
+    return new JavaScriptSession(this.link, name);
+  }
 }
 
 /** As JavaScriptSession, of TypeScript. Types are not checked. */
@@ -414,9 +424,15 @@ export class TypeScript extends TypeScriptSession {
   session(name: string): TypeScriptSession {
     return new TypeScriptSession(this.link, name);
   }
+
+  /** As Python's, with an image of TypeScript. */
+  async openSession(name: string, image: string | URL): Promise<TypeScriptSession> {
+    await this.openImage(name, image);
+    return new TypeScriptSession(this.link, name);
+  }
 }
 
-/** A function of this process, with what the sandbox is told of it. Its argument is an object of the named arguments. */
+/** A function of this process, with its description for code in the sandbox. Its argument is an object of the named arguments. */
 export interface Callback {
   description?: string;
   /** A JSON Schema (an object); without it every object is accepted. */

@@ -30,7 +30,7 @@ export class Terminal {
     }
   }
 
-  /** Nothing more is typed: who reads finds the end of file. */
+  /** Ends the input: a program that reads finds the end of file. */
   async endInput(): Promise<void> {
     await this.link.call("run.input", { id: this.id, end: true });
   }

@@ -287,6 +287,8 @@ test("sessions end with a block, and images start them", async (t) => {
     execFileSync(program, ["image", "build", "-c", "import fractions; fractions.ready = 42", image]);
     const imaged = await sandbox.python.openSession("imaged", image);
     assert.equal((await imaged.run("import fractions; fractions.ready")).value, 42);
+    execFileSync(program, ["image", "build", "--language", "javascript", "-c", "globalThis.ready = 42", `${image}.js`]);
+    assert.equal((await (await sandbox.js.openSession("imaged too", `${image}.js`)).run("ready")).value, 42);
     const other = await own(t, { image });
     assert.equal((await other.python.run("import fractions; fractions.ready")).value, 42);
     await assert.rejects(Sandbox.create({ image: join(place, "nothing") }), { errno: "ENOENT" });

@@ -643,3 +643,20 @@ def test_words_that_make_no_sense_in_a_run(tmp_path):
             sandbox.python.run("1", timeout_ms=float("inf"))
         with pytest.raises(SandboxError, match="^trace_max: must be from"):
             sandbox.python.run("1", trace_max=0)
+
+
+@pytest.mark.parametrize("language, kind", [("javascript", "js"), ("typescript", "ts")])
+def test_images_of_other_languages_start_sessions(tmp_path, language, kind):
+    image = str(tmp_path / "an.image")
+    code = "globalThis.ready = 42"
+    subprocess.run([_binary.find(), "image", "build", "--language", language, "-c", code, image], check=True, stdout=subprocess.DEVNULL)
+    with Sandbox() as sandbox:
+        with getattr(sandbox, kind).session("imaged", image=image) as session:
+            assert session.run("ready").value == 42
+
+    async def body():
+        async with AsyncSandbox() as sandbox:
+            session = await getattr(sandbox, kind).open_session("imaged", image)
+            assert (await session.run("ready + 1")).value == 43
+
+    asyncio.run(body())

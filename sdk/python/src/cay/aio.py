@@ -24,8 +24,8 @@ from .aio_terminal import AsyncTerminal
 from .callbacks import Callback, Callbacks, Function
 from .files import PIECE, Files, _pieces, list_params, read_params, too_large
 from .display import Displays, OnDisplay
-from .python import (Pieces, PythonResult, TraceEvent, check_name, eval_params, in_line, python_result, state_pieces, trace_event,
-                     unencodable)
+from .python import (Pieces, PythonResult, TraceEvent, check_name, eval_params, in_line, open_params, python_result, state_pieces,
+                     trace_event, unencodable)
 from .snapshot import Change, Snapshot, changes_of, checked_snapshot
 
 AsyncOutput = Callable[[Any], Union[Any, Awaitable[Any]]]  # of text; of bytes with binary=True
@@ -368,7 +368,7 @@ class AsyncPython(AsyncSession):
 
     async def open_session(self, name: str, image: Local) -> AsyncSession:
         """A session that begins as an image, a file of `cay image build`; there must be none of this name."""
-        await self._calls.call("python.open", {"session": name, **path_param("image", os.path.abspath(image))})
+        await self._calls.call("python.open", open_params(name, self.language, image))
         return AsyncSession(self._calls, name)
 
 
@@ -388,6 +388,11 @@ class AsyncJavaScript(AsyncJavaScriptSession):
         """The session of this name, to be used with `async with` or closed; it begins with its first run."""
         return AsyncJavaScriptSession(self._calls, name)
 
+    async def open_session(self, name: str, image: Local) -> AsyncJavaScriptSession:
+        """As AsyncPython.open_session, with an image of JavaScript."""
+        await self._calls.call("python.open", open_params(name, self.language, image))
+        return AsyncJavaScriptSession(self._calls, name)
+
 
 class AsyncTypeScriptSession(AsyncJavaScriptSession):
     """As TypeScriptSession."""
@@ -403,6 +408,11 @@ class AsyncTypeScript(AsyncTypeScriptSession):
 
     def session(self, name: str) -> AsyncTypeScriptSession:
         """The session of this name, to be used with `async with` or closed; it begins with its first run."""
+        return AsyncTypeScriptSession(self._calls, name)
+
+    async def open_session(self, name: str, image: Local) -> AsyncTypeScriptSession:
+        """As AsyncPython.open_session, with an image of TypeScript."""
+        await self._calls.call("python.open", open_params(name, self.language, image))
         return AsyncTypeScriptSession(self._calls, name)
 
 

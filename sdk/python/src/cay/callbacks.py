@@ -29,7 +29,7 @@ THREADS = 128
 
 @dataclasses.dataclass
 class Callback:
-    """A function with what the sandbox is told of it. `parameters` is a JSON Schema (an object)."""
+    """A function with its description for code in the sandbox. `parameters` is a JSON Schema (an object)."""
 
     function: Function
     description: Optional[str] = None

@@ -363,6 +363,15 @@ class Session:
         return f"<cay.Session {self.name!r}>"
 
 
+def open_params(name: str, language: Optional[str], image: Local) -> Dict[str, Any]:
+    return {"session": name, "language": language or "python", **path_param("image", os.path.abspath(image))}
+
+
+def open_image(link: Link, name: str, language: Optional[str], image: Optional[Local]) -> None:
+    if image is not None:
+        link.call("python.open", open_params(name, language, image))
+
+
 class Python(Session):
     """The first session of a sandbox, and the way to others."""
 
@@ -372,8 +381,7 @@ class Python(Session):
     def session(self, name: str, *, image: Optional[Local] = None) -> Session:
         """The session of this name, to be used with `with` or closed; it begins with its first run. With the file of an
         `image` that `cay image build` made, it begins as that, at once; then there must be none of this name."""
-        if image is not None:
-            self._link.call("python.open", {"session": name, **path_param("image", os.path.abspath(image))})
+        open_image(self._link, name, self.language, image)
         return Session(self._link, name)
 
 
@@ -389,8 +397,9 @@ class JavaScript(JavaScriptSession):
     def __init__(self, link: Link) -> None:
         super().__init__(link, "js")
 
-    def session(self, name: str) -> JavaScriptSession:
-        """The session of this name, to be used with `with` or closed; it begins with its first run."""
+    def session(self, name: str, *, image: Optional[Local] = None) -> JavaScriptSession:
+        """As Python.session, with an image of JavaScript."""
+        open_image(self._link, name, self.language, image)
         return JavaScriptSession(self._link, name)
 
 
@@ -406,8 +415,9 @@ class TypeScript(TypeScriptSession):
     def __init__(self, link: Link) -> None:
         super().__init__(link, "ts")
 
-    def session(self, name: str) -> TypeScriptSession:
-        """The session of this name, to be used with `with` or closed; it begins with its first run."""
+    def session(self, name: str, *, image: Optional[Local] = None) -> TypeScriptSession:
+        """As Python.session, with an image of TypeScript."""
+        open_image(self._link, name, self.language, image)
         return TypeScriptSession(self._link, name)
 
 
