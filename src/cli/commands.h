@@ -12,6 +12,7 @@ int command_guests(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_python(int argc, char **argv);
 int command_js(int argc, char **argv);
+int command_notebook(int argc, char **argv);
 int command_image(int argc, char **argv);
 int command_snapshot(int argc, char **argv);
 int command_serve(int argc, char **argv);

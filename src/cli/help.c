@@ -14,7 +14,7 @@ static const char cay_help[] =
     "usage: cay run [OPTION]... COMMAND...\n"
     "       cay python [OPTION]... [-c CODE | -m MODULE | FILE | -] [ARGUMENT]...\n"
     "       cay js [OPTION]... [-e CODE | -p CODE | FILE | -] [ARGUMENT]...\n"
-    "       cay guests | doctor | serve | image | snapshot | tool | ws | help [COMMAND] | --version\n"
+    "       cay guests | doctor | serve | image | notebook | snapshot | tool | ws | help [COMMAND] | --version\n"
     "\n"
     "  run       run a command in a new sandbox (`cay help run`)\n"
     "  python    run Python in a new sandbox (`cay help python`)\n"
@@ -23,6 +23,7 @@ static const char cay_help[] =
     "  doctor    check this machine, and name a remedy for each check that fails\n"
     "  serve     answer programs: JSON-RPC over standard input and output\n"
     "  image     make an image of an interpreter that has its modules already imported\n"
+    "  notebook  run a Jupyter notebook in a sandbox, and write it with its outputs\n"
     "  snapshot  look into files that hold whole sandboxes, compare them, turn archives into them\n"
     "  tool      check and call WebAssembly tools, which take JSON and give JSON\n"
     "  ws        provision workspaces, work in them, keep them as snapshots\n"
@@ -91,6 +92,21 @@ static const char js_help[] =
     "  cay js -e 'console.log(6 * 7)'\n"
     "  cay js --timeout 5s script.js one two\n"
     "  echo 'console.log(\"from a pipe\")' | cay js -\n";
+
+static const char notebook_help[] =
+    "usage: cay notebook run [OPTION]... [--allow-errors] IN OUT\n"
+    "\n"
+    "Runs the code cells of a Jupyter notebook (nbformat 4) one after the other, in one session of one sandbox, and\n"
+    "writes the notebook with their outputs: text, values, pictures, errors. IN and OUT may be the same file, and - is\n"
+    "standard input or output. Its language is Python, JavaScript or TypeScript, as its metadata say.\n"
+    "\n"
+    "The options are those of `cay run` (`cay help run`); --timeout holds for each cell. At the first cell that fails the\n"
+    "run ends, and the notebook is written up to its error. Exit code 1.\n"
+    "\n"
+    "      --allow-errors   go on after cells that fail; those with the tag raises-exception may fail anyway\n"
+    "\n"
+    "  cay notebook run analysis.ipynb analysis.out.ipynb\n"
+    "  cay notebook run --mount data:/data --timeout 2m in.ipynb out.ipynb\n";
 
 static const char image_help[] =
     "usage: cay image build [-c CODE] [--language NAME] [--wheel PACKAGE] FILE\n"
@@ -267,6 +283,8 @@ bool help_show(const char *command) {
     (void)fputs(js_help, stdout);
   } else if (strcmp(command, "image") == 0) {
     (void)fputs(image_help, stdout);
+  } else if (strcmp(command, "notebook") == 0) {
+    (void)fputs(notebook_help, stdout);
   } else if (strcmp(command, "snapshot") == 0) {
     (void)fputs(snapshot_help, stdout);
   } else if (strcmp(command, "tool") == 0) {

@@ -12,11 +12,14 @@ static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
 } commands[] = {
-  { "run", command_run },           { "guests", command_guests },   { "doctor", command_doctor },
-  { "serve", command_serve },       { "python", command_python },   { "js", command_js },
-  { "image", command_image },       { "tool", command_tool },       { "ws", command_ws },
-  { "snapshot", command_snapshot }, { "help", command_help },       { "--help", command_help },
-  { "-h", command_help },           { "version", command_version }, { "--version", command_version },
+  { "run", command_run },           { "guests", command_guests },
+  { "doctor", command_doctor },     { "serve", command_serve },
+  { "python", command_python },     { "js", command_js },
+  { "notebook", command_notebook }, { "image", command_image },
+  { "tool", command_tool },         { "ws", command_ws },
+  { "snapshot", command_snapshot }, { "help", command_help },
+  { "--help", command_help },       { "-h", command_help },
+  { "version", command_version },   { "--version", command_version },
   { "-V", command_version },
 };
 
@@ -51,8 +54,8 @@ static const char *main_counterpart(const char *word) {
 }
 
 static int main_unknown(const char *word) {
-  static const char *const names[] = { "run",      "python", "js", "guests", "doctor",  "serve", "image",
-                                       "snapshot", "tool",   "ws", "help",   "version", NULL };
+  static const char *const names[] = { "run",      "python",   "js",   "guests", "doctor", "serve",   "image",
+                                       "notebook", "snapshot", "tool", "ws",     "help",   "version", NULL };
   const char *near = say_nearest(word, names);
   const char *here = main_counterpart(word);
   if (here != NULL)

@@ -1,4 +1,5 @@
 /* run.c - `cay run`: one sandbox for one command. */
+#include "cli/run.h"
 #include "cli/changes.h"
 #include "cli/commands.h"
 #include "cli/copy.h"
@@ -46,13 +47,6 @@ static void run_on_trace(void *ctx, const char *text) {
 }
 
 /* ---- the sandbox ---- */
-
-/* Messages about the network so far; of its thread. */
-typedef struct run_network {
-  bool quiet;
-  unsigned said;
-  char last[256];
-} run_network;
 
 /* Special addresses are allowed by a rule that names them. At the lookup of a name its address is not known yet. */
 static void run_hint_special(const cay_net_decision *d) {
@@ -162,7 +156,7 @@ static cay_sandbox *restore_sandbox(cay_engine *engine, const request *r,
   return NULL;
 }
 
-static cay_sandbox *make_sandbox(cay_engine *engine, const request *r, run_network *network) {
+cay_sandbox *run_box_new(cay_engine *engine, const request *r, run_network *network) {
   cay_packages *packages = NULL;
   cay_error err = { 0 };
   if (r->image != NULL && !run_use_image(engine, r->image)) return NULL;
@@ -213,7 +207,7 @@ static bool mount_all(cay_sandbox *box, const request *r) {
   return true;
 }
 
-static bool cli_run_prepare(cay_sandbox *box, const request *r) {
+bool run_box_prepare(cay_sandbox *box, const request *r) {
   cay_error err = { 0 };
   if (!mount_all(box, r) || !publish_all(box, r)) return false;
   for (size_t i = 0; i < r->in.count; i++)
@@ -353,7 +347,7 @@ static int run_finish(const request *r, const cay_result *result, const sink *ou
   return code == 0 && !copied ? EXIT_CAY : code;
 }
 
-static bool copy_all_out(cay_sandbox *box, const request *r) {
+bool run_box_copy_out(cay_sandbox *box, const request *r) {
   bool complete = true;
   for (size_t i = 0; i < r->out.count; i++)
     if (!copy_out(box, &r->out.items[i], r->cwd, r->limits.disk)) complete = false;
@@ -379,7 +373,7 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, termin
   cay_sandbox_interrupt(box); /* processes it left running are out of sight, and may hold the input */
   input_stop(in);
 
-  bool copied = copy_all_out(box, r);
+  bool copied = run_box_copy_out(box, r);
   if (r->save_snapshot != NULL && !snapshot_keep(box, r->save_snapshot)) copied = false;
   if (!changes_settle(box, r, s == CAY_OK && cay_result_exit_code(result) == 0)) copied = false;
   if (s != CAY_OK) say("cannot wait for the program: %s", err.message);
@@ -418,9 +412,9 @@ static int run_request(const request *r) {
   (void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead */
   cay_engine *engine = engine_open();
   run_network network = { .quiet = r->quiet }; /* lives as long as the sandbox */
-  cay_sandbox *box = engine != NULL ? make_sandbox(engine, r, &network) : NULL;
+  cay_sandbox *box = engine != NULL ? run_box_new(engine, r, &network) : NULL;
   sink out = { .box = box };
-  if (box != NULL && cli_run_prepare(box, r)) code = run_process(box, r, stopper, tty, &out);
+  if (box != NULL && run_box_prepare(box, r)) code = run_process(box, r, stopper, tty, &out);
   cay_sandbox_free(box);
   bool leave = engine != NULL && cay_engine_compiling(engine) > 0;
   if (!leave) cay_engine_free(engine);

@@ -41,7 +41,7 @@ _cay() {
   word=${words[-1]} before=${words[-2]}
   COMPREPLY=()
   if ((${#words[@]} <= 2)); then
-    COMPREPLY=($(compgen -W 'run python js guests doctor serve image snapshot tool ws help --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'run python js guests doctor serve image notebook snapshot tool ws help --help --version' -- "$word"))
     return
   fi
   case ${words[1]} in
@@ -68,6 +68,12 @@ _cay() {
         _cay_paths "$word"
       fi
       ;;
+    esac
+    ;;
+  notebook)
+    case $before in
+    notebook) COMPREPLY=($(compgen -W 'run --help' -- "$word")) ;;
+    *) _cay_run "$word" "$before" ;;
     esac
     ;;
   image)
@@ -127,7 +133,7 @@ _cay() {
       --keep --keep-for --cache-max --drain --idle --ping' -- "$word")) ;;
     esac
     ;;
-  help) COMPREPLY=($(compgen -W 'run python js guests doctor serve image snapshot tool ws' -- "$word")) ;;
+  help) COMPREPLY=($(compgen -W 'run python js guests doctor serve image notebook snapshot tool ws' -- "$word")) ;;
   esac
 }
 

@@ -59,6 +59,7 @@ _cay() {
     'doctor:say what works on this machine'
     'serve:answer programs over JSON-RPC'
     'image:make an image of an interpreter'
+    'notebook:run a Jupyter notebook in a sandbox'
     'snapshot:look into files that hold whole sandboxes'
     'tool:check and call WebAssembly tools'
     'ws:provision workspaces and work in them'
@@ -76,6 +77,7 @@ _cay() {
   run) _cay_run '1:command or WebAssembly file:_files' '*::argument:_files' ;;
   python) _cay_run '-c[code to run]:code:' '-m[module to run]:module:' '1:script:_files -g "*.py"' '*::argument:_files' ;;
   js) _cay_run '-p[code to run and show]:code:' '1:script:_files -g "*.(js|mjs|cjs|ts|mts|cts)"' '*::argument:_files' ;;
+  notebook) _cay_run '--allow-errors[go on after cells that fail]' '1:command:(run)' '2:notebook:_files -g "*.ipynb"' '3:with outputs:_files' ;;
   image)
     _arguments '--language=[of the interpreter]:language:(python javascript typescript)' '-c[code that it has run]:code:' '*--wheel=[a package that the code may import]:package:_files' \
       '--install[as it stands beside the guests]' '--help[explain the command]' '1:what:(build info)' '2:file:_files'
