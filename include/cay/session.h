@@ -89,7 +89,7 @@ typedef void cay_trace_event_fn(void *ctx, uint32_t line, cay_slice event, cay_s
  *
  *   {"kind": "display", "data": {"text/plain": "…", "image/png": "base64…"}, "metadata": {}, "id": "…"}
  *
- * "update" in place of "display" replaces what was displayed under the same id; {"kind": "clear", "wait": false}
+ * "update" in place of "display" replaces the display that has the same id; {"kind": "clear", "wait": false}
  * takes back all that the evaluation has displayed. Texts are texts, JSON is JSON, and other contents are base64. */
 typedef void cay_display_fn(void *ctx, cay_slice bundle);
 

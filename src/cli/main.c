@@ -23,7 +23,7 @@ static const struct {
   { "-V", command_version },
 };
 
-/* Commands of other programs, and what does the same here. */
+/* Commands of other programs, and their counterparts here. */
 static const struct {
   const char *word, *here;
 } others[] = {

@@ -15,7 +15,7 @@ bool notebook_write(yyjson_mut_doc *doc, const char *path); /* "-": standard out
 /* "python", "javascript" or "typescript" (static). NULL: told that it is of another language. */
 const char *notebook_language(yyjson_mut_doc *doc);
 
-/* One cell while it runs: collects what it displays. The two functions are called on other threads than the caller's, each
+/* One cell while it runs: collects its outputs. The two functions are called on other threads than the caller's, each
  * alone, and both never at once with notebook_cell_end. */
 typedef struct notebook_cell notebook_cell;
 

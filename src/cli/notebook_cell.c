@@ -170,7 +170,7 @@ static bool put_text(notebook_cell *c, yyjson_mut_val *to, const char *name, cay
   return yyjson_mut_obj_add_strncpy(c->doc, to, name, text.len != 0 ? text.data : "", text.len);
 }
 
-/* What has no bundle is text. */
+/* A value without a bundle is text. */
 static bool put_repr(notebook_cell *c, yyjson_mut_val *output, const cay_value *v) {
   yyjson_mut_val *data = yyjson_mut_obj_add_obj(c->doc, output, "data");
   return data != NULL && put_text(c, data, "text/plain", v->repr) &&

@@ -5,7 +5,7 @@
 
 #include <cay/cay.h>
 
-/* What was said about the network so far; lives as long as the sandbox. */
+/* Messages about the network so far; lives as long as the sandbox. */
 typedef struct run_network {
   bool quiet;
   unsigned said;

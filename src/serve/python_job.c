@@ -100,7 +100,7 @@ static void on_trace(void *ctx, uint32_t line, cay_slice event, cay_slice contex
   notify(j, "python.trace", doc, params, fine);
 }
 
-/* What is no JSON is no bundle. */
+/* A text that is no JSON is no bundle. */
 static void on_display(void *ctx, cay_slice bundle) {
   const python_job *j = ctx;
   yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);

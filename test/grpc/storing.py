@@ -20,7 +20,7 @@ def preload(t):
 
 
 def work(stub, told):
-    """Until the server is gone: what it said is noted."""
+    """Until the server is gone: its last words are noted."""
     with contextlib.suppress(grpc.RpcError):
         for i in range(6):
             r = execute(stub, code("comment", "cached code", i))

@@ -203,7 +203,7 @@ def display(
 
 
 def update_display(obj: Any, *, display_id: str, **kwargs: Any) -> None:
-    """Displays an object in the place of what was displayed under the id."""
+    """Displays an object in the place of the one that has the id."""
     _display_one(
         "update",
         obj,

@@ -39,7 +39,7 @@ typedef struct request {
   request_kind kind;
   uint64_t number;
   char *sandbox, *path; /* of files */
-  char *data;           /* the line, or what is written */
+  char *data;           /* the line, or the bytes to be written */
   size_t len;           /* of data, or how much is read */
   uint64_t offset;
   unsigned mode;

@@ -6,8 +6,8 @@
  *   3, sandbox, name, arguments, call
  *   4, number, code, bytes, why
  *
- * The output of commands and the contents of files are Buffers; other texts are strings, in which ill-formed bytes are U+FFFD. What is not
- * there is undefined. */
+ * The output of commands and the contents of files are Buffers; other texts are strings, in which ill-formed bytes are U+FFFD. Absent
+ * values are undefined. */
 #include "addon.h"
 
 #include "base/alloc.h"

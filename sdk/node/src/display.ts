@@ -8,7 +8,7 @@ export class Display {
   readonly metadata: Record<string, Json>;
   /** Of display(…, display_id=…); null: it has none. */
   readonly id: string | null;
-  /** "update": in the place of what has the same id; "clear": all so far is taken back. */
+  /** "update": in the place of the display with the same id; "clear": all so far is taken back. */
   readonly kind: "display" | "update" | "clear";
   /** Of "clear": when the next thing comes. */
   readonly wait: boolean;

@@ -13,7 +13,7 @@ class Display:
     data: Dict[str, Any] = field(repr=False)  # text, JSON, and everything else in base64
     metadata: Dict[str, Any] = field(default_factory=dict, repr=False)
     id: Optional[str] = None  # of display(…, display_id=…)
-    kind: str = "display"  # "update": in the place of what has the same id; "clear": all so far is taken back
+    kind: str = "display"  # "update": in the place of the display with the same id; "clear": all so far is taken back
     wait: bool = False  # of "clear": when the next thing comes
 
     def content(self, mime: str) -> Any:
