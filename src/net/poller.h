@@ -34,7 +34,7 @@ struct net_item {
   void (*run)(net_poller *poller, net_item *item);
 };
 
-enum { NET_CHUNK = 64 << 10 };
+enum { NET_CHUNK = 256 << 10 };
 
 struct net_poller {
   pthread_t thread;

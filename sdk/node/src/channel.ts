@@ -33,6 +33,8 @@ export interface Waiter {
 /** The part of a Link that its Channel knows. */
 export class Party {
   readonly handlers = new Map<string, Handler>();
+  /** For notifications that belong to no request. */
+  readonly notices = new Map<string, (params: Params) => void>();
   /** Why calls are impossible. */
   death: string | null = null;
   /** Its end is wanted, and no news. */
@@ -200,6 +202,7 @@ export abstract class Channel {
 
   private notified(method: string, params: Params): void {
     if (method === "request.cancelled") this.takeBack(params["id"]);
+    else if (params["id"] === undefined) this.parties.get((params["sandbox"] as string | undefined) ?? "")?.deref()?.notices.get(method)?.(params);
     else this.waiting.get(params["id"] as number)?.onOutput?.(params as unknown as OutputParams);
   }
 

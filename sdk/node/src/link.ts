@@ -75,6 +75,11 @@ export class Link {
     this.party.handlers.set(method, handler);
   }
 
+  /** Attends to notifications of the server that belong to no request. */
+  attend(method: string, notice: (params: Params) => void): void {
+    this.party.notices.set(method, notice);
+  }
+
   /** The id of a request, and its answer. Params that are a function are made when the pipe has room for them. */
   start(
     method: string,

@@ -11,7 +11,7 @@ import { Link, type Params, unlessAborted } from "./link.js";
 import { ABORTABLE, checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
 import { Callbacks, JavaScript, Python, TypeScript } from "./python.js";
 import { isolationOf } from "./servers.js";
-import type { CreateOptions, MountChange, MountOptions, NetOptions, SnapshotOptions, Usage } from "./types.js";
+import type { CreateOptions, MountChange, MountOptions, NetDecision, NetOptions, SnapshotOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
 
@@ -66,6 +66,8 @@ const NET: Record<keyof NetOptions, Kind> = {
   bytesPerSecond: "count",
   connectTimeoutMs: "count",
   idleTimeoutMs: "count",
+  ask: "function",
+  decision: "function",
   secrets: "list",
   caFile: "text",
   recordFile: "text",
@@ -79,10 +81,26 @@ function createParams(options: CreateOptions): Params {
     checkOptions("files", { [path]: data }, { [path]: "contents" });
   const { timeoutMs = 30_000, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, net } = options;
   checkOptions("net", net ?? {}, NET);
+  const { ask, decision, ...granted } = net ?? {};
+  const told = { ...(ask === undefined ? {} : { ask: true }), ...(decision === undefined ? {} : { decisions: true }) };
   const packages = options.packages?.map(hostPath);
   const image = options.image === undefined ? {} : pathParam("image", hostPath(options.image));
   // JSON leaves out undefined
-  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, packages, net, ...image };
+  return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, packages, net: net === undefined ? undefined : { ...granted, ...told }, ...image };
+}
+
+/** Decisions and questions about the network go to the functions of its options. */
+function attendNetwork(link: Link, { ask, decision }: NetOptions): void {
+  link.attend("net.decision", ({ sandbox: _, ...told }) => {
+    void (async () => decision?.(told as unknown as NetDecision))().catch(() => {}); // it cannot change anything
+  });
+  link.attend("net.ask", ({ ask: number, sandbox: _, ...question }) => {
+    // what throws is a no
+    void (async () => ask?.(question as unknown as NetDecision))()
+      .then(Boolean, () => false)
+      .then((allow) => link.call("net.answer", { ask: number, allow }))
+      .catch(() => {}); // the sandbox is gone, and its question with it
+  });
 }
 
 let snapshots = 0;
@@ -150,6 +168,7 @@ export class Sandbox {
     options.signal?.throwIfAborted();
     const link = new Link(findBinary(options.binary), isolation);
     link.fsLimit = options.fsLimitBytes ?? link.fsLimit;
+    attendNetwork(link, options.net ?? {});
     const sandbox = new Sandbox(link, options);
     try {
       const begin = (): Promise<unknown> => (options.snapshot === undefined ? link.call("create", params) : restore(link, params, options.snapshot));

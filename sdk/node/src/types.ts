@@ -44,6 +44,30 @@ export interface SnapshotOptions extends Abortable {
   leaveOut?: boolean;
 }
 
+/** A decision about the network, or a question. */
+export interface NetDecision {
+  /** "resolve", "connect", "tls", "http", "limit" or "secret". */
+  event: string;
+  /** The name, or the address when no name led to it. */
+  host: string;
+  /** Empty before the name is resolved. */
+  address: string;
+  /** 0: about a name alone. */
+  port: number;
+  /** One sentence. */
+  reason: string;
+  /** Not of a question. */
+  allowed?: boolean;
+  /** The number of the rule that decided. */
+  rule?: number;
+  /** Of an HTTP request. */
+  method?: string;
+  /** Of an HTTP request. */
+  path?: string;
+  /** Of the event "secret": its name. */
+  secret?: string;
+}
+
 /** A value that the sandbox uses and never sees: a variable of its environment has a placeholder. */
 export interface Secret {
   /** Of the variable. */
@@ -83,6 +107,11 @@ export interface NetOptions {
   connectTimeoutMs?: number;
   /** Of a connection without a byte. Default 600,000. */
   idleTimeoutMs?: number;
+  /** Decides where no rule does: a name before it is resolved, a connection before it is made. A promise is awaited; the program
+   * inside waits, too. */
+  ask?: (question: NetDecision) => unknown;
+  /** Is told of each decision. */
+  decision?: (decision: NetDecision) => void;
   secrets?: readonly Secret[];
   /** Certificate authorities in PEM, beside the usual ones: a file of this machine. */
   caFile?: string;

@@ -108,7 +108,7 @@ static bool try_alarm(void *ctx) {
 
 /* ---- calls ---- */
 
-static k_timer *timer_find(const k_process *p, int32_t id) {
+K_LOCKED static k_timer *timer_find(const k_process *p, int32_t id) {
   k_timer *t = p->posix_timers;
   while (t != NULL && t->id != id) t = t->next;
   return t;

@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* Bytes that may wait for the guest beside its SO_RCVBUF: Linux lets a fast connection have megabytes. */
+enum { OUTSIDE_SEND = 512 << 10 };
+
 struct k_net_end {
   k_kernel *kernel;
   k_socket *proxy;
@@ -65,6 +68,7 @@ K_LOCKED static k_ret end_new(k_kernel *k, uint16_t family, k_net_end **out) {
     return r;
   }
   end->kernel = k;
+  end->proxy->options.sndbuf = OUTSIDE_SEND;
   k_watch_add(&end->watch, &end->proxy->changed, end_on_wake);
   *out = end;
   return 0;

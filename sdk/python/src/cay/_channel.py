@@ -44,6 +44,7 @@ class Party:
         self.death: Optional[str] = None
         self.killing = False  # its end is wanted, and no news
         self.answer: Ask = _refuse
+        self.network: Optional[Callable[[str, Dict[str, Any]], None]] = None  # for net.ask and net.decision
 
 
 class Channel:
@@ -225,6 +226,10 @@ def dispatch(channel: Channel, line: bytes) -> None:
     if "method" in message:
         if number is not None:
             _serve(channel, message)
+        elif message["method"] in ("net.ask", "net.decision"):
+            party = channel.parties.get(message["params"].get("sandbox", ""))
+            if party is not None and party.network is not None:
+                party.network(message["method"], message["params"])
         elif "id" in message["params"]:  # else it is about nothing that we asked
             with channel.state:
                 deliver, _ = channel.waiting.get(message["params"]["id"], _NOBODY)

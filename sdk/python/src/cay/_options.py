@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._network import told_of
 from ._types import CommandResult
 
 Data = Union[bytes, bytearray, memoryview, str]
@@ -142,13 +143,14 @@ def net_params(net: Optional[Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
         return None
     if not isinstance(net, Mapping):
         raise TypeError(f"net must be a mapping, not {type(net).__name__}")
-    unknown = sorted(set(net) - set(NET))
+    unknown = sorted(set(net) - set(NET) - {"ask", "decision"})
     if unknown:
-        raise TypeError(f"net: does not know {unknown[0]!r}; there are {', '.join(NET)}")
+        raise TypeError(f"net: does not know {unknown[0]!r}; there are {', '.join(NET)}, ask, decision")
+    told = {"ask" if name == "ask" else "decisions": True for name in told_of(net)}
     for name in ("allow", "deny"):
         if isinstance(net.get(name), (str, bytes)):
             raise TypeError(f"net: {name} must be a list of texts, not one text")
-    return {NET[name]: _net_member(name, value) for name, value in net.items() if value is not None}
+    return {**told, **{NET[name]: _net_member(name, value) for name, value in net.items() if value is not None and name in NET}}
 
 
 def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Optional[int],

@@ -4,7 +4,7 @@ import itertools
 import os
 import weakref
 from queue import Empty
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _servers
 from ._channel import KILLED, LINE_MAX, Ask, Channel, Deliver, Party, describe_exception, encode_json, ignore
@@ -78,6 +78,12 @@ class Link:
     def serve(self, answer: Ask) -> None:
         """Calls of callbacks go there."""
         self.party.answer = answer
+
+    def attend_network(self, told: Callable[[str, Dict[str, Any]], None]) -> None:
+        """Decisions and questions about the network go there, with the thread that reads them."""
+        self.party.network = told
+        if self.library is not None:
+            self.library.read_in_background()
 
     # ---- requests ----
 

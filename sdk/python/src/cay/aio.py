@@ -14,6 +14,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Generator, Lis
 
 from ._binary import command
 from ._errors import SandboxDied, SandboxError, SandboxTimeout
+from ._network import attend, told_of
 from ._options import (START_PATIENCE, Collected, Data, Local, Mount, Remote, apply_params, as_bytes, command_result, create_params,
                        creation_files, creation_mounts, decode, isolation_of, mount_params, path_param, run_params, start_params,
                        terminal_params)
@@ -457,6 +458,7 @@ class AsyncSandbox:
                  snapshot: Optional[Snapshot] = None) -> None:
         """Takes the options of Sandbox; the sandbox starts with `async with`."""
         self._functions: Dict[str, Union[Function, Callback]] = dict(callbacks or {})
+        self._told = told_of(net)
         self._params = create_params(timeout_ms, fs_limit_bytes, memory_limit_bytes, output_limit_bytes, process_limit,
                                      env, wasm_dir, packages, fuel_limit, code_limit_bytes, image, cpu_ms, background_ms, net)
         self._mounts, self._files, self._fs_limit = creation_mounts(mounts), creation_files(files), fs_limit_bytes
@@ -496,6 +498,7 @@ class AsyncSandbox:
         self.ts = AsyncTypeScript(calls)
         self._table = functions = Callbacks(asyncio.get_running_loop())
         link.serve(functions.handle)
+        attend(link, functions, self._told)
         self.callbacks = AsyncCallbackTable(calls, functions)
         try:
             await self._fill(calls)

@@ -162,9 +162,14 @@ class Callbacks:
         function = self._functions.get(params["name"])
         if function is None:
             answer(None, f"no callback {params['name']} here")
-        elif _is_coroutine(function):
+        else:
+            self.start(function, params["arguments"], answer, here)
+
+    def start(self, function: Function, arguments: Dict[str, Any], answer: "Answer", here: bool = False) -> None:
+        """Calls a function where its kind belongs: in the event loop or in a thread."""
+        if _is_coroutine(function):
             import asyncio
-            call = _await(function, params["arguments"], answer, self._own_loop)
+            call = _await(function, arguments, answer, self._own_loop)
             try:
                 if not self._own_loop and asyncio._get_running_loop() is self._loop:
                     self._tasks.add(task := asyncio.ensure_future(call))
@@ -175,9 +180,9 @@ class Callbacks:
                 call.close()
                 raise
         elif here:
-            _call_here(function, params["arguments"], answer)
+            _call_here(function, arguments, answer)
         else:
-            self._threads().submit(_call, function, params["arguments"], answer)
+            self._threads().submit(_call, function, arguments, answer)
 
     def _threads(self) -> "ThreadPoolExecutor":
         with self._lock:

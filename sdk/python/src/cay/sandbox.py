@@ -4,6 +4,7 @@ from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
 from ._binary import command
+from ._network import attend, told_of
 from ._options import (START_PATIENCE, Data, Local, Mount, Remote, apply_params, create_params, creation_files, creation_mounts, isolation_of, mount_params,
                        path_param)
 from ._rpc import Link
@@ -85,7 +86,9 @@ class Sandbox:
         The network, off unless given:
             net: {"allow": ["pypi.org:443"]}; also "deny", "preset" ("package-registries", "all-public"), "rules", "hosts"
                 (names and their addresses), and limits: "connections", "sent_bytes", "received_bytes", "bytes_per_second",
-                "connect_timeout_ms", "idle_timeout_ms".
+                "connect_timeout_ms", "idle_timeout_ms"; "secrets": [{"name": "TOKEN", "value": …, "hosts": ["api.example.com"]}],
+                of which code sees a placeholder alone; "ca_file"; "record_file" or "replay_file"; "ask" and "decision", functions
+                of one mapping: ask decides where no rule does, decision is told of each.
 
         isolation: "process", or "library": in this process, where calls take a fraction of the time. What fails in the
         library then fails here. $CAY_ISOLATION says which, if this does not; "process".
@@ -115,6 +118,7 @@ class Sandbox:
         self.ts = TypeScript(self._link)
         functions = Callbacks()
         self._link.serve(functions.handle)
+        attend(self._link, functions, told_of(net))
         self.callbacks = CallbackTable(self._link, functions)
         self._fill(callbacks, mounted, contents)
 
