@@ -10,7 +10,11 @@
 #include <errno.h>
 #include <string.h>
 
-enum { ROUNDS = 4 /* chunks each way before other connections have their turn */, LINGER_MS = 30000 };
+enum {
+  LEAST_CHUNK = 16 << 10,
+  ROUNDS = 4 /* chunks each way before other connections have their turn */,
+  LINGER_MS = 30000
+};
 
 static void conn_changed(void *conn) {
   net_conn *c = conn;
@@ -30,6 +34,7 @@ net_conn *net_conn_new(net_poller *p, net_box *box, k_net_end *end) {
   c->box = box;
   c->end = end;
   c->fd = -1;
+  c->appetite = LEAST_CHUNK;
   k_net_set_conn(end, conn_changed, c);
   box->open++;
   box->made++;
@@ -135,7 +140,7 @@ static enum moved conn_send(net_poller *p, net_conn *c, const k_net_state *state
 
 static enum moved conn_receive(net_poller *p, net_conn *c, const k_net_state *state) {
   if (!c->item.readable || c->ended || state->room == 0) return MOVED_NOTHING;
-  size_t want = conn_allowance(p, c, state->room < NET_CHUNK ? state->room : NET_CHUNK);
+  size_t want = conn_allowance(p, c, state->room < c->appetite ? state->room : c->appetite);
   if (want == 0) return MOVED_NOTHING;
   ssize_t n = c->outer->recv(c->outer, p->chunk, want);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -149,6 +154,10 @@ static enum moved conn_receive(net_poller *p, net_conn *c, const k_net_state *st
     return MOVED_SOME;
   }
   (void)k_net_put(c->end, p->chunk, (size_t)n);
+  if ((size_t)n == c->appetite && c->appetite < NET_CHUNK)
+    c->appetite *= 2;
+  else if ((size_t)n < c->appetite / 4 && c->appetite > LEAST_CHUNK)
+    c->appetite /= 2;
   c->answered += (uint64_t)n;
   return conn_count(p, c, (size_t)n, false) ? MOVED_SOME : MOVED_AWAY;
 }
@@ -180,7 +189,7 @@ static void conn_move(net_poller *p, net_conn *c) {
   for (int round = 0; round < ROUNDS; round++) {
     if (c->outer->pump != NULL)
       c->item.readable = c->item.writable = true; /* each way can make the other go on */
-    k_net_look(c->end, c->item.readable && !c->ended ? NET_CHUNK : 0, &state);
+    k_net_look(c->end, c->item.readable && !c->ended ? c->appetite : 0, &state);
     enum moved up = conn_send(p, c, &state);
     if (up == MOVED_AWAY) return;
     enum moved down = conn_receive(p, c, &state);

@@ -80,6 +80,7 @@ typedef struct net_conn {
   bool finished, ended;          /* no more bytes to the outside, from the outside */
   struct dns_question *question; /* to the resolver, on its way */
   uint64_t answered;             /* bytes that came from outside */
+  size_t appetite;               /* bytes that are asked for next: grows while they come */
   net_sighting
       *sighting; /* of placeholders that leave the sandbox; NULL: there are no secrets, or a relay looks */
   int64_t idle_since_ns, resume_ns;

@@ -165,7 +165,9 @@ static bool relay_down(net_relay *r, bool *moved) {
   if (x->broken == NULL && !r->replay) {
     if (!r->plain && !relay_read(r, r->far, &x->answer_in, &ended, moved)) return false;
     if (relay_waiting(r->inner) + x->answer_out.len >= NET_EXCHANGE_WINDOW) return true;
-    if (!net_exchange_answer(x, ended || r->world_ended)) return false;
+    /* The end of the world counts when all before it was read. */
+    bool drained = x->answer_in.len < NET_EXCHANGE_WINDOW;
+    if (!net_exchange_answer(x, ended || (r->world_ended && drained))) return false;
   }
   if (x->answer_out.len > 0 && !r->plain) {
     *moved = true;
