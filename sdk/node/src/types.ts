@@ -112,6 +112,7 @@ export interface NetOptions {
   ask?: (question: NetDecision) => unknown;
   /** Is told of each decision. */
   decision?: (decision: NetDecision) => void;
+  /** Values that programs use and never see. */
   secrets?: readonly Secret[];
   /** Certificate authorities in PEM, beside the usual ones: a file of this machine. */
   caFile?: string;
