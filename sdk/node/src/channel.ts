@@ -190,7 +190,7 @@ export abstract class Channel {
 
   protected refused(id: number, message: string, code: number): void {
     const waiter = this.settled(id);
-    waiter?.reject(waiter.party.killing ? new SandboxDied(KILLED) : new SandboxError(message.replace(/^valueMax(?=:)/, "valueLimitBytes"), code));
+    waiter?.reject(waiter.party.killing ? new SandboxDied(KILLED) : new SandboxError(message.replace(/^(value|display)Max(?=:)/, "$1LimitBytes"), code));
   }
 
   protected settled(id: number): Waiter | undefined {

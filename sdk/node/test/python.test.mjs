@@ -210,6 +210,7 @@ test("a value that is too large is told from none, and code that is no Unicode i
     assert.deepEqual([none.value, none.valueTooLarge], [undefined, false]);
     assert.equal((await sandbox.python.run("'x' * 2_000_000", { valueLimitBytes: 4 << 20 })).value.length, 2_000_000);
     await assert.rejects(sandbox.python.run("1", { valueLimitBytes: 0 }), /^SandboxError: valueLimitBytes: must be from 1/);
+    await assert.rejects(sandbox.python.run("1", { displayLimitBytes: 2 ** 40 }), /^SandboxError: displayLimitBytes: must be from/);
     for (const session of [sandbox.python, sandbox.js]) assert.equal((await session.run("['\\ud800']")).value, undefined);
     const { error } = await sandbox.python.run("x = 1\ny = '\ud83d'");
     assert.deepEqual([error.type, error.line], ["SyntaxError", 2]);

@@ -431,6 +431,8 @@ def test_a_value_that_is_too_large_is_told_from_none(sandbox):
     assert sandbox.python.run("[1, 2, 3]", value_limit_bytes=8).value_too_large
     with pytest.raises(SandboxError, match="^value_limit_bytes: must be from 1 to"):
         sandbox.python.run("1", value_limit_bytes=1 << 30)
+    with pytest.raises(SandboxError, match="^display_limit_bytes: must be from"):
+        sandbox.python.run("1", display_limit_bytes=1 << 30)
 
 
 def test_code_that_is_no_unicode_is_a_syntax_error(sandbox):

@@ -26,7 +26,9 @@ class SandboxError(Exception):
 
 
 def _parameter(wire: str) -> str:
-    return "value_limit_bytes" if wire == "valueMax" else re.sub(r"[A-Z]", lambda c: "_" + c[0].lower(), wire)
+    if wire in ("valueMax", "displayMax"):
+        return wire.replace("Max", "_limit_bytes")
+    return re.sub(r"[A-Z]", lambda c: "_" + c[0].lower(), wire)
 
 
 def from_wire(error: Dict[str, Any]) -> SandboxError:
