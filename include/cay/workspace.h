@@ -73,6 +73,10 @@ typedef struct cay_ws_options {
                        uint64_t total); /* objects; may be NULL */
   void *git_progress_ctx;
   const cay_limits *limits; /* of sandboxes whose manifest names none; NULL: the defaults of cay.h */
+  /* Lines as git-credential-store(1) has them, "https://USER:PASSWORD@HOST[:PORT][/PATH]": what git sends to servers of
+   * that scheme, host and port, for paths that begin so. Empty: none. Never sent to another host after a redirect, and never to
+   * be seen in a workspace. */
+  cay_slice git_credentials;
 } cay_ws_options;
 
 CAY_CHECK CAY_API cay_status cay_ws_open(const cay_ws_options *options, cay_ws **out, cay_ws_error *err);

@@ -202,6 +202,7 @@ static const char ws_help[] =
     "  -t, --timeout TIME    exec: such as 5s; the default is the manifest's, else 2m\n"
     "  -e, --env NAME=VALUE  exec: a variable; may be given again\n"
     "      --git-files DIR   provision: file:// URLs may lead below this folder\n"
+    "      --git-credentials FILE   provision: lines https://USER:PASSWORD@HOST/PATH, for servers that want them\n"
     "      --keep N          prune: the newest N stay\n"
     "      --max-age TIME    prune: only older ones go, such as 48h\n"
     "      --repair          fsck: remove damaged snapshots, and files that belong to nothing\n"

@@ -38,6 +38,7 @@ static const struct option ws_known[] = {
   { "max-age", required_argument, NULL, 'a' },
   { "repair", no_argument, NULL, 'r' },
   { "git-files", required_argument, NULL, 'g' },
+  { "git-credentials", required_argument, NULL, 'G' },
   { "help", no_argument, NULL, 'h' },
   { NULL, 0, NULL, 0 },
 };
@@ -67,6 +68,7 @@ static bool ws_take_option(ws_words *w, int option, const char *value) {
   case 'a': return value_duration(value, &w->max_age_ms);
   case 'r': return w->repair = true;
   case 'g': return (w->git_files = value) != NULL;
+  case 'G': return (w->git_credentials = value) != NULL;
   default: return false;
   }
 }
@@ -104,6 +106,20 @@ static const struct {
   { "delete", ws_delete, 1, 1 },       { "prune", ws_prune, 0, 0 },       { "fsck", ws_fsck, 0, 0 },
 };
 
+/* A file of a few lines. */
+static bool ws_read_text(const char *path, char **text, cay_slice *out) {
+  enum { MOST = 1 << 16 };
+  FILE *f = fopen(path, "re");
+  *text = f != NULL ? malloc(MOST) : NULL;
+  size_t len = *text != NULL ? fread(*text, 1, MOST, f) : 0;
+  bool fine = *text != NULL && len < MOST && ferror(f) == 0;
+  if (!fine)
+    say("--git-credentials %s: %s", path, f == NULL ? strerror(errno) : "cannot be read, or is too long");
+  if (f != NULL) (void)fclose(f);
+  *out = (cay_slice){ *text, len };
+  return fine;
+}
+
 static int ws_with_client(const ws_words *w, int (*run)(const ws_words *w, cay_ws *ws)) {
   char folder[4096];
   cay_ws *ws = NULL;
@@ -115,9 +131,16 @@ static int ws_with_client(const ws_words *w, int (*run)(const ws_words *w, cay_w
   cay_ws_options options = {
     .size = sizeof options, .engine = engine, .store = folder, .git_files = w->git_files
   };
+  char *credentials = NULL;
+  if (w->git_credentials != NULL &&
+      !ws_read_text(w->git_credentials, &credentials, &options.git_credentials)) {
+    cay_engine_free(engine);
+    return EXIT_CAY;
+  }
   int code = cay_ws_open(&options, &ws, &err) == CAY_OK ? run(w, ws) : ws_fail_cli(&err);
   cay_ws_close(ws);
   cay_engine_free(engine);
+  free(credentials);
   return code;
 }
 

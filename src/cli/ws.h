@@ -6,7 +6,7 @@
 typedef struct ws_words {
   char **words; /* the name of the command, then its words */
   int count;
-  const char *store, *cwd, *git_files;
+  const char *store, *cwd, *git_files, *git_credentials;
   const char **env; /* "NAME=value", NULL ended */
   size_t env_count;
   uint32_t timeout_ms, max_age_ms, mode, fuzz, strip, keep;

@@ -5,7 +5,7 @@
  *   3. main.c    fetches into a bare repository in a temporary folder; nothing is checked out on this machine
  *   4. tree.c    walks the tree of the commit, and sends files, and the folder .git with an index
  *
- * libgit2 reads no configuration of the machine or the user, runs no hooks, and asks for no credentials. */
+ * libgit2 reads no configuration of the machine or the user, runs no hooks, and has no credentials but those of the orders. */
 #pragma once
 
 #include "base/buf.h"
@@ -17,7 +17,7 @@
 #include <git2/sys/transport.h>
 
 typedef struct orders {
-  char *url, *branch, *commit, *files; /* NULL: not given */
+  char *url, *branch, *commit, *files, *credentials; /* NULL: not given */
   uint64_t bytes_max, timeout_ms;
   uint32_t depth;
   net_policy *policy; /* NULL: nothing may be reached */

@@ -4,12 +4,14 @@
  * is wanted, and the answer is kept in a file without a name, so that a large pack does not take memory. */
 #include "net/http.h"
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "git/git.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,18 +81,77 @@ static cay_status http_check_answer(const http_stream *s, const net_http_respons
   return CAY_OK;
 }
 
+/* ---- credentials: lines as of git-credential-store(1) ---- */
+
+static int http_hex(char c) {
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
+}
+
+/* Without the %XX that the format has. */
+static cay_status http_plain(const char *text, size_t len, buf *out) {
+  for (size_t i = 0; i < len; i++) {
+    int high = i + 2 < len && text[i] == '%' ? http_hex(text[i + 1]) : -1;
+    int low = high >= 0 ? http_hex(text[i + 2]) : -1;
+    S_TRY(buf_append_byte(out, low >= 0 ? (uint8_t)(high << 4 | low) : (uint8_t)text[i]));
+    if (low >= 0) i += 2;
+  }
+  return CAY_OK;
+}
+
+/* The same server, and a path that begins as that of the line. */
+static bool http_matches(const char *line, size_t scheme, const char *place, size_t len, const net_url *url) {
+  char text[NET_URL_MAX];
+  net_url of;
+  int all = snprintf(text, sizeof text, "%.*s%.*s", (int)scheme, line, (int)len, place);
+  if (all < 0 || all >= (int)sizeof text || net_url_parse(text, (size_t)all, &of, NULL) != CAY_OK)
+    return false;
+  size_t path = strlen(of.rest);
+  while (path > 0 && of.rest[path - 1] == '/') path--;
+  if (!net_url_same_origin(&of, url) || strncmp(of.rest, url->rest, path) != 0) return false;
+  return path == 0 || url->rest[path] == '/' || url->rest[path] == '\0' || url->rest[path] == '?';
+}
+
+/* "Basic …" of the first line that matches; empty: none does. */
+static cay_status http_authorization(const net_url *url, buf *out) {
+  for (const char *line = http.orders->credentials; line != NULL && *line != '\0';) {
+    size_t len = strcspn(line, "\r\n");
+    const char *start = memmem(line, len, "://", 3);
+    const char *slash = start != NULL ? memchr(start + 3, '/', len - (size_t)(start + 3 - line)) : NULL;
+    const char *end = slash != NULL ? slash : line + len;
+    const char *at = start != NULL ? memrchr(start + 3, '@', (size_t)(end - start - 3)) : NULL;
+    if (at != NULL &&
+        http_matches(line, (size_t)(start + 3 - line), at + 1, (size_t)(line + len - at - 1), url)) {
+      OWNED(buf_free) buf plain = BUF_INIT(1 << 16);
+      S_TRY(http_plain(start + 3, (size_t)(at - start - 3), &plain));
+      S_TRY(buf_append_text(out, "Basic "));
+      return base64_append(out, plain.data, plain.len);
+    }
+    line += len + strspn(line + len, "\r\n");
+  }
+  return CAY_OK;
+}
+
 static cay_status http_ask(http_stream *s) {
   net_url url;
   net_http_response response = { 0 };
+  OWNED(buf_free) buf authorization = BUF_INIT(1 << 17);
   S_TRY(net_url_parse(s->url, strlen(s->url), &url, &http.failure));
+  if (http_authorization(&url, &authorization) != CAY_OK) return err_no_memory(&http.failure);
   const net_header headers[] = { { "accept", s->accept },
                                  { "content-type", s->content },
-                                 { "user-agent", "git/2.0 (cay)" } };
-  const net_header get[] = { headers[0], headers[2] }, post[] = { headers[0], headers[1], headers[2] };
+                                 { "user-agent", "git/2.0 (cay)" },
+                                 { "authorization", buf_text(&authorization) } };
+  const net_header get[] = { headers[0], headers[2], headers[3] };
+  const net_header post[] = { headers[0], headers[1], headers[2], headers[3] };
+  const size_t without = authorization.len != 0 ? 0 : 1;
   net_http_request request = { .method = s->content != NULL ? "POST" : "GET",
                                .url = &url,
                                .headers = s->content != NULL ? post : get,
-                               .header_count = s->content != NULL ? COUNT_OF(post) : COUNT_OF(get),
+                               .header_count =
+                                   (s->content != NULL ? COUNT_OF(post) : COUNT_OF(get)) - without,
                                .deadline_ns = http.orders->deadline_ns,
                                .body_max = SIZE_MAX / 2,
                                .redirects_max = s->content != NULL ? 0 : 5,

@@ -30,6 +30,7 @@ static cay_status orders_take(yyjson_val *root, orders *o, cay_error *err) {
   o->branch = orders_text(root, "branch");
   o->commit = orders_text(root, "commit");
   o->files = orders_text(root, "files");
+  o->credentials = orders_text(root, "credentials");
   o->bytes_max = yyjson_get_uint(yyjson_obj_get(root, "maxBytes"));
   o->timeout_ms = yyjson_get_uint(yyjson_obj_get(root, "timeoutMs"));
   o->depth = (uint32_t)yyjson_get_uint(yyjson_obj_get(root, "depth"));
@@ -54,5 +55,6 @@ void orders_free(orders *o) {
   mem_free(o->branch);
   mem_free(o->commit);
   mem_free(o->files);
+  mem_free(o->credentials);
   net_policy_free(o->policy);
 }

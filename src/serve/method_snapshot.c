@@ -80,10 +80,26 @@ static serve_snapshot *param_snapshot(call *c) {
 
 /* ---- info ---- */
 
-static bool put_id(call *c, const char *name, const uint8_t id[32]) {
+static bool put_id_in(call *c, yyjson_mut_val *to, const char *name, const uint8_t id[32]) {
   char hex[65];
   for (size_t i = 0; i < 32; i++) (void)snprintf(hex + 2 * i, 3, "%02x", id[i]);
-  return yyjson_mut_obj_add_strcpy(c->doc, c->result, name, hex);
+  return yyjson_mut_obj_add_strcpy(c->doc, to, name, hex);
+}
+
+static bool put_id(call *c, const char *name, const uint8_t id[32]) {
+  return put_id_in(c, c->result, name, id);
+}
+
+/* What makes a tree of the snapshots: each with its parent. */
+static bool put_branch(call *c, yyjson_mut_val *to, const serve_snapshot *one) {
+  static const uint8_t none[32];
+  cay_snapshot_info info;
+  cay_snapshot_info_get(one->snapshot, &info);
+  return to != NULL && yyjson_mut_obj_add_strcpy(c->doc, to, "name", one->name) &&
+         put_id_in(c, to, "id", info.id) &&
+         (memcmp(info.parent, none, sizeof none) == 0 || put_id_in(c, to, "parent", info.parent)) &&
+         yyjson_mut_obj_add_strcpy(c->doc, to, "label", info.label) &&
+         yyjson_mut_obj_add_sint(c->doc, to, "createdMs", info.created_ns / 1000000);
 }
 
 static bool put_sessions(call *c, const cay_snapshot *s, size_t count) {
@@ -207,6 +223,10 @@ enum answer rpc_snapshot_list(call *c) {
   yyjson_mut_val *names = yyjson_mut_obj_add_arr(c->doc, c->result, "names");
   LIST_EACH (one, &c->server->snapshots, serve_snapshot, in_server) {
     if (!yyjson_mut_arr_add_strcpy(c->doc, names, one->name)) return fail_memory(c);
+  }
+  yyjson_mut_val *tree = yyjson_mut_obj_add_arr(c->doc, c->result, "snapshots");
+  LIST_EACH (one, &c->server->snapshots, serve_snapshot, in_server) {
+    if (!put_branch(c, yyjson_mut_arr_add_obj(c->doc, tree), one)) return fail_memory(c);
   }
   return ANSWER_RESULT;
 }

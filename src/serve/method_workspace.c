@@ -46,8 +46,11 @@ enum answer rpc_ws_open(call *c) {
   cay_ws_error err;
   cay_error cause;
   char *network = NULL;
-  if (!param_text(c, "store", false, &o.store) || !param_text(c, "gitFiles", false, &o.git_files))
+  const char *credentials = NULL;
+  if (!param_text(c, "store", false, &o.store) || !param_text(c, "gitFiles", false, &o.git_files) ||
+      !param_text_len(c, "gitCredentials", false, &credentials, &o.git_credentials.len))
     return ANSWER_ERROR;
+  o.git_credentials.data = credentials;
   if (!ws_read_network(c, &network, &o.network)) return ANSWER_ERROR;
   enum answer answer;
   if (c->server->workspaces != NULL)

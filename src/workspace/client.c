@@ -25,6 +25,7 @@ static cay_status client_set_up(cay_ws *ws, const cay_ws_options *o, cay_ws_erro
     memcpy(&ws->limits, o->limits, o->limits->size < sizeof ws->limits ? o->limits->size : sizeof ws->limits);
   bool copied =
       option_copy(&ws->network, o->network.data, o->network.len) == CAY_OK &&
+      option_copy(&ws->git_credentials, o->git_credentials.data, o->git_credentials.len) == CAY_OK &&
       option_copy(&ws->git_files, o->git_files, o->git_files != NULL ? strlen(o->git_files) : 0) == CAY_OK &&
       option_copy(&ws->git_program, o->git_program, o->git_program != NULL ? strlen(o->git_program) : 0) ==
           CAY_OK;
@@ -77,6 +78,7 @@ void cay_ws_close(cay_ws *ws) {
   pthread_mutex_destroy(&ws->mu);
   mem_free(ws->network);
   mem_free(ws->git_files);
+  mem_free(ws->git_credentials);
   mem_free(ws->git_program);
   mem_free(ws);
 }

@@ -61,6 +61,8 @@ static char *git_orders(const git_run *g, size_t *len) {
   if (fine && e->branch != NULL) fine = yyjson_mut_obj_add_str(doc, root, "branch", e->branch);
   if (fine && e->commit != NULL) fine = yyjson_mut_obj_add_str(doc, root, "commit", e->commit);
   if (fine && g->ws->git_files != NULL) fine = yyjson_mut_obj_add_str(doc, root, "files", g->ws->git_files);
+  if (fine && g->ws->git_credentials != NULL)
+    fine = yyjson_mut_obj_add_str(doc, root, "credentials", g->ws->git_credentials);
   char *text = fine ? yyjson_mut_write_opts(doc, 0, &JSON_ALLOC, len, NULL) : NULL;
   yyjson_mut_doc_free(doc);
   return text;

@@ -1,4 +1,5 @@
 """`cay ws`."""
+import base64
 import http.server
 import json
 import os
@@ -166,6 +167,43 @@ def test_a_repository_comes_over_http_where_the_rules_allow(t):
         entry["url"] += "x"
         r = ws(t, "provision", t.path("missing.json", json.dumps({"entries": [entry], "network": rules})))
         assert r.code == 1 and "404" in r.errors, r
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_server_gets_the_credentials_of_its_line_and_no_others(t):
+    repository(t)
+    asked = []
+
+    class Guarded(Backend):
+        def answer(self):
+            asked.append(self.headers.get("Authorization"))
+            if asked[-1] == "Basic " + base64.b64encode(b"me:s@cret").decode():
+                return super().answer()
+            self.send_error(401)
+
+        do_GET = do_POST = answer
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
+    server.folder = t.dir / "repos"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        port = server.server_address[1]
+        entry = {"type": "git_repo", "url": f"http://localhost:{port}/r/.git", "path": "repo"}
+        rules = {"rules": [{"action": "allow", "host": "localhost", "port": port}]}
+        t.path("m.json", json.dumps({"entries": [entry], "network": rules}))
+        r = ws(t, "provision", "m.json")
+        assert r.code == 1 and "wants credentials" in r.errors and asked == [None], (r, asked)
+        t.path("others", f"http://me:s%40cret@localhost:{port}/other\nhttps://me:s%40cret@localhost:{port}\nhttp://me:s%40cret@localhost:1\n")
+        r = ws(t, "provision", "--git-credentials", "others", "m.json")
+        assert r.code == 1 and asked == [None, None], (r, asked)
+        t.path("mine", f"https://a:b@example.com\nhttp://me:s%40cret@localhost:{port}/r\n")
+        r = ws(t, "provision", "--git-credentials", "mine", "m.json")
+        assert r.code == 0, r
+        r = ws(t, "exec", r.text.strip(), "cat repo/.git/config; grep -r cret . ~ /etc 2>/dev/null; env")
+        assert "cret" not in r.text, r
+        assert not any(b"s@cret" in f.read_bytes() or b"s%40cret" in f.read_bytes() for f in (t.dir / "store").rglob("*") if f.is_file())
     finally:
         server.shutdown()
         server.server_close()

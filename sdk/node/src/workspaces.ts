@@ -61,6 +61,8 @@ export interface WorkspacesOptions {
   network?: object;
   /** A folder of this machine below which file:// URLs may lead. */
   gitFiles?: string | URL;
+  /** Lines https://USER:PASSWORD@HOST/PATH for git servers that want credentials; no workspace sees them. */
+  gitCredentials?: string;
   /** A `cay` program, in place of the installed one. */
   binary?: string;
 }
@@ -234,12 +236,12 @@ export class Workspaces {
 
   /** Starts the process. */
   static async open(options: WorkspacesOptions = {}): Promise<Workspaces> {
-    checkOptions("Workspaces.open", options, { store: "path", network: "object", gitFiles: "path", binary: "text" });
-    const { store, gitFiles, network } = options;
+    checkOptions("Workspaces.open", options, { store: "path", network: "object", gitFiles: "path", gitCredentials: "text", binary: "text" });
+    const { store, gitFiles, gitCredentials, network } = options;
     const workspaces = new Workspaces(new Link(findBinary(options.binary)));
     const folder = (given: string | URL | undefined): string | undefined => (given === undefined ? undefined : hostPath(given));
     try {
-      await workspaces.call("workspace.open", { store: folder(store), gitFiles: folder(gitFiles), network });
+      await workspaces.call("workspace.open", { store: folder(store), gitFiles: folder(gitFiles), gitCredentials, network });
     } catch (problem) {
       await workspaces.link.channel.close();
       throw problem;

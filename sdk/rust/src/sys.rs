@@ -169,6 +169,7 @@ pub struct cay_ws_options {
     pub git_progress: Option<unsafe extern "C" fn(*mut c_void, *const c_char, u64, u64)>,
     pub git_progress_ctx: *mut c_void,
     pub limits: *const cay_limits,
+    pub git_credentials: cay_slice,
 }
 
 #[repr(C)]

@@ -149,6 +149,8 @@ pub struct WorkspacesBuilder {
     pub network: String,
     /// file:// URLs may lead below this folder.
     pub git_files: Option<PathBuf>,
+    /// Lines `https://USER:PASSWORD@HOST/PATH`, for git servers that want credentials.
+    pub git_credentials: String,
     pub limits: Option<SandboxBuilder>,
 }
 
@@ -165,6 +167,9 @@ impl WorkspacesBuilder {
         options.limits = limits.as_ref().map_or(null(), |l| l);
         if !self.network.is_empty() {
             options.network = sys::slice(self.network.as_bytes());
+        }
+        if !self.git_credentials.is_empty() {
+            options.git_credentials = sys::slice(self.git_credentials.as_bytes());
         }
         let mut raw = null_mut();
         check(|e| unsafe { sys::cay_ws_open(&options, &mut raw, e) })?;

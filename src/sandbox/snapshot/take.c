@@ -102,25 +102,43 @@ static cay_status sessions_copy(taking *t, cay_error *err) {
 
 K_LOCKED static bool process_runs(const k_process *p) { return !p->zombie && !p->resident && p->started; }
 
-/* With kernel.mu: how many run, without those that are being ended in *running. */
-K_LOCKED static size_t processes_count(const taking *t, const k_process **first, size_t *running) {
+/* Those that run, as the message names them: the first few, and the number of the others. */
+typedef struct busy {
+  size_t running; /* without those that are being ended */
+  size_t named;
+  char names[160];
+} busy;
+
+static void busy_name(busy *b, const k_process *p) {
+  char one[60];
+  size_t used = strlen(b->names);
+  int len = snprintf(one, sizeof one, "%s%d (%s)", b->named != 0 ? ", " : "", p->pid,
+                     TEXT_NAME_LEN(p->comm, strnlen(p->comm, sizeof p->comm)));
+  if (len < 0 || len >= (int)sizeof one || b->named + 1 < b->running || used + (size_t)len >= sizeof b->names)
+    return; /* one was left out before, or is now */
+  memcpy(b->names + used, one, (size_t)len + 1);
+  b->named++;
+}
+
+/* With kernel.mu: how many run. */
+K_LOCKED static size_t processes_count(const taking *t, busy *b) {
   size_t count = 0;
-  *running = 0;
+  *b = (busy){ 0 };
   LIST_EACH (p, &t->box->kernel->processes, k_process, in_kernel) {
     if (!process_runs(p)) continue;
     count++;
-    if (!p->dying && (*running)++ == 0) *first = p;
+    if (p->dying) continue;
+    b->running++;
+    busy_name(b, p);
   }
   return count;
 }
 
-static cay_status processes_busy(const k_process *first, size_t running, cay_error *err) {
-  if (first == NULL) return err_set(err, CAY_BUSY, "processes that were ended are still there");
-  char more[60] = "";
-  if (running > 1) (void)snprintf(more, sizeof more, " and %zu more are running", running - 1);
-  return err_set(err, CAY_BUSY, "process %d (%s)%s", first->pid,
-                 TEXT_NAME_LEN(first->comm, strnlen(first->comm, sizeof first->comm)),
-                 running > 1 ? more : " is running");
+static cay_status processes_busy(const busy *b, cay_error *err) {
+  if (b->running == 0) return err_set(err, CAY_BUSY, "processes that were ended are still there");
+  if (b->running == 1) return err_set(err, CAY_BUSY, "process %s is running", b->names);
+  if (b->named == b->running) return err_set(err, CAY_BUSY, "processes %s are running", b->names);
+  return err_set(err, CAY_BUSY, "processes %s and %zu more are running", b->names, b->running - b->named);
 }
 
 /* With kernel.mu, which it releases while it waits. */
@@ -133,12 +151,12 @@ K_LOCKED static cay_status processes_wait(const taking *t, bool wait, cay_error 
   if (k_sleeper_init(&sleeper, k, NULL) < 0) return err_no_memory(err);
   cay_status status = CAY_OK;
   for (;;) {
-    const k_process *first = NULL;
-    size_t running, count = processes_count(t, &first, &running);
+    busy b;
+    size_t count = processes_count(t, &b);
     if (count == 0) break;
-    int64_t until = running == 0 ? dying_ns : wait ? t->deadline_ns : 0;
+    int64_t until = b.running == 0 ? dying_ns : wait ? t->deadline_ns : 0;
     if (clock_mono_ns() >= until) {
-      status = processes_busy(first, running, err);
+      status = processes_busy(&b, err);
       break;
     }
     if (k_sleep(&sleeper, &queue, 1, until) == -K_ENOMEM) {

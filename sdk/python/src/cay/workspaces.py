@@ -63,7 +63,8 @@ def exec_params(handle: str, command: str, working_dir: Optional[str], timeout_m
     return params
 
 
-def open_params(store: Optional[Local], network: Optional[Mapping[str, Any]], git_files: Optional[Local]) -> Dict[str, Any]:
+def open_params(store: Optional[Local], network: Optional[Mapping[str, Any]], git_files: Optional[Local],
+                git_credentials: Optional[str]) -> Dict[str, Any]:
     params: Dict[str, Any] = {}
     if store is not None:
         params["store"] = os.path.abspath(store)
@@ -71,6 +72,8 @@ def open_params(store: Optional[Local], network: Optional[Mapping[str, Any]], gi
         params["network"] = dict(network)
     if git_files is not None:
         params["gitFiles"] = os.path.abspath(git_files)
+    if git_credentials is not None:
+        params["gitCredentials"] = git_credentials
     return params
 
 
@@ -206,12 +209,13 @@ class Workspaces:
     """A client of workspaces, in a process of its own. Any thread may use it; several calls may run at once."""
 
     def __init__(self, store: Optional[Local] = None, *, network: Optional[Mapping[str, Any]] = None,
-                 git_files: Optional[Local] = None, binary: Optional[str] = None) -> None:
+                 git_files: Optional[Local] = None, git_credentials: Optional[str] = None, binary: Optional[str] = None) -> None:
         """`store` is a folder for snapshots. `network` ({"rules": [...]}) is what git and programs may reach; without it
-        manifests say so. file:// URLs may lead below the folder `git_files`."""
+        manifests say so. file:// URLs may lead below the folder `git_files`. `git_credentials` are lines
+        https://USER:PASSWORD@HOST/PATH for servers that want them; no workspace sees them."""
         self._link = Link(command(binary), own=True)
         try:
-            self._call("workspace.open", open_params(store, network, git_files))
+            self._call("workspace.open", open_params(store, network, git_files, git_credentials))
         except BaseException:
             self._link.close()
             raise

@@ -170,7 +170,9 @@ static const char *const PYTHON_DRAWS[] = { "__import__('os').urandom(8).hex()",
                                             "__import__('random').random()", "__import__('uuid').uuid4().hex",
                                             "__import__('secrets').token_hex(8)",
                                             "__import__('uuid').uuid1().hex" };
-static const char *const JS_DRAWS[] = { "String(Math.random())" };
+static const char *const JS_DRAWS[] = { "String(Math.random())", "crypto.randomUUID()",
+                                        "require('crypto').randomBytes(8).toString('hex')",
+                                        "String(require('crypto').randomInt(2 ** 47))" };
 
 /* Borrowed until the next but seven. */
 static const char *drawn(cay_session *s, const char *code) {
