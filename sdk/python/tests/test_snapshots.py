@@ -78,3 +78,9 @@ def test_a_fork_outlives_its_parent():
     child.kill()
     assert grandchild.python.run("x").value == "deep"
     grandchild.kill()
+
+
+def test_a_refusal_names_all_processes_that_run(sandbox):
+    sandbox.commands.run("sleep 100 >/dev/null 2>&1 & cat /dev/zero >/dev/null 2>&1 & echo")
+    with pytest.raises(SandboxError, match=r"EBUSY.* processes \d+ \((sleep|bash)\), \d+ \((cat|bash)\) are running"):
+        sandbox.snapshot()
