@@ -146,6 +146,18 @@ def test_a_cancelled_task_ends_its_command():
     run(body())
 
 
+def test_nothing_of_a_cancelled_command_runs_on():
+    async def body():
+        async with AsyncSandbox() as sandbox:
+            for line in ("sleep 1000", "trap '' TERM INT; while :; do :; done") * 5:
+                for options in ({}, {"on_stdout": print}):
+                    with pytest.raises(asyncio.TimeoutError):
+                        await asyncio.wait_for(sandbox.commands.run(line, **options), 0.03)
+                    assert await sandbox.commands.list() == []
+
+    run(body())
+
+
 def test_errors():
     async def body():
         async with AsyncSandbox() as sandbox:

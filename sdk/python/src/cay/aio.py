@@ -128,19 +128,22 @@ class AsyncCommands:
         encoding = params.get("encoding", "utf8")
         collected = Collected(encoding, binary) if "stream" in params else None
         number = await self._calls.start("run", params, items)
+        ended = False
         try:
             while True:
                 kind, value = await items.get()
+                ended = kind != "output"
                 if kind == "error":
                     raise value
-                if kind == "result":
+                if ended:
                     result = command_result(value, encoding, binary)
                     return collected.put_into(result) if collected else result
                 assert collected is not None
                 await self._take(number, collected, value, outputs)
         except BaseException:
-            if self._calls.link.death is None:
+            if not ended and self._calls.link.death is None:
                 self._calls.link.start("run.cancel", {"id": number})
+                await _wait_for_end(items)
             raise
 
     async def _take(self, number: int, collected: Collected, params: Dict[str, Any],
