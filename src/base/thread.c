@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/list.h"
+#include "base/stack.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 typedef struct start {
   thread_fn *fn;
   void *ctx;
+  stack_area *stack; /* NULL: an ordinary one */
   char name[16];
 } start;
 
@@ -20,7 +22,9 @@ static void *thread_main(void *opaque) {
   start s = *given;
   mem_free(given);
   (void)pthread_setname_np(pthread_self(), s.name);
+  if (s.stack != NULL) stack_enter(s.stack);
   s.fn(s.ctx);
+  if (s.stack != NULL) stack_leave();
   return NULL;
 }
 
@@ -33,11 +37,20 @@ static void mask_library_signals(sigset_t *before) {
   (void)pthread_sigmask(SIG_SETMASK, &blocked, before);
 }
 
+/* The edge and the signal stack below it are not the thread's. */
+static int stack_lend(const stack_area *stack, pthread_attr_t *attr) {
+  uint8_t *end = stack_end(stack);
+  return pthread_attr_setstack(attr, end, (size_t)(stack->top - end));
+}
+
 static int thread_create(size_t stack_len, start *s, pthread_t *out) {
   pthread_attr_t attr;
   int failed = pthread_attr_init(&attr);
   if (failed != 0) return failed;
-  if (stack_len != 0) failed = pthread_attr_setstacksize(&attr, stack_len);
+  if (s->stack != NULL)
+    failed = stack_lend(s->stack, &attr);
+  else if (stack_len != 0)
+    failed = pthread_attr_setstacksize(&attr, stack_len);
   if (failed == 0) {
     sigset_t before;
     mask_library_signals(&before);
@@ -48,11 +61,11 @@ static int thread_create(size_t stack_len, start *s, pthread_t *out) {
   return failed;
 }
 
-cay_status thread_start(const char *name, size_t stack_len, thread_fn *fn, void *ctx, pthread_t *out,
-                        cay_error *err) {
+static cay_status thread_start_on(const char *name, size_t stack_len, stack_area *stack, thread_fn *fn,
+                                  void *ctx, pthread_t *out, cay_error *err) {
   start *s = mem_alloc(sizeof *s);
   if (s == NULL) return err_no_memory(err);
-  *s = (start){ .fn = fn, .ctx = ctx };
+  *s = (start){ .fn = fn, .ctx = ctx, .stack = stack };
   (void)snprintf(s->name, sizeof s->name, "%s", name);
 
   pthread_t thread;
@@ -62,6 +75,11 @@ cay_status thread_start(const char *name, size_t stack_len, thread_fn *fn, void 
   }
   *out = thread;
   return CAY_OK;
+}
+
+cay_status thread_start(const char *name, size_t stack_len, thread_fn *fn, void *ctx, pthread_t *out,
+                        cay_error *err) {
+  return thread_start_on(name, stack_len, NULL, fn, ctx, out, err);
 }
 
 void thread_join(pthread_t thread) { (void)pthread_join(thread, NULL); }
@@ -74,7 +92,8 @@ typedef struct worker {
   thread_pool *pool;
   pthread_t thread;
   pthread_cond_t wake;
-  thread_fn *fn; /* NULL: nothing to do */
+  stack_area stack; /* low NULL: an ordinary one */
+  thread_fn *fn;    /* NULL: nothing to do */
   void *ctx;
 } worker;
 
@@ -135,6 +154,7 @@ static void worker_main(void *ctx) {
     w->fn = NULL;
     (void)pthread_mutex_unlock(&pool->mu);
     fn(work);
+    if (w->stack.low != NULL) (void)stack_trim(&w->stack);
     (void)pthread_mutex_lock(&pool->mu);
   } while (park(w));
   list_push(&pool->finished, &w->node);
@@ -144,6 +164,7 @@ static void worker_main(void *ctx) {
 }
 
 static void worker_free(worker *w) {
+  if (w->stack.low != NULL) stack_release(&w->stack);
   (void)pthread_cond_destroy(&w->wake);
   mem_free(w);
 }
@@ -168,6 +189,7 @@ static worker *worker_new(thread_pool *pool, thread_fn *fn, void *ctx) {
   w->ctx = ctx;
   list_init(&w->node);
   clock_cond_init(&w->wake);
+  if (pool->stack_len > STACK_FIRST) w->stack = stack_reserve(pool->stack_len);
   return w;
 }
 
@@ -175,7 +197,8 @@ static worker *worker_new(thread_pool *pool, thread_fn *fn, void *ctx) {
 static cay_status start_worker(thread_pool *pool, thread_fn *fn, void *ctx, cay_error *err) {
   worker *w = worker_new(pool, fn, ctx);
   if (w == NULL) return err_no_memory(err);
-  cay_status status = thread_start(pool->name, pool->stack_len, worker_main, w, &w->thread, err);
+  stack_area *stack = w->stack.low != NULL ? &w->stack : NULL;
+  cay_status status = thread_start_on(pool->name, pool->stack_len, stack, worker_main, w, &w->thread, err);
   if (status != CAY_OK) {
     worker_free(w);
     return status;

@@ -23,7 +23,7 @@ typedef struct thread_pool thread_pool;
 
 typedef struct thread_pool_options {
   const char *name; /* borrowed until thread_pool_new returns */
-  size_t stack_len; /* 0: the default of the host */
+  size_t stack_len; /* 0: the default of the host. Large ones take memory as they grow: stack.h */
   size_t keep;
   uint32_t linger_ms;
 } thread_pool_options;

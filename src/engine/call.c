@@ -1,5 +1,6 @@
 /* Entering and leaving the guest. What must be cheap here: a call that returns, and a host call that
  * continues. */
+#include "base/stack.h"
 #include "engine/internal.h"
 
 #include <stdio.h>
@@ -98,12 +99,14 @@ enum eng_end eng_call(eng_instance *i, const eng_func *func, eng_val *values) {
   }
   eng_instance *before = eng_rescue_swap(i);
   if (i->depth++ == 0) atomic_store_explicit(&i->stop.rearmed, false, memory_order_relaxed);
+  if (i->depth == 1) atomic_store_explicit(&i->stack_over, false, memory_order_relaxed);
   wasm_trap_t *trap = NULL;
   wasmtime_error_t *error =
       wasmtime_func_call_unchecked(i->cx, func_of(&f), (wasmtime_val_raw_t *)values, f.values, &trap);
   i->depth--;
   (void)eng_rescue_swap(before);
   (void)eng_stop_enter_host(i);
+  if (before == NULL && (i->stack_more > 0 || stack_is_long())) eng_stack_gave(i);
   if (__builtin_expect(error == NULL && trap == NULL, 1)) return ENG_RETURNED;
   return end_of(i, error, trap);
 }
@@ -130,11 +133,18 @@ static wasm_trap_t *stopped(eng_instance *i) {
   return eng_settle(i, ENG_UNWIND);
 }
 
+/* Functions of the host need no more than this, and system calls in them cannot wait for a handler. */
+static void make_room(eng_instance *i) {
+  size_t more = stack_need(stack_current, ENG_HOST_STACK);
+  if (__builtin_expect(more > 0, 0)) eng_stack_took(i, more);
+}
+
 wasm_trap_t *eng_host_entry(void *env, wasmtime_caller_t *caller, wasmtime_val_raw_t *values, size_t count) {
   (void)count;
   const eng_import *import = env;
   eng_instance *i = wasmtime_context_get_data(wasmtime_caller_context(caller));
   if (eng_stop_enter_host(i)) return stopped(i);
+  make_room(i);
   enum eng_flow flow = import->fn(i, i->head.ctx, (eng_val *)values);
   if (__builtin_expect(flow != ENG_CONTINUE || i->trap != NULL || i->error != NULL, 0)) {
     wasm_trap_t *trap = eng_settle(i, flow);

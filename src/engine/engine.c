@@ -14,7 +14,6 @@ enum {
   DEFAULT_IDLE = 32,
   DEFAULT_IDLE_LEN = 64 << 20,
   DEFAULT_CACHE_LEN = 1 << 30,
-  HOST_STACK = 256 << 10, /* for host functions on top of the guest's frames, and for the compiler */
 };
 
 const char *eng_version(void) { return "wasmtime " WASMTIME_VERSION; }
@@ -91,7 +90,7 @@ static void choose_memory(wasm_config_t *config, size_t wasm_stack) {
   wasmtime_config_memory_init_cow_set(config, true);
   wasmtime_config_max_wasm_stack_set(config, wasm_stack);
   /* Never used, but a smaller one than the other makes the library abort. */
-  wasmtime_config_async_stack_size_set(config, wasm_stack + HOST_STACK);
+  wasmtime_config_async_stack_size_set(config, wasm_stack + ENG_HOST_STACK);
 }
 
 static wasm_engine_t *engine_make(const eng_engine *engine, enum eng_stop stop) {
@@ -112,7 +111,7 @@ cay_status eng_wasm(eng_engine *engine, enum eng_stop stop, wasm_engine_t **out,
     engine->wasm[stop] = engine_make(engine, stop);
     /* After wasmtime's own handler, which the first engine of the process installs, so that it can be asked
      * first. */
-    if (engine->wasm[stop] != NULL && stop == ENG_STOP_PROTECT) eng_rescue_install();
+    if (engine->wasm[stop] != NULL) eng_rescue_install();
   }
   wasm_engine_t *made = engine->wasm[stop];
   pthread_mutex_unlock(&engine->mu);
@@ -171,7 +170,7 @@ void eng_engine_free(eng_engine *e) {
   mem_free(e);
 }
 
-size_t eng_thread_stack(const eng_engine *engine) { return engine->wasm_stack + HOST_STACK; }
+size_t eng_thread_stack(const eng_engine *engine) { return engine->wasm_stack + ENG_HOST_STACK; }
 
 void eng_compiling_add(eng_engine *engine, int more) {
   pthread_mutex_lock(&engine->mu);

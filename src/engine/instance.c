@@ -63,6 +63,7 @@ static void find_memory(eng_instance *i) {
 static void take_options(eng_instance *i, const eng_instance_options *options) {
   i->head.ctx = options->ctx;
   i->on_kick = options->on_kick;
+  i->on_stack = options->on_stack;
   i->memory_max =
       options->memory_max != 0 && options->memory_max < ENG_RESERVED ? options->memory_max : ENG_RESERVED;
   i->table_max = options->table_max != 0 ? options->table_max : DEFAULT_TABLE_MAX;

@@ -17,12 +17,17 @@ enum { ENG_PAGE = 65536 }; /* the unit in which memories grow, in bytes */
 /* Runs on the guest's thread after eng_instance_kick. See stop.h. */
 typedef enum eng_flow eng_kick_fn(eng_instance *instance, void *ctx);
 
+/* A thread's stack took `more` bytes of memory for this guest, or gave them back. Runs in a handler of signals too.
+ * False: that is too much, and the guest is stopped as by a kick. */
+typedef bool eng_stack_fn(void *ctx, int64_t more);
+
 typedef struct eng_instance_options {
-  void *ctx;            /* given to host functions and on_kick; the instance does not own it */
-  eng_kick_fn *on_kick; /* NULL: a kick unwinds                                        */
-  uint64_t memory_max;  /* bytes the memory may reach; 0: 4 GiB                          */
-  uint64_t table_max;   /* elements each of at most four tables may reach; 0: 10,000,000 */
-  uint64_t fuel;        /* ENG_STOP_FUEL: the first budget (eng_fuel_set)                */
+  void *ctx;              /* given to host functions and on_kick; the instance does not own it */
+  eng_kick_fn *on_kick;   /* NULL: a kick unwinds                                        */
+  eng_stack_fn *on_stack; /* NULL: not counted                                         */
+  uint64_t memory_max;    /* bytes the memory may reach; 0: 4 GiB                          */
+  uint64_t table_max;     /* elements each of at most four tables may reach; 0: 10,000,000 */
+  uint64_t fuel;          /* ENG_STOP_FUEL: the first budget (eng_fuel_set)                */
 } eng_instance_options;
 
 /* 4 us. Runs the start function if there is one. CAY_LIMIT (memory_max is less than the module's initial

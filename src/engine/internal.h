@@ -27,7 +27,10 @@ _Static_assert(WASMTIME_VERSION_MAJOR == 50, "check README.md, \"What we rely on
 #define ENG_RESERVED                                                                                         \
   (UINT64_C(1) << 32) /* addresses reserved for each memory; nothing beyond is ever mapped */
 
-enum { MODULE_BUCKETS = 256 };
+enum {
+  MODULE_BUCKETS = 256,
+  ENG_HOST_STACK = 256 << 10, /* for host functions on top of the guest's frames, and for the compiler */
+};
 
 struct eng_engine {
   pthread_mutex_t mu;
@@ -172,6 +175,9 @@ struct eng_instance {
   wasmtime_instance_t wasm;
   wasmtime_memory_t memory;
   eng_kick_fn *on_kick;
+  eng_stack_fn *on_stack;
+  int64_t stack_more;      /* told to on_stack */
+  _Atomic bool stack_over; /* it said no, in this call */
   uint64_t memory_max, table_max;
   eng_image *image;        /* what its memory is mapped from, or NULL */
   eng_image *origin;       /* the image it was made from, or NULL: for eng_instance_reset */
@@ -209,8 +215,14 @@ bool eng_stop_enter_guest(eng_instance *instance);
 bool eng_stop_enter_host(eng_instance *instance);
 enum eng_flow eng_stop_answer(eng_instance *instance);
 
+/* Of this thread, from a handler: stops what it runs. */
+void eng_stop_now(eng_instance *instance);
+
 /* ---- rescue.c ---- */
 void eng_rescue_install(void);
+void eng_stack_took(eng_instance *instance, size_t more);
+void eng_stack_gave(
+    eng_instance *instance); /* when nothing of the guest is on this thread's stack any more */
 eng_instance *eng_rescue_swap(eng_instance *running); /* what this thread runs now; gives the one before */
 
 /* ---- pages.c ---- */

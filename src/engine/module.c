@@ -1,8 +1,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/stack.h"
 #include "engine/internal.h"
 
 #include <string.h>
+
+enum { COMPILER_STACK = 8 << 20 };
 
 static void destroy_one(eng_module *m) {
   if (m->pre != NULL) wasmtime_instance_pre_delete(m->pre);
@@ -145,6 +148,7 @@ static uint64_t beside_of(const eng_scan_info *info) {
 static cay_status compile(eng_module *m, const void *bytes, size_t len, cay_error *err) {
   eng_scan_info info;
   S_TRY(eng_scan(bytes, len, NULL, &info, err));
+  (void)stack_need(stack_current, COMPILER_STACK);
   wasmtime_error_t *error = wasmtime_module_new(m->engine->wasm[m->stop], bytes, len, &m->wasm);
   if (error != NULL) return eng_wt_error(err, CAY_INVALID, "the module is not valid", error);
   m->has_start = info.has_start;

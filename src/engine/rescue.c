@@ -1,4 +1,6 @@
-/* Wasmtime turns a fault of guest code into a trap. Its runtime functions for memory.copy and memory.fill are
+/* rescue.c - faults that are neither the guest's nor an error: memory that stop.c took away, and stacks that grow.
+ *
+ * Wasmtime turns a fault of guest code into a trap. Its runtime functions for memory.copy and memory.fill are
  * native code and a fault there would end the process. When the cause is that stop.c took the memory away,
  * this handler gives
  * a piece back and the function goes on, piece by piece. The rest stays away, so the guest still traps when
@@ -6,6 +8,7 @@
  *
  * A signal handler can know its instance only by a thread-local variable, and the handler it replaced only by
  * a static: these are the two exceptions to "no state of the process". */
+#include "base/stack.h"
 #include "engine/internal.h"
 
 #include <signal.h>
@@ -53,8 +56,30 @@ static void pass_on(int number, siginfo_t *info, void *context) {
   }
 }
 
+/* ---- the stack ---- */
+
+void eng_stack_took(eng_instance *i, size_t more) {
+  if (i == NULL || i->on_stack == NULL) return;
+  i->stack_more += (int64_t)more;
+  if (i->on_stack(i->head.ctx, (int64_t)more) || atomic_exchange(&i->stack_over, true)) return;
+  eng_stop_now(i);
+}
+
+void eng_stack_gave(eng_instance *i) {
+  if (stack_current != NULL) (void)stack_trim(stack_current);
+  if (i->stack_more > 0 && i->on_stack != NULL) (void)i->on_stack(i->head.ctx, -i->stack_more);
+  i->stack_more = 0;
+}
+
+static bool stack_grew(eng_instance *i, const void *address) {
+  size_t more = stack_current != NULL ? stack_grow(stack_current, address) : 0;
+  if (more > 0) eng_stack_took(i, more);
+  return more > 0;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context) {
   eng_instance *i = running;
+  if (stack_grew(i, info->si_addr)) return;
   if (!rescue_is_ours(i, info->si_addr, program_counter(context))) {
     pass_on(number, info, context);
     return;

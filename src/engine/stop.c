@@ -139,6 +139,17 @@ static void stop_on_alarm(void *ctx) {
   retry_later(i);
 }
 
+/* No lock: the only thread that gives the memory back is this one. */
+void eng_stop_now(eng_instance *i) {
+  atomic_store(&i->stop.kicked, true);
+  if (!i->stop.by_memory)
+    advance(i);
+  else if (atomic_load(&i->stop.where) == IN_GUEST)
+    take_memory(i);
+}
+
+bool eng_stack_is_over(const eng_instance *i) { return atomic_load(&i->stack_over); }
+
 void eng_instance_kick(eng_instance *i) {
   if (i->stop.by_memory)
     kick_memory(i);

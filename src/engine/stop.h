@@ -26,3 +26,5 @@ void eng_instance_kick(eng_instance *instance);
 /* Forgets a kick that was not answered yet. On the instance's own thread. */
 void eng_kick_clear(eng_instance *instance);
 bool eng_kick_pending(eng_instance *instance);
+/* The kick came from the stack: on_stack (instance.h) said that there is no more memory for it. */
+bool eng_stack_is_over(const eng_instance *instance);

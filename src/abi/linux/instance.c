@@ -1,6 +1,7 @@
 /* instance.c - making the instance of a program, its memory account, and what a kick does to it. */
 #include "abi/linux/life.h"
 #include "base/error.h"
+#include "base/stack.h"
 #include "engine/image.h"
 #include "engine/pool.h"
 #include "engine/stop.h"
@@ -12,12 +13,18 @@ enum {
 
 /* ---- the memory account: linear memory, and what an instance holds beside it ---- */
 
+/* What the machine needs for an instance of `module` beside its linear memory, with the part of a stack that its thread
+ * has from the beginning. */
+static uint64_t beside(const eng_module *module) {
+  return eng_module_beside(module, TABLE_MAX) + STACK_FIRST;
+}
+
 /* For the linear memory of an instance of `module`. */
 static uint64_t memory_left(abi_machine *m, const eng_module *module) {
   k_kernel *k = m->kernel;
   k_lock(k);
-  uint64_t used = k->used.memory - m->charged; /* its own is given back when it gets another memory */
-  used += eng_module_beside(module, TABLE_MAX);
+  uint64_t used = k_memory_used(k) - m->charged; /* its own is given back when it gets another memory */
+  used += beside(module);
   uint64_t left = k->limits.memory > used ? k->limits.memory - used : 0;
   k_unlock(k);
   return left;
@@ -46,11 +53,11 @@ static uint64_t cap_of(const abi_machine *m, uint64_t used, uint64_t len, bool t
 k_ret abi_memory_settle(abi_machine *m) {
   const eng_module *module = eng_instance_module(m->instance);
   bool throws = eng_module_throws(module);
-  uint64_t len = eng_memory_len(m->instance), beside = eng_module_beside(module, TABLE_MAX);
+  uint64_t len = eng_memory_len(m->instance), extra = beside(module);
   k_lock(m->kernel);
-  uint64_t others = m->kernel->used.memory - m->charged;
-  uint64_t cap = cap_of(m, others + beside + (throws ? 2 * len : len), len, throws);
-  k_ret r = charge(m, (m->grows_itself ? cap : len) + beside + (throws ? cap : 0));
+  uint64_t others = k_memory_used(m->kernel) - m->charged;
+  uint64_t cap = cap_of(m, others + extra + (throws ? 2 * len : len), len, throws);
+  k_ret r = charge(m, (m->grows_itself ? cap : len) + extra + (throws ? cap : 0));
   k_unlock(m->kernel);
   if (r >= 0) eng_memory_set_max(m->instance, m->cap = cap);
   return r;
@@ -58,9 +65,9 @@ k_ret abi_memory_settle(abi_machine *m) {
 
 /* Before an instance is made, so that many of them at once do not hold what only one may. */
 static cay_status admit(abi_machine *m, const eng_module *module, cay_error *err) {
-  uint64_t beside = eng_module_beside(module, TABLE_MAX);
+  uint64_t extra = beside(module);
   k_lock(m->kernel);
-  k_ret r = m->charged < beside ? charge(m, beside) : 0;
+  k_ret r = m->charged < extra ? charge(m, extra) : 0;
   k_unlock(m->kernel);
   return r < 0 ? err_set(err, CAY_LIMIT, "the memory limit of the sandbox is reached") : CAY_OK;
 }
@@ -127,9 +134,16 @@ static cay_status adopt(abi_machine *m, eng_instance *instance, cay_error *err) 
   return CAY_OK;
 }
 
+/* In a handler of signals, too. */
+static bool stack_took(void *ctx, int64_t more) {
+  const abi_machine *m = ctx;
+  return k_memory_stack(m->kernel, more);
+}
+
 static eng_instance_options options_for(abi_machine *m, uint64_t memory_max) {
   return (eng_instance_options){ .ctx = m,
                                  .on_kick = abi_on_kick,
+                                 .on_stack = stack_took,
                                  .memory_max = memory_max > 0 ? memory_max : 1,
                                  .table_max = TABLE_MAX,
                                  .fuel = UINT64_MAX };
@@ -287,7 +301,10 @@ static bool is_ending(const abi_machine *m) {
 
 enum eng_flow abi_on_kick(eng_instance *instance, void *ctx) {
   abi_machine *m = ctx;
-  (void)instance;
+  if (eng_stack_is_over(instance)) {
+    abi_die(m, K_SIGSEGV, "stack overflow: the sandbox has no memory left for a recursion as deep as this");
+    return ENG_UNWIND;
+  }
   /* Half unwound there is nothing to interrupt; it is looked at again when that is over. But a program that
    * does something else instead must still be ended. */
   if (abi_in_fork(m)) return is_ending(m) ? ENG_UNWIND : ENG_CONTINUE;

@@ -18,7 +18,7 @@ k_ret sys_uname(abi_machine *m, const uint32_t a[static 6]) {
 k_ret sys_sysinfo(abi_machine *m, const uint32_t a[static 6]) {
   k_kernel *k = m->kernel;
   k_lock(k);
-  uint64_t total = k->limits.memory / K_PAGE, used = k->used.memory / K_PAGE;
+  uint64_t total = k->limits.memory / K_PAGE, used = k_memory_used(k) / K_PAGE;
   struct g_sysinfo out = {
     .uptime = (uint32_t)(k_mono_ns(k) / NS_PER_SEC),
     .totalram = (uint32_t)(total < UINT32_MAX ? total : UINT32_MAX),

@@ -206,6 +206,9 @@ K_UNCHECKED void k_usage(k_kernel *k, k_account *out) {
   (void)pthread_mutex_lock(&k->seen_mu);
   if (locked) {
     k->seen = k->used;
+    k->seen.memory = k_memory_used(k);
+    uint64_t peak = atomic_load_explicit(&k->stacks_peak, memory_order_relaxed);
+    if (peak > k->seen.memory_peak) k->seen.memory_peak = peak;
     k->seen.cpu_ns = k_cpu_spent_ns(k);
   }
   *out = k->seen;
@@ -213,16 +216,30 @@ K_UNCHECKED void k_usage(k_kernel *k, k_account *out) {
   if (locked) k_mutex_unlock(&k->mu);
 }
 
+uint64_t k_memory_used(const k_kernel *k) {
+  return k->used.memory + atomic_load_explicit(&k->stacks, memory_order_relaxed);
+}
+
 k_ret k_memory_charge(k_kernel *k, uint64_t bytes) {
-  if (k->used.memory > k->limits.memory || bytes > k->limits.memory - k->used.memory) return -K_ENOMEM;
-  k->used.memory += bytes;
-  if (k->used.memory > k->used.memory_peak) k->used.memory_peak = k->used.memory;
+  uint64_t used = k_memory_used(k);
+  if (used > k->limits.memory || bytes > k->limits.memory - used) return -K_ENOMEM;
+  __atomic_store_n(&k->used.memory, k->used.memory + bytes, __ATOMIC_RELAXED); /* k_memory_stack reads it */
+  if (used + bytes > k->used.memory_peak) k->used.memory_peak = used + bytes;
   return 0;
+}
+
+K_UNCHECKED bool k_memory_stack(k_kernel *k, int64_t more) {
+  uint64_t all = atomic_fetch_add_explicit(&k->stacks, (uint64_t)more, memory_order_relaxed) +
+                 (uint64_t)more + __atomic_load_n(&k->used.memory, __ATOMIC_RELAXED);
+  uint64_t peak = atomic_load_explicit(&k->stacks_peak, memory_order_relaxed);
+  if (more <= 0) return true;
+  while (all > peak && !atomic_compare_exchange_weak(&k->stacks_peak, &peak, all)) {}
+  return all <= k->limits.memory;
 }
 
 void k_memory_uncharge(k_kernel *k, uint64_t bytes) {
   assert(bytes <= k->used.memory);
-  k->used.memory -= bytes;
+  __atomic_store_n(&k->used.memory, k->used.memory - bytes, __ATOMIC_RELAXED);
 }
 
 int64_t k_real_ns(const k_kernel *k) {

@@ -24,6 +24,8 @@
 #include "kernel/core/mutex.h"
 #include "kernel/core/wait.h"
 
+#include <stdatomic.h>
+
 typedef struct k_inode k_inode;
 typedef struct k_file k_file;
 typedef struct k_image k_image;
@@ -97,6 +99,8 @@ struct k_kernel {
   alarm_set *alarms; /* borrowed from the engine: timers that fire while a guest computes */
   k_limits limits;
   k_account used K_GUARDED;
+  _Atomic uint64_t stacks;      /* bytes of the host's stacks that guests made grow: counts as memory, */
+  _Atomic uint64_t stacks_peak; /* and the most memory there was when one grew */
   vfs_mounts *mounts K_GUARDED; /* fs/mount.h; the root is always there */
   k_cpu_budget cpu K_GUARDED;
   list processes K_GUARDED; /* all k_process but init, by pid order of creation */
@@ -182,6 +186,10 @@ void k_usage(k_kernel *k, k_account *out);
  */
 k_ret k_memory_charge(k_kernel *k, uint64_t bytes) CHECKED K_LOCKED;
 void k_memory_uncharge(k_kernel *k, uint64_t bytes) K_LOCKED;
+uint64_t k_memory_used(const k_kernel *k) K_LOCKED; /* with the stacks */
+/* A stack of the host grew by `more` bytes, or shrank. From a handler of signals, without kernel.mu. False: that is beyond
+ * the limit. */
+bool k_memory_stack(k_kernel *k, int64_t more);
 
 int64_t k_real_ns(const k_kernel *k); /* the guest's CLOCK_REALTIME */
 int64_t k_mono_ns(const k_kernel *k); /* the guest's CLOCK_MONOTONIC, and CLOCK_BOOTTIME: since it was made */

@@ -235,7 +235,7 @@ k_ret proc_loadavg(k_kernel *k, k_process *p, buf *out) {
 
 k_ret proc_meminfo(k_kernel *k, k_process *p, buf *out) {
   (void)p;
-  uint64_t total = k->limits.memory / 1024, used = k->used.memory / 1024,
+  uint64_t total = k->limits.memory / 1024, used = k_memory_used(k) / 1024,
            left = total > used ? total - used : 0;
   K_TRY(PUT("MemTotal:       %8" PRIu64 " kB\nMemFree:        %8" PRIu64 " kB\nMemAvailable:   %8" PRIu64
             " kB\n",

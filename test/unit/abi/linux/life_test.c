@@ -1,10 +1,11 @@
 /* life_test.c - programs from start to end, in modules of a few lines. */
 #include "../box.h"
+#include "base/stack.h"
 
 #define PROGRAM(body) "(module " IMPORTS LIBC " (func (export \"_start\") " body "))"
 
 enum {
-  ARGUMENTS = 24 << 10
+  ARGUMENTS = (24 << 10) + STACK_FIRST
 }; /* argv, envp and what an instance holds beside its memory are charged too: less than this */
 
 static int32_t code(int32_t c) { return c << 8; }
@@ -31,6 +32,27 @@ TEST(a_trap_is_a_signal_and_says_where) {
   end = box_run(b, "(module " IMPORTS LIBC "(func $f (export \"_start\") (call $f) (call $f)))");
   EXPECT_EQ(end.status, K_SIGSEGV);
   EXPECT(strstr(end.detail, "stack") != NULL);
+  box_close(b);
+}
+
+#define RECURSION "(module " IMPORTS LIBC "(func $f (export \"_start\") (call $f) (call $f)))"
+
+TEST(the_stack_of_a_recursion_counts_as_memory_until_it_ends) {
+  box *b = box_open((box_options){ 0 });
+  k_account used;
+  EXPECT_EQ(box_run(b, RECURSION).status, K_SIGSEGV);
+  k_usage(b->kernel, &used);
+  EXPECT_EQ(used.memory, 0);
+  EXPECT(used.memory_peak >= 2 * ENG_PAGE + 2 * STACK_FIRST);
+  box_close(b);
+}
+
+TEST(a_recursion_without_memory_for_its_stack_is_ended) {
+  box *b = box_open((box_options){ .memory = 3 * ENG_PAGE + ARGUMENTS });
+  box_end end = box_run(b, RECURSION);
+  EXPECT_EQ(end.status, K_SIGSEGV);
+  EXPECT(strstr(end.detail, "no memory left") != NULL);
+  EXPECT_EQ(box_run(b, PROGRAM("")).status, 0);
   box_close(b);
 }
 
