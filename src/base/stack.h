@@ -28,7 +28,7 @@ stack_area *stack_current;
 void stack_enter(stack_area *stack); /* begins to be that of the calling thread, with a signal stack */
 void stack_leave(void);
 
-/* In a handler of SIGSEGV: makes the page of `address` usable, and at least doubles what is. The bytes that were added; 0: the
+/* In a handler of SIGSEGV: makes the page of `address` usable, and at least doubles the usable part. The bytes that were added; 0: the
  * address is not of this stack, or at its end. Async-signal-safe. */
 size_t stack_grow(stack_area *stack, const void *address);
 /* Room for `len` bytes below the caller's frame; the bytes that were added. */
@@ -41,5 +41,5 @@ uint8_t *stack_end(const stack_area *stack); /* its lowest byte that can be used
 static inline bool stack_is_long(void) {
   return stack_current != NULL && stack_current->open != stack_current->first;
 }
-/* Gives back what was added. Its bytes. */
+/* Gives the added part back. Its bytes. */
 size_t stack_trim(stack_area *stack);

@@ -215,7 +215,7 @@ bool eng_stop_enter_guest(eng_instance *instance);
 bool eng_stop_enter_host(eng_instance *instance);
 enum eng_flow eng_stop_answer(eng_instance *instance);
 
-/* Of this thread, from a handler: stops what it runs. */
+/* Of this thread, from a handler: stops the instance that it runs. */
 void eng_stop_now(eng_instance *instance);
 
 /* ---- rescue.c ---- */
