@@ -38,6 +38,7 @@ static const struct {
   { "ts", "cay js" },
   { "py", "cay python" },
   { "python3", "cay python" },
+  { "jupyter", "python -m cay.jupyter, of the Python package" },
   { "build", "cay image build" },
   { "commit", "cay run --save-snapshot FILE" },
   { "pull", "nothing: there are no images to load" },

@@ -7,7 +7,11 @@ from ._errors import BinaryNotFound
 
 
 def main() -> None:
-    """Runs the `cay` program with the arguments of this one. Does not return."""
+    """Runs the `cay` program with the arguments of this one, or `cay jupyter`, which is part of this package."""
+    if sys.argv[1:2] == ["jupyter"]:
+        from .jupyter import main as jupyter
+        jupyter(sys.argv[2:])
+        return
     try:
         program = find()
     except BinaryNotFound as problem:
