@@ -7,8 +7,8 @@ import re
 import pytest
 
 HERE = os.path.dirname(__file__)
-PAGES = ["agents.md", "python.md", "snapshots.md"]
-LEAST = {"snapshots.md": 1}  # examples
+PAGES = ["agents.md", "python.md", "snapshots.md", "workspaces.md"]
+LEAST = {"snapshots.md": 1, "workspaces.md": 1}  # examples
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
