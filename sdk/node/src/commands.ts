@@ -217,11 +217,12 @@ export class Commands {
     options.signal?.addEventListener("abort", onAbort, { once: true });
     const whole = stream === null ? answer : answer.then((reply) => stream.finish(reply));
     whole.catch(() => {});
-    return { id, result: this.finish(id, whole, failure, stream, isBase64, options, onAbort) };
+    return { id, result: this.finish(id, answer, whole, failure, stream, isBase64, options, onAbort) };
   }
 
   private async finish(
     id: number,
+    answer: Promise<Params>,
     whole: Promise<Params>,
     failure: Promise<never>,
     stream: Stream | null,
@@ -235,6 +236,7 @@ export class Commands {
     } catch (problem) {
       stream?.stop();
       if (this.link.death === null) this.link.call("run.cancel", { id }).catch(() => {});
+      await answer.catch(() => {}); // nothing of the command runs on
       throw problem;
     } finally {
       options.signal?.removeEventListener("abort", onAbort);

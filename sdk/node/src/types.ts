@@ -187,7 +187,7 @@ export interface RunOptions {
   binary?: boolean;
   /** The most WebAssembly operations; the result says how many were used. */
   fuel?: number;
-  /** Aborting ends the command; the call then rejects with the signal's reason. */
+  /** Aborting ends the command; the call then rejects with the signal's reason, when the command has ended. */
   signal?: AbortSignal;
   /** Makes failure an exception, as CommandResult.check does. */
   check?: boolean;

@@ -324,6 +324,18 @@ test("a command in the background does not keep node alive, waiting for it does"
   assert.deepEqual([run("console.log('end')").stdout, run("console.log((await p.wait()).stdout)").stdout], ["end\n", "done\n\n"]);
 });
 
+test("nothing of a cancelled command runs on", async (t) => {
+  const sandbox = await own(t);
+  for (let i = 0; i < 10; i++) {
+    const line = i % 2 === 0 ? "sleep 1000" : "trap '' TERM INT; while :; do :; done";
+    await assert.rejects(sandbox.commands.run(line, { signal: AbortSignal.timeout(30) }), { name: "TimeoutError" });
+    assert.deepEqual(await sandbox.commands.list(), []);
+    const enough = () => { throw new Error("enough"); };
+    await assert.rejects(sandbox.commands.run(`echo x; ${line}`, { onStdout: enough }), /enough/);
+    assert.deepEqual(await sandbox.commands.list(), []);
+  }
+});
+
 test("fuel of one command", async (t) => {
   const sandbox = await own(t);
   const result = await sandbox.commands.run("echo x", { fuel: 100_000_000 });
