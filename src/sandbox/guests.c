@@ -132,11 +132,15 @@ static k_ret add_member(mem_builder *b, const char *path, const sb_tar_entry *me
 static cay_status add_members(mem_builder *b, const char *root, cay_slice archive, cay_error *err) {
   sb_tar_entry member;
   cay_status status;
+  char path[K_PATH_MAX];
+  size_t root_len = strlen(root);
+  if (root_len + 1 >= sizeof path) return err_set(err, CAY_CORRUPT, "archive: a name is too long");
+  memcpy(path, root, root_len);
+  path[root_len] = '/';
   for (size_t at = 0; (status = sb_tar_next(archive, &at, &member, err)) == CAY_OK;) {
-    char path[K_PATH_MAX];
-    int len = snprintf(path, sizeof path, "%s/%s", root, member.name);
-    if (len < 0 || (size_t)len >= sizeof path)
-      return err_set(err, CAY_CORRUPT, "archive: a name is too long");
+    size_t len = strlen(member.name);
+    if (root_len + 1 + len >= sizeof path) return err_set(err, CAY_CORRUPT, "archive: a name is too long");
+    memcpy(path + root_len + 1, member.name, len + 1);
     S_TRY(sb_status(err, add_member(b, path, &member), path));
   }
   return status == CAY_NOT_FOUND ? CAY_OK : status;

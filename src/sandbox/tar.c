@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { BLOCK = 512 };
@@ -38,9 +37,11 @@ static bool octal(const uint8_t *field, size_t len, uint64_t *out) {
 }
 
 static bool sum_fits(const uint8_t *header) {
-  uint64_t want, sum = 0;
+  uint64_t want;
+  uint32_t sum = SUM_LEN * ' '; /* which the field itself counts as */
   if (!octal(header + SUM, SUM_LEN, &want)) return false;
-  for (size_t i = 0; i < BLOCK; i++) sum += i >= SUM && i < SUM + SUM_LEN ? ' ' : header[i];
+  for (size_t i = 0; i < BLOCK; i++) sum += header[i];
+  for (size_t i = SUM; i < SUM + SUM_LEN; i++) sum -= header[i];
   return sum == want;
 }
 
@@ -50,11 +51,18 @@ static bool has_dotdot(const char *name) {
   return false;
 }
 
+/* A field as text, with its NUL; it may have none. Its length. */
+static size_t read_field(const uint8_t *field, size_t most, char *out) {
+  size_t len = strnlen((const char *)field, most);
+  memcpy(out, field, len);
+  out[len] = '\0';
+  return len;
+}
+
 static void read_name(const uint8_t *header, char out[257]) {
-  const char *prefix = (const char *)header + PREFIX, *name = (const char *)header + NAME;
-  int prefix_len = (int)strnlen(prefix, PREFIX_LEN), name_len = (int)strnlen(name, NAME_LEN);
-  snprintf(out, 257, "%.*s%s%.*s", prefix_len, prefix, prefix_len != 0 ? "/" : "", name_len, name);
-  size_t skip = 0, len = strlen(out);
+  size_t skip = 0, len = read_field(header + PREFIX, PREFIX_LEN, out);
+  if (len != 0) out[len++] = '/';
+  len += read_field(header + NAME, NAME_LEN, out + len);
   while (out[skip] == '/' || (out[skip] == '.' && out[skip + 1] == '/')) skip++;
   while (len > skip && out[len - 1] == '/') len--;
   memmove(out, out + skip, len - skip);
@@ -72,13 +80,11 @@ static cay_status read_header(const uint8_t *header, size_t left, sb_tar_entry *
     return err_set(err, CAY_CORRUPT, "archive: a header does not verify");
   if (!octal(header + SIZE, SIZE_LEN, &size) || !octal(header + MODE, MODE_LEN, &mode) || size > left)
     return err_set(err, CAY_CORRUPT, "archive: an entry is cut short");
-  *out = (sb_tar_entry){
-    .type = header[TYPE] == '\0' ? '0' : (char)header[TYPE],
-    .mode = (uint32_t)mode & 07777,
-    .data = { header + BLOCK, (size_t)size },
-  };
+  out->type = header[TYPE] == '\0' ? '0' : (char)header[TYPE];
+  out->mode = (uint32_t)mode & 07777;
+  out->data = (cay_slice){ header + BLOCK, (size_t)size };
   read_name(header, out->name);
-  snprintf(out->target, sizeof out->target, "%.*s", LINK_LEN, (const char *)header + LINK);
+  read_field(header + LINK, LINK_LEN, out->target);
   if (has_dotdot(out->name)) return err_set(err, CAY_CORRUPT, "archive: a name with \"..\"");
   *stored = ((size_t)size + BLOCK - 1) / BLOCK * BLOCK;
   return CAY_OK;

@@ -10,6 +10,10 @@
 struct mem_builder {
   mem_tree *tree;
   int64_t now_ns;
+  mem_node *
+      last_dir; /* where the last entry was put, and the path of that: most entries are neighbours. NULL: none */
+  size_t last_len;
+  char last_path[K_PATH_MAX];
 };
 
 static void mem_builder_stamp(const mem_builder *b, mem_node *n) {
@@ -29,7 +33,8 @@ K_UNCHECKED k_ret mem_builder_new(mem_builder **out) {
   atomic_init(&tree->refs, 1);
   tree->root = root;
   tree->next_ino = 2;
-  *b = (mem_builder){ tree, clock_real_ns() };
+  b->tree = tree;
+  b->now_ns = clock_real_ns();
   mem_builder_stamp(b, root);
   *out = b;
   return 0;
@@ -64,12 +69,32 @@ K_LOCKED static k_ret mem_builder_add(mem_builder *b, mem_node *dir, k_name name
   return r;
 }
 
+/* Directories are never removed from a tree that is being made. */
+static bool builder_is_neighbour(const mem_builder *b, const char *path, size_t dir_len) {
+  return b->last_dir != NULL && b->last_len == dir_len && memcmp(b->last_path, path, dir_len) == 0 &&
+         path[dir_len + 1] != '\0';
+}
+
+static void builder_remember(mem_builder *b, const char *path, size_t dir_len, mem_node *dir) {
+  b->last_dir = dir_len < sizeof b->last_path ? dir : NULL;
+  b->last_len = dir_len;
+  if (b->last_dir != NULL) memcpy(b->last_path, path, dir_len);
+}
+
 /* The directory that `path` stands in, made with its parents, and the last name. */
 K_LOCKED static k_ret parent_of(mem_builder *b, const char *path, mem_node **dir, k_name *name) {
-  *dir = b->tree->root;
+  const char *whole = path, *slash = strrchr(path, '/');
+  size_t dir_len = slash != NULL ? (size_t)(slash - path) : 0;
+  bool neighbour = slash != NULL && builder_is_neighbour(b, path, dir_len);
+  *dir = neighbour ? b->last_dir : b->tree->root;
+  if (neighbour) path = slash;
   for (;;) {
     K_TRY(next_name(&path, name));
-    if (path[strspn(path, "/")] == '\0') return name->len != 0 ? 0 : -K_EEXIST;
+    if (path[strspn(path, "/")] == '\0') {
+      if (name->len == 0) return -K_EEXIST;
+      if (*path == '\0') builder_remember(b, whole, dir_len, *dir);
+      return 0;
+    }
     mem_child *c = mem_node_find(*dir, *name, mem_hash(*name));
     mem_node *below = c != NULL ? c->node : mem_node_new(K_S_IFDIR | 0755, 0, 0, b->tree->next_ino++);
     if (c == NULL) K_TRY(mem_builder_add(b, *dir, *name, below));
