@@ -48,9 +48,9 @@ enum answer rpc_ws_open(call *c) {
   char *network = NULL;
   const char *credentials = NULL;
   if (!param_text(c, "store", false, &o.store) || !param_text(c, "gitFiles", false, &o.git_files) ||
-      !param_text_len(c, "gitCredentials", false, &credentials, &o.git_credentials.len))
+      !param_text(c, "gitCredentials", false, &credentials))
     return ANSWER_ERROR;
-  o.git_credentials.data = credentials;
+  if (credentials != NULL) o.git_credentials = (cay_slice){ credentials, strlen(credentials) };
   if (!ws_read_network(c, &network, &o.network)) return ANSWER_ERROR;
   enum answer answer;
   if (c->server->workspaces != NULL)
