@@ -95,7 +95,9 @@ static cay_status open_store(program *p, cay_error *err) {
   if (o->path == NULL && wanted == NULL)
     log_write(&p->log, CAY_LOG_WARN, "there is no folder for the database: nothing will survive this server",
               NULL, 0);
-  return store_open(o, &p->store, err);
+  cay_status status = store_open(o, &p->store, err);
+  if (o->path == path) o->path = NULL; /* it goes with this frame */
+  return status;
 }
 
 static cay_status open_service(program *p, cay_error *err) {
