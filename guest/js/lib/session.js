@@ -52,6 +52,7 @@ host.endSession = () => {
   for (const name of ['invoke', 'listCallbacks', 'CallbackError', '_', 'require', 'module', 'exports']) delete globalThis[name];
   Object.defineProperty(process, 'stdin', ownInput);
   Object.defineProperties(process, ownOutputs);
+  Object.defineProperty(console, '_ignoreErrors', ownIgnore);
   host.undoBuilding();
   prepareAgain();
 };
@@ -305,6 +306,21 @@ function bindOutputs() {
     };
     Object.defineProperty(process, name, { __proto__: null, get, set: own.set, configurable: true, enumerable: own.enumerable });
   }
+  bindConsole();
+}
+
+// The console guards each line against errors of its stream, which costs more than the line. These streams have none, unless a cell has closed their
+// descriptor or has put a function of its own into them.
+let ownIgnore;
+
+function bindConsole() {
+  ownIgnore = Object.getOwnPropertyDescriptor(console, '_ignoreErrors');
+  const hasOwn = Object.hasOwn;
+  Object.defineProperty(console, '_ignoreErrors', {
+    __proto__: null, configurable: true, enumerable: false,
+    get: () => host.outputClosed === true || hasOwn(process.stdout, 'write') || hasOwn(process.stderr, 'write'),
+    set: (value) => { Object.defineProperty(console, '_ignoreErrors', { __proto__: null, value, writable: true, enumerable: false, configurable: true }); },
+  });
 }
 
 // ---- values and errors ----

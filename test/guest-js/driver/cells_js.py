@@ -79,6 +79,12 @@ def test_the_cause_of_an_error_is_part_of_its_stack(d):
     assert reply.error == "outer"
 
 
+def test_the_console_fails_with_none_of_its_streams(d):
+    assert d.value("process.stdout.write = () => { throw new Error('no') }; console.log(1); delete process.stdout.write; 5") == "5"
+    assert d.ok("console.log('there')").out == "there\n"
+    assert d.value("require('fs').closeSync(2); console.error(1); await null; 6") == "6"
+
+
 def test_stdout_and_stderr_stay_apart(d):
     reply = d.ok("console.log('out', {a: 1}); console.error('err'); process.stdout.write('more')")
     assert (reply.out, reply.err) == ("out { a: 1 }\nmore", "err\n"), reply

@@ -287,6 +287,12 @@ class StatWatcher {
 const path1 = (name, count, syscall = name) => operation(count, syscall, silent(native[name]));
 const descriptor = (name, count, syscall = name) => operation(count, syscall, silent(native[name]), 0);
 
+const closeDescriptor = descriptor('close', 1);
+function close(fd, ...more) {
+  if (fd === 1 || fd === 2) host.outputClosed = true;
+  return closeDescriptor(fd, ...more);
+}
+
 return {
   kUsePromises: PROMISES, kFsStatsFieldsNumber: FIELDS, statValues, bigintStatValues, statFsValues: new Float64Array(7),
   bigintStatFsValues: new BigInt64Array(7), FSReqCallback, FileHandle, StatWatcher,
@@ -296,7 +302,7 @@ return {
     const fd = native.open(path, flags, mode);
     return fd < 0 ? fd : new FileHandle(fd);
   }),
-  close: descriptor('close', 1), access: path1('access', 2), existsSync: (path) => native.modeOf(path) >= 0,
+  close, access: path1('access', 2), existsSync: (path) => native.modeOf(path) >= 0,
   read: operation(5, 'read', read, 0), readBuffers: operation(3, 'read', each(read), 0), readFileUtf8,
   writeBuffer: withContext(write, 5), writeBuffers: operation(3, 'write', each(write), 0), writeString: withContext(writeString, 4), writeFileUtf8,
   copyFile: operation(3, 'copyfile', copyFile, 2),
