@@ -5,6 +5,8 @@
 //   sdk/node/bench.mjs --rounds 9   more rounds (5)
 //   sdk/node/bench.mjs --json       one object a row
 //
+// Rows that begin with "library" stand beside the same calls of a server process.
+//
 // It measures the package that CAY_PACKAGE names (a folder as npm installs it); without, the one beside it (sdk/node/build) with
 // $CAY_BINARY or the `cay` on PATH. PEERS names a folder with node_modules in which `just-bash` (npm) is installed, a bash rewritten in
 // TypeScript: then there are rows beside it too. Each round measures both sides of every row, one after the other; the figure is the median.
@@ -113,6 +115,31 @@ const ROWS = [ // name, unit, the sandbox's function, the peer's name, the peer'
     return megabytes(() => readFile(join(f, "large")));
   })],
 ];
+
+/** The two values of `isolation`, beside each other. */
+const isolated = (isolation, work) => async () => {
+  const sandbox = await Sandbox.create({ isolation, callbacks: { one: () => 1, later: async () => 1 } });
+  try {
+    await sandbox.python.run("x = 0");
+    return await work(sandbox);
+  } finally {
+    await sandbox.kill();
+  }
+};
+const bothWays = (name, work) => [name, "µs", isolated("library", (s) => work(s, "library")), "process", isolated("process", (s) => work(s, "process"))];
+const callbacks = (name) => async (s) => 1e6 * (await seconds(() => s.python.run(`for _ in range(300): await ${name}()`))) / 300;
+
+ROWS.push(
+  bothWays("library: new sandbox, print(1), end", async (_, isolation) => 1e6 * (await seconds(async () => {
+    const sandbox = await Sandbox.create({ isolation });
+    await sandbox.python.run("print(1)");
+    await sandbox.kill();
+  }, 30))),
+  bothWays("library: x += 1 in a session", async (s) => 1e6 * (await seconds(() => s.python.run("x += 1"), COUNT))),
+  bothWays('library: run("true")', async (s) => 1e6 * (await seconds(() => s.commands.run("true"), 50))),
+  bothWays("library: a callback", callbacks("one")),
+  bothWays("library: an asynchronous callback", callbacks("later")),
+);
 
 if (process.env.PEERS !== undefined) {
   const { createRequire } = await import("node:module");
