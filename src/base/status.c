@@ -1,3 +1,4 @@
+/* status.c - the functions of cay/status.h. */
 #include <cay/status.h>
 
 #include "base/alloc.h"

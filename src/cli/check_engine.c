@@ -1,3 +1,4 @@
+/* check_engine.c - checks of cay's own parts for `cay doctor`: cache, guests, a run. */
 #include "cli/check.h"
 #include "cli/engine.h"
 

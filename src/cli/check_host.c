@@ -1,3 +1,4 @@
+/* check_host.c - checks of the machine for `cay doctor`. */
 #include "cli/check.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* copy_in.c - `cay run --in`: files of this machine copied into a sandbox. */
 #include "cli/copy.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* copy_out.c - `cay run --out`: files of a sandbox, which are hostile, written to this machine. */
 #include "cli/copy.h"
 
 #include "base/text.h"

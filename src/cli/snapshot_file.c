@@ -1,3 +1,4 @@
+/* snapshot_file.c - snapshots and archives as files of this machine. */
 #include "cli/snapshot.h"
 
 #include "cli/say.h"

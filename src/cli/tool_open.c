@@ -1,3 +1,4 @@
+/* tool_open.c - the words of `cay tool`, and the set of tools that they open. */
 #include "cli/tool.h"
 
 #include "cli/engine.h"

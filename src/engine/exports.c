@@ -1,3 +1,4 @@
+/* exports.c - what a module exports, by name, with types as text. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/internal.h"

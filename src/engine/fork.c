@@ -1,3 +1,4 @@
+/* fork.c - an instance copied for fork(2): memory and globals, copy-on-write. */
 #include "base/error.h"
 #include "engine/image_inner.h"
 

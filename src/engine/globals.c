@@ -1,3 +1,4 @@
+/* globals.c - the mutable globals of an instance as values: read, written, copied, compared. */
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/image_inner.h"

@@ -1,3 +1,4 @@
+/* imports.c - a module's imports: checked against the host's functions, then linked. */
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/internal.h"

@@ -1,3 +1,4 @@
+/* orders.c - what to clone and from where, as JSON on standard input. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* send.c - records of git_stream.h on standard output. */
 #include "git/git.h"
 #include "workspace/git_stream.h"
 

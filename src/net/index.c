@@ -1,3 +1,4 @@
+/* index.c - the rules of a policy by host, so that a decision does not look at all of them. */
 #include "net/rules.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* options.c - option structs of callers that were compiled with another version. */
 #include "sandbox/sandbox.h"
 
 #include <string.h>

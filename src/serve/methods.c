@@ -1,3 +1,4 @@
+/* methods.c - the table of methods, made of methods.def. */
 #include "serve/server.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* folder_file.c - contents of a store as files: written beside their place, synced, renamed. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* folder_sql.c - the database of a store: its tables, statements and errors. */
 #include "base/error.h"
 #include "workspace/folder.h"
 

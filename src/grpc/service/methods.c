@@ -1,3 +1,4 @@
+/* methods.c - every method of the service, with its handler. */
 #include "grpc/service/inner.h"
 
 #define OURS(name, handler) { .path = "/prodisco.sandbox.v1.SandboxService/" name, .fn = handler }

@@ -1,3 +1,4 @@
+/* tokens.c - the file of bearer tokens, kept as digests, and the client that a token names. */
 #include "grpc/wire/server.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* fdtable.c - the descriptors of a process. */
 #include "kernel/file/file.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* vfs_view.c - the root, working directory and credentials with which a process looks at the tree. */
 #include "kernel/vfs/vfs_internal.h"
 
 k_ret vfs_view_init(vfs_view *view, k_kernel *k) {

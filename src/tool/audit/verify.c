@@ -1,3 +1,4 @@
+/* verify.c - the chain of an audit log, compared record by record. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "tool/audit/files.h"
