@@ -54,16 +54,16 @@ static char *find_guest_dir(const char *wanted) {
   return wanted != NULL ? mem_strdup(wanted) : beside_library();
 }
 
-/* The folder of further guests: $CAY_GUESTS_EXTRA, else beside the other, with "-extra" at the end of its name. */
+/* The folder of further guests: $CAY_GUESTS_EXTRA, else `extra` in the other. */
 static char *find_extra_dir(const char *guest_dir) {
   const char *wanted = secure_getenv("CAY_GUESTS_EXTRA");
   if (wanted != NULL) return mem_strdup(wanted);
   size_t len = strlen(guest_dir);
   while (len > 1 && guest_dir[len - 1] == '/') len--;
-  char *path = mem_alloc(len + sizeof "-extra");
+  char *path = mem_alloc(len + sizeof "/extra");
   if (path == NULL) return NULL;
   memcpy(path, guest_dir, len);
-  memcpy(path + len, "-extra", sizeof "-extra");
+  memcpy(path + len, "/extra", sizeof "/extra");
   return path;
 }
 

@@ -21,8 +21,8 @@ typedef struct sb_guests {
   size_t archive_count;
 } sb_guests;
 
-/* Reads the manifest in engine->guest_dir, and that of the folder with "-extra" at the end of its name, if there is one: a
- * program or link of the latter takes the place of a namesake. Makes engine->manifest, ->extra, ->guests and ->base. A program's code is
+/* Reads the manifest in engine->guest_dir, and that of the folder `extra` in it, if there is one: a program or link of the
+ * latter takes the place of a namesake. Makes engine->manifest, ->extra, ->guests and ->base. A program's code is
  * opened when it is first executed; where it does not fit this host it is compiled anew, which takes seconds
  * and is logged. */
 cay_status sb_guests_load(cay_engine *engine, cay_error *err) CHECKED;

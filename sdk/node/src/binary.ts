@@ -1,6 +1,7 @@
 // Where the `cay` program is: $CAY_BINARY, the one of the package, the one on PATH.
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { createRequire } from "node:module";
+import { delimiter, dirname, join } from "node:path";
 
 import { BinaryNotFound } from "./errors.js";
 
@@ -29,4 +30,14 @@ export function findBinary(given?: string): string {
     "there is no cay program: this package was installed without one and none is on PATH; " +
       "install the package for this platform, or set CAY_BINARY to the program",
   );
+}
+
+/** The guests of the package cay-guests-extra, where that is installed: servers and the library find them by the environment. */
+export function nameExtraGuests(): void {
+  if (process.env["CAY_GUESTS_EXTRA"] !== undefined) return;
+  try {
+    process.env["CAY_GUESTS_EXTRA"] = join(dirname(createRequire(__filename).resolve("cay-guests-extra/package.json")), "guest");
+  } catch {
+    // it is not installed
+  }
 }

@@ -3,6 +3,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
+import { nameExtraGuests } from "./binary.js";
 import { asJson, Channel, hasHalfPair, KILLED, type Json, type Params, Party, unsendable } from "./channel.js";
 import { BinaryNotFound, SandboxDied } from "./errors.js";
 
@@ -105,6 +106,7 @@ export class LibraryChannel extends Channel {
       const module: { exports: unknown } = { exports: {} };
       process.dlopen(module, path);
       this.addon = module.exports as Addon;
+      nameExtraGuests();
       this.server = this.addon.open(process.env["CAY_GUESTS"] ?? null, cacheFolder(), (...item) => this.take(item));
     } catch (problem) {
       throw new SandboxDied(`cannot start the library ${path}: ${(problem as Error).message}`);

@@ -2,6 +2,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 
+import { nameExtraGuests } from "./binary.js";
 import { Channel, END_PATIENCE, KILLED, type Params, Party } from "./channel.js";
 import { SandboxDied } from "./errors.js";
 
@@ -11,6 +12,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 function startProcess(binary: string): Child {
   try {
+    nameExtraGuests();
     const child = spawn(binary, ["serve", "--stdio"], { stdio: ["pipe", "pipe", "pipe"], detached: true });
     if (child.pid === undefined) child.on("error", () => {}); // reported by the exception, or by `close`
     if (child.stdin !== undefined && child.stdin !== null) return child;

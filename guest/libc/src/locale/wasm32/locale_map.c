@@ -43,8 +43,9 @@ static int is_utf8(const char *codeset) {
   return !strcasecmp(codeset, ".UTF-8") || !strcasecmp(codeset, ".UTF8");
 }
 
+/* Its messages are those of C under another name: programs ask for the name to choose words (cmp says "byte"). */
 static const struct __locale_map *c_utf8(int category) {
-  return category == LC_CTYPE ? (const struct __locale_map *)&__c_dot_utf8 : 0;
+  return category == LC_CTYPE || category == LC_MESSAGES ? (const struct __locale_map *)&__c_dot_utf8 : 0;
 }
 
 static const struct __locale_map *keep(const char *name, const void *map, size_t size) {
