@@ -72,7 +72,8 @@ static bool relay_flush(net_relay *r) {
 
 static bool relay_fill(net_relay *r, bool *moved) {
   if (r->replay || r->world_ended || r->exchange.answer_in.len >= NET_EXCHANGE_WINDOW) return true;
-  ssize_t n = r->world->recv(r->world, r->poller->chunk, NET_CHUNK);
+  if (r->far != NULL && net_tls_unread(r->far) >= NET_EXCHANGE_WINDOW) return true; /* the server waits */
+  ssize_t n = r->world->recv(r->world, r->poller->chunk, NET_EXCHANGE_WINDOW);
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   *moved = true;
   if (n == 0) r->world_ended = true;
