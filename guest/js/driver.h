@@ -30,6 +30,13 @@ void stop_forget(void);                       /* what came too late to stop anyt
 const char *stop_ended(int32_t *code);
 JSValue stop_leave(int32_t code); /* ends what runs: an exception that cannot be caught */
 
+/* What runs from here on ends after `ms`, or at the limit that is there if that is earlier; returns that one, to be put back. Below 0: no
+ * other limit. */
+int64_t stop_limit(int64_t ms);
+void stop_limit_restore(int64_t before);
+void stop_on_interrupt(bool on); /* SIGINT ends what runs in the same way */
+bool stop_limit_passed(void);    /* has one of them ended something since the last look? */
+
 /* cell.c: a function for engine_run_cell, or an exception. */
 JSValue cell_compile(const field *code, const field *name, bool typescript, bool *async);
 

@@ -14,9 +14,10 @@ JSContext *js;
 static JSValue host;
 
 static void (*const parts[])(JSContext *, JSValueConst) = {
-  native_add_values, native_add_code,    native_add_modules, native_add_tasks,    native_add_bytes,
-  native_add_files,  native_add_stat,    native_add_process, native_add_children, native_add_constants,
-  native_add_host,   native_add_session, native_add_digest,  native_add_deflate,  native_add_typescript,
+  native_add_values,  native_add_code,     native_add_modules, native_add_tasks,    native_add_bytes,
+  native_add_files,   native_add_stat,     native_add_process, native_add_children, native_add_constants,
+  native_add_host,    native_add_session,  native_add_digest,  native_add_deflate,  native_add_typescript,
+  native_add_sockets, native_add_terminal, native_add_http,    native_add_tls,
 };
 
 static JSValue make_native(void) {

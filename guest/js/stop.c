@@ -2,7 +2,9 @@
  * abi/linux/stop_words.h. The signal is sent too, which ends a system call that sleeps. The exception cannot be
  * caught: no code of the user's runs any more. */
 #include <signal.h>
+#include <time.h>
 
+#include "binding/children.h"
 #include "driver.h"
 #include "engine.h"
 
@@ -14,8 +16,42 @@ static uint32_t tripped, is_tripped; /* the host sets them; the engine has one c
 
 static void on_signal(int number) { (void)number; }
 
+/* ---- a limit that the program sets itself: the option `timeout` of vm ---- */
+
+static int64_t limit = -1; /* of the monotonic clock, in milliseconds; -1: none */
+static bool passed;
+
+static int64_t stop_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t stop_limit(int64_t ms) {
+  int64_t before = limit, own = ms < 0 ? -1 : stop_now() + ms;
+  if (own >= 0 && (before < 0 || own < before)) limit = own;
+  return before;
+}
+
+void stop_limit_restore(int64_t before) { limit = before; }
+
+bool stop_limit_passed(void) {
+  bool was = passed;
+  passed = false;
+  return was;
+}
+
+static bool interruptible; /* SIGINT ends what runs, too: the option `breakOnSigint` */
+
+void stop_on_interrupt(bool on) { interruptible = on; }
+
 int stop_wanted(JSRuntime *rt, void *opaque) {
   (void)rt, (void)opaque;
+  if (!reason && interruptible && children_interrupted()) {
+    interruptible = false;
+    return passed = true;
+  }
+  if (!reason && limit >= 0 && stop_now() >= limit) return passed = true;
   if (!reason) return 0;
   raised = reason;
   reason = 0;
@@ -53,7 +89,8 @@ void stop_install(void) {
 
 void stop_forget(void) {
   reason = raised = 0;
-  leaving = false;
+  leaving = passed = interruptible = false;
+  limit = -1;
 }
 
 /* A counter that is negative makes the engine call stop_wanted. */

@@ -30,6 +30,25 @@ def _wheel(package, version, sha256, folder):
     return wheel
 
 
+def fetch_sdist(name, entry):
+    """A folder with the unpacked source. pip checks the hash before it reads anything, then asks the source for its metadata."""
+    target = cache.place(name, entry["version"], entry["sha256"])
+    if target.exists():
+        return target
+    with cache.making(target) as aside, tempfile.TemporaryDirectory() as folder:
+        if aside is not None:
+            scratch = pathlib.Path(folder)
+            say(f"fetching {name} {entry['version']} (source, PyPI)")
+            requirement = scratch / "requirement.txt"
+            requirement.write_text(f"{name}=={entry['version']} --hash=sha256:{entry['sha256']}\n")
+            cache.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps",
+                       "--require-hashes", "--no-binary", name, "-d", scratch, "-r", requirement])
+            (packed,) = scratch.glob("*.tar.gz")
+            cache.check_sha256(packed, entry["sha256"])
+            cache.run(["tar", "-xzf", packed, "-C", aside, "--strip-components=1", "--no-same-owner"])
+    return target
+
+
 def _hash_for_machine(name, entry):
     if machine() not in entry["sha256"]:
         raise Problem(f"deps.lock has no {name} for {machine()}")

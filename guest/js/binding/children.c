@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "children.h"
+#include "driver.h"
 
 extern char **environ;
 
@@ -129,6 +130,8 @@ static void on_signal(int number) {
 
 bool children_signal_waits(void) { return atomic_load(&any_came); }
 
+bool children_interrupted(void) { return atomic_load(&came[SIGINT]) != 0; }
+
 static int set_action(int number, void (*handler)(int)) {
   struct sigaction action = { .sa_handler = handler };
   return sigaction(number, &action, NULL);
@@ -137,6 +140,20 @@ static int set_action(int number, void (*handler)(int)) {
 NATIVE(watchSignal) { return native_result(c, set_action(native_int(c, argv[0]), on_signal)); }
 NATIVE(forgetSignal) { return native_result(c, set_action(native_int(c, argv[0]), SIG_DFL)); }
 NATIVE(ignoreSignal) { return native_result(c, set_action(native_int(c, argv[0]), SIG_IGN)); }
+
+/* From here on SIGINT ends what runs; interruptOff says whether it came. */
+NATIVE(interruptOn) {
+  atomic_store(&came[SIGINT], 0);
+  stop_on_interrupt(true);
+  return native_result(c, set_action(SIGINT, on_signal));
+}
+
+NATIVE(interruptOff) {
+  stop_on_interrupt(false);
+  return JS_NewBool(c, atomic_exchange(&came[SIGINT], 0) != 0);
+}
+
+NATIVE(isInterrupted) { return JS_NewBool(c, children_interrupted()); }
 
 /* [number, …] of those that came since the last look, each once. */
 NATIVE(takeSignals) {
@@ -157,6 +174,9 @@ static const JSCFunctionListEntry functions[] = {
   FUNCTION(forgetSignal, 1),
   FUNCTION(ignoreSignal, 1),
   FUNCTION(takeSignals, 0),
+  FUNCTION(interruptOn, 0),
+  FUNCTION(interruptOff, 0),
+  FUNCTION(isInterrupted, 0),
 };
 
 void native_add_children(JSContext *c, JSValueConst into) { ADD(into, functions); }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver.h"
+#include "engine.h"
 #include "pack.h"
 
 /* ---- the pack: see pack/pack.c ---- */
@@ -90,7 +92,7 @@ static void hide_interpreter(char *text, size_t len) {
   if (len > 1 && text[0] == '#' && text[1] == '!') text[0] = text[1] = '/';
 }
 
-/* compileFunction(text, file, "a,b", line): a function whose body is the text. */
+/* compileFunction(text, file, "a,b", line, context or undefined): a function whose body is the text. */
 NATIVE(compileFunction) {
   source s;
   const char *names = JS_ToCString(c, argv[2]);
@@ -106,8 +108,9 @@ NATIVE(compileFunction) {
     hide_interpreter(wrapped + head, s.len);
     memcpy(wrapped + head + s.len, "\n})", 4);
     source whole = { wrapped, s.file, head + s.len + 3 };
-    function =
-        evaluate(c, &whole, JS_IsUndefined(argv[3]) ? 1 : native_int(c, argv[3]) + 1, JS_EVAL_TYPE_GLOBAL);
+    JSContext *in = JS_IsObject(argv[4]) ? engine_context(argv[4]) : NULL;
+    function = evaluate(in ? in : c, &whole, JS_IsUndefined(argv[3]) ? 1 : native_int(c, argv[3]) + 1,
+                        JS_EVAL_TYPE_GLOBAL);
     js_free(c, wrapped);
   }
   source_free(c, &s);
@@ -115,14 +118,33 @@ NATIVE(compileFunction) {
   return function;
 }
 
-/* runScript(text, file, line) */
+/* What ran too long has ended with an exception that cannot be caught; here `late` throws one that can. */
+static JSValue limit_result(JSContext *c, JSValue value, JSValueConst late) {
+  if (!stop_limit_passed()) return value;
+  JS_FreeValue(c, value);
+  if (JS_HasException(c)) JS_FreeValue(c, JS_GetException(c));
+  return JS_Call(c, late, JS_UNDEFINED, 0, NULL);
+}
+
+/* runScript(text, file, line, context or undefined, milliseconds or undefined, a function that throws when
+ * these are over) */
 NATIVE(runScript) {
   source s;
   if (!source_get(c, argv, &s)) return JS_EXCEPTION;
-  JSValue value = evaluate(c, &s, native_int(c, argv[2]) + 1, JS_EVAL_TYPE_GLOBAL);
+  int line = native_int(c, argv[2]) + 1;
+  int64_t before = stop_limit(JS_IsNumber(argv[4]) ? native_integer(c, argv[4]) : -1);
+  JSValue value = JS_IsObject(argv[3]) && engine_context(argv[3])
+                      ? engine_context_run(c, argv[3], s.text, s.len, s.file, line)
+                      : evaluate(c, &s, line, JS_EVAL_TYPE_GLOBAL);
+  value = limit_result(c, value, argv[5]);
+  stop_limit_restore(before);
   source_free(c, &s);
   return value;
 }
+
+/* newContext(object or undefined), globalOf(context) */
+NATIVE(newContext) { return engine_context_new(c, argv[0]); }
+NATIVE(globalOf) { return engine_context_global(c, argv[0]); }
 
 /* Throws the SyntaxError that the script has, if any. */
 NATIVE(checkScript) {
@@ -136,8 +158,11 @@ NATIVE(checkScript) {
 }
 
 static const JSCFunctionListEntry functions[] = {
-  FUNCTION(packed, 1),    FUNCTION(packedNames, 0), FUNCTION(compileFunction, 4),
-  FUNCTION(runScript, 3), FUNCTION(checkScript, 3),
+  FUNCTION(packed, 1),      FUNCTION(packedNames, 0), FUNCTION(compileFunction, 5), FUNCTION(runScript, 6),
+  FUNCTION(checkScript, 3), FUNCTION(newContext, 1),  FUNCTION(globalOf, 1),
 };
 
-void native_add_code(JSContext *c, JSValueConst into) { ADD(into, functions); }
+void native_add_code(JSContext *c, JSValueConst into) {
+  engine_contexts_ready(c);
+  ADD(into, functions);
+}

@@ -27,11 +27,16 @@ void native_add_process(JSContext *c, JSValueConst into);
 void native_add_children(JSContext *c, JSValueConst into);
 void native_add_constants(JSContext *c, JSValueConst into);
 void native_add_sockets(JSContext *c, JSValueConst into);
+void native_add_terminal(JSContext *c, JSValueConst into);
+void native_add_http(JSContext *c, JSValueConst into);
+void native_add_tls(JSContext *c, JSValueConst into);
 void native_add_digest(JSContext *c, JSValueConst into);
 void native_add_deflate(JSContext *c, JSValueConst into);
 void native_add_host(JSContext *c, JSValueConst into);
 void native_add_typescript(JSContext *c, JSValueConst into);
 void native_add_session(JSContext *c, JSValueConst into);
+
+int terminal_restore(void); /* puts back the modes that setRawMode changed; -1 with errno */
 
 /* ---- arguments and results ---- */
 

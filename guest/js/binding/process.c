@@ -189,6 +189,7 @@ NATIVE(randomFill) {
 
 NATIVE(exit_) {
   fflush(NULL);
+  terminal_restore();
   _exit(native_int(c, argv[0]));
 }
 

@@ -374,3 +374,7 @@ void engine_settle(JSContext *c) {
   }
   JS_SetGCThreshold(rt, rt->malloc_state.malloc_size + (1 << 20));
 }
+
+/* ---- contexts of vm ---- */
+
+#include "contexts.inc"

@@ -75,6 +75,18 @@ bool engine_take_import(JSContext *c, engine_import *out);
  * the job lets go on. */
 JSValue engine_next_promise(JSContext *c, bool *resumes);
 
+/* ---- contexts of vm ---- */
+
+void engine_contexts_ready(JSContext *c); /* once, before the first of them */
+
+/* A context with globals of its own, as an object that holds it. When `sandbox` is an object, what code defines and changes lies there, and
+ * what it looks for is looked for there first. */
+JSValue engine_context_new(JSContext *c, JSValueConst sandbox);
+JSContext *engine_context(JSValueConst holder); /* NULL: it holds none */
+JSValue engine_context_global(JSContext *c, JSValueConst holder);
+JSValue engine_context_run(JSContext *c, JSValueConst holder, const char *text, size_t len, const char *name,
+                           int line);
+
 /* ---- the life of an image ---- */
 
 void engine_seed(JSContext *c, uint64_t seed); /* of Math.random */

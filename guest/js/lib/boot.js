@@ -4,7 +4,7 @@
 
 host.part = (name) => native.packed(`cay/${name}`)(host, native);
 host.tables = host.part('tables');
-for (const name of ['symbols', 'errors', 'process', 'loop', 'options', 'clone', 'bindings']) host.part(name);
+for (const name of ['weak', 'symbols', 'errors', 'process', 'loop', 'options', 'clone', 'undici', 'bindings']) host.part(name);
 
 const { process, privateSymbols, perIsolateSymbols, internalBinding } = host;
 const primordials = {};
@@ -25,6 +25,7 @@ for (const name of ['node', 'web/exposed-wildcard', 'web/exposed-window-or-worke
   'switches/does_own_process_state']) host.run(`internal/bootstrap/${name}`);
 
 host.part('globals');
+host.part('intl');
 host.part('decorate');
 host.part('session');
 host.part('start');

@@ -35,6 +35,9 @@ function cloneProperties(value, copy, put) {
 }
 
 // Objects of lib/ that say how they are cloned (Blob, FileHandle, KeyObject …).
+// Objects of bindings that do not change: a copy is the same.
+host.handles = new WeakSet();
+
 function cloneByItself(value, copy, put) {
   const symbols = host.perIsolateSymbols;
   const given = value[symbols.messaging_clone_symbol]?.();
@@ -47,6 +50,7 @@ function cloneByItself(value, copy, put) {
 
 function cloneObject(value, copy, put, transfer) {
   const kind = native.classOf(value);
+  if (host.handles.has(value)) return put(value);
   if (transfer.has(value)) return put(value.transfer ? value.transfer() : value);
   if (kind === CLASS.DATE) return put(new Date(Number(value)));
   if (kind === CLASS.REGEXP) return put(new RegExp(value.source, value.flags));

@@ -37,6 +37,7 @@ function jobs() {
 function leave() {
   if (!tickInfo[0] && !tickInfo[1]) jobs();
   if (tickInfo[0] || tickInfo[1]) loop.tick.call(process);
+  host.releaseKept();
 }
 
 // Calls from outside: runs the function's pending jobs too; an exception it throws is uncaught.
@@ -228,6 +229,7 @@ loop.forgetSignal = (number, item) => {
   signals.delete(number);
   if (number !== native.SIGNALS.SIGCHLD) native.forgetSignal(number);
 };
+loop.isWatching = (number) => signals.has(number);
 loop.restart = () => { // in a process that came out of an image
   loop.origin = now = native.now();
 };

@@ -25,14 +25,14 @@ function fail(message) {
   native.exit(9);
 }
 
-const isOption = (name) => kinds.has(name) || (name.startsWith('--no-') && kinds.has(`--${name.slice(5)}`));
+const isOption = (name) => kinds.has(name) || name === '--expose-gc' || name === '--expose_gc' || (name.startsWith('--no-') && kinds.has(`--${name.slice(5)}`));
 
 function assign(name, given, rest) {
   if (name.startsWith('--no-') && !kinds.has(name)) {
     current[`--${name.slice(5)}`] = false;
     return;
   }
-  const type = kinds.get(name);
+  const type = kinds.get(name) ?? types.kV8Option;
   if (type === types.kBoolean || type === types.kNoOp || type === types.kV8Option) {
     current[name] = true;
     return;
@@ -65,6 +65,6 @@ host.parseArguments = (args) => {
     }
     taken.push(word, ...args.slice(args.length - before + 1, args.length - rest.length));
   }
-  if (current['--expose-gc']) host.define(globalThis, 'gc', () => native.collect());
+  if (current['--expose-gc'] || current['--expose_gc']) host.define(globalThis, 'gc', () => native.collect());
   return { taken, rest };
 };

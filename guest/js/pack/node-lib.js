@@ -41,7 +41,7 @@ for (const name of bindings) {
   shapes[name] = Object.fromEntries(Object.getOwnPropertyNames(binding).map((key) => [key, member(binding[key])]).filter(([, m]) => m));
 }
 
-const { zlib, os, internal } = internalBinding('constants');
+const { zlib, os, internal, crypto } = internalBinding('constants');
 const options = internalBinding('options');
 const info = options.getCLIOptionsInfo();
 const values = options.getCLIOptionsValues();
@@ -53,6 +53,7 @@ const tables = {
   zlib,
   priority: os.priority,
   internal,
+  crypto,
   uv: [...internalBinding('uv').getErrorMap().values()],
   shapes,
   options: {

@@ -51,6 +51,9 @@ static const char *parameters(const char *name) {
   if (begins(name, "internal/per_context/")) return "exports, primordials, privateSymbols, perIsolateSymbols";
   if (begins(name, "internal/main/") || begins(name, "internal/bootstrap/"))
     return "process, require, internalBinding, primordials";
+  if (!strcmp(name,
+              "internal/deps/undici/undici")) /* its parser is a module of WebAssembly: see lib/undici.js */
+    return "exports, require, module, process, internalBinding, primordials, WebAssembly";
   return "exports, require, module, process, internalBinding, primordials";
 }
 

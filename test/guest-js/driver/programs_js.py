@@ -86,7 +86,66 @@ def test_digests_and_keys():
 
 
 def test_what_is_missing_refuses_by_name():
-    failed = program("-e", "require('vm').createContext({})")
-    assert failed.returncode == 1 and "not supported in a sandbox" in failed.stderr, failed
+    for name in ("inspector", "http2", "wasi", "trace_events", "node:sqlite"):
+        failed = program("-e", f"require('{name}')")
+        assert failed.returncode == 1 and f"the module {name[-6:] if 'sql' in name else name} is not supported in a sandbox" in failed.stderr, failed
+    failed = program("-e", "new (require('worker_threads').Worker)('1', {eval: true})")
+    assert failed.returncode == 1 and "Worker is not supported in a sandbox" in failed.stderr, failed
     failed = program("-e", "new WebAssembly.Module(new Uint8Array())")
     assert failed.returncode == 1 and "WebAssembly.Module is not supported in a sandbox" in failed.stderr, failed
+
+
+def test_clocks():
+    check(program("-p", "const [s, n] = process.hrtime(); [s >= 0, n >= 0, process.hrtime.bigint() > 0n, performance.eventLoopUtilization().active >= 0]"), "[ true, true, true, true ]\n")
+    check(program("-p", "const h = require('perf_hooks').createHistogram(); for (const n of [1, 2, 3, 4]) h.record(n); [h.min, h.max, h.mean, h.percentile(50)]"), "[ 1, 4, 2.5, 2 ]\n")
+
+
+def test_weak_references_live_until_the_job_ends():
+    check(program("-e", "const w = new WeakRef({}); console.log(typeof w.deref()); setTimeout(() => console.log(w.deref()), 1)"), "object\nundefined\n")
+
+
+def test_serialized_values():
+    code = """const v8 = require('v8'), assert = require('assert'); const a = {x: 1, y: [1, , -3.5, '\u65e5', null], m: new Map([[{k: 1}, new Set([1])]]), d: new Date(5), r: /a/gi, b: Buffer.from('b'), n: -12345678901234567890n};
+      assert.deepStrictEqual(v8.deserialize(v8.serialize(a)), a); console.log(v8.serialize({a: [1, 'x']}).toString('hex')); try { v8.serialize(() => 1) } catch (e) { console.log(e.message) }"""
+    check(program("-e", code), "ff0f6f220161410249022201782400027b01\n() => 1 could not be cloned.\n")
+
+
+def test_contexts():
+    code = """const vm = require('vm'); const c = vm.createContext({x: 2}); vm.runInContext('var y = x * 2; function f(a) { return a + y }; let hidden = 5; w = 9', c);
+      console.log(Object.keys(c).sort().join(), c.y, c.f(1)); c.y = 10; console.log(vm.runInContext('y + hidden', c), vm.runInNewContext('a + b', {a: 1, b: 2}), vm.isContext(c), vm.isContext({}));
+      console.log(vm.runInContext('typeof process + typeof require + typeof Array', c), vm.runInContext('[]', c) instanceof Array);
+      for (const run of [() => vm.runInContext('nothing', c), () => vm.runInNewContext('for (;;);', {}, {timeout: 20}), () => vm.runInThisContext('for (;;);', {timeout: 20})])
+        try { run() } catch (e) { console.log(e.name, e.code ?? e.message) }
+      try { vm.runInContext('throw new TypeError(1)', c, 'in.vm') } catch (e) { console.log(e.stack.split('\\n')[1].trim()) }
+      console.log(vm.compileFunction('return a + z', ['a'], {parsingContext: vm.createContext({z: 4})})(1)); for (let i = 0; i < 300; i++) vm.runInNewContext('[1].map((n) => n)', {})"""
+    check(program("-e", code), "f,w,x,y 4 5\n15 3 true false\nundefinedundefinedfunction false\nReferenceError nothing is not defined\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nat in.vm:1:11\n5\n")
+
+
+def test_tests_of_node():
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "a.test.mjs").write_text(
+            "import { test, describe, it, mock } from 'node:test'; import assert from 'node:assert'\n"
+            "test('one', async (t) => { await t.test('inside', () => {}) })\ndescribe('two', () => { it('fails', () => assert.equal(1, 2)); it.skip('left out') })\n"
+            "test('clock', (t) => { t.mock.timers.enable({ apis: ['setTimeout'] }); let n = 0; setTimeout(() => n++, 1000); t.mock.timers.tick(1000); assert.equal(n, 1) })\n"
+            "test('mock', () => { const f = mock.fn(() => 3); f(); assert.equal(f.mock.callCount(), 1) })"
+        )
+        result = program("--test-reporter=tap", f"{folder}/a.test.mjs", folder=folder)
+        assert result.returncode == 1 and "# tests 6\n# suites 1\n# pass 4\n# fail 1\n# cancelled 0\n# skipped 1\n" in result.stdout, result
+        assert "not ok 1 - fails" in result.stdout and "duration_ms NaN" not in result.stdout, result
+
+
+def test_numbers_and_dates_in_english():
+    code = """const d = new Date(Date.UTC(2024, 2, 5, 15, 4, 9)); const n = (o, v) => new Intl.NumberFormat('en-US', o).format(v);
+      console.log((1234567.891).toLocaleString(), n({style: 'currency', currency: 'EUR'}, -3), n({style: 'percent'}, 0.07), n({notation: 'compact'}, 15300), n({maximumSignificantDigits: 3}, 123456), 12345n.toLocaleString());
+      console.log(d.toLocaleString('en-US', {timeZone: 'UTC'}), '|', d.toLocaleDateString('en-GB', {timeZone: 'UTC'}), '|', d.toLocaleString('en-US', {timeZone: 'America/New_York', dateStyle: 'full', timeStyle: 'short'}), '|', d.toLocaleTimeString('en-US', {timeZone: 'Asia/Kolkata', hour: '2-digit', minute: '2-digit'}));
+      console.log(['z', 'a', 'Z', 'ä', 'b', '10', '9'].sort((a, b) => a.localeCompare(b)).join(), ['a10', 'a9'].sort(new Intl.Collator('en', {numeric: true}).compare).join(), new Intl.ListFormat('en').format(['a', 'b', 'c']));
+      console.log(new Intl.RelativeTimeFormat('en', {numeric: 'auto'}).format(-1, 'day'), new Intl.PluralRules('en', {type: 'ordinal'}).select(22), [...new Intl.Segmenter('en').segment('ae\u0301')].length);
+      try { new Intl.DateTimeFormat('en', {timeZone: 'No/Where'}) } catch (e) { console.log(e.message) } try { n({style: 'currency'}, 1) } catch (e) { console.log(e.name) }"""
+    out = """1,234,567.891 -€3.00 7% 15K 123,000 12,345
+3/5/2024, 3:04:09 PM | 05/03/2024 | Tuesday, March 5, 2024 at 10:04 AM | 08:34 PM
+10,9,a,ä,b,z,Z a9,a10 a, b, and c
+yesterday two 2
+Invalid time zone specified: No/Where
+TypeError
+"""
+    check(program("-e", code), out)

@@ -4,9 +4,14 @@ const config = {
   variables: { napi_build_version: '10', node_builtin_shareable_builtins: [], v8_enable_i18n_support: 0, node_use_amaro: true,
     node_shared: false, node_use_quic: false },
 };
+function compileFunction(id) {
+  const run = native.packed(id);
+  return id === 'internal/deps/undici/undici' ? (...args) => run(...args, host.undiciEngine) : run;
+}
+
 return {
   builtinIds: host.names,
-  compileFunction: (id) => native.packed(id),
+  compileFunction,
   setInternalLoaders(internalBinding, require) {
     host.realmBinding = internalBinding;
     host.require = require;

@@ -1,6 +1,7 @@
 'use strict';
 const { perIsolateSymbols, privateSymbols, noop } = host;
 const { vm_dynamic_import_default_internal: DEFAULT } = perIsolateSymbols;
+const CONTEXT = privateSymbols.contextify_context_private_symbol;
 const CJS = 'exports,require,module,__filename,__dirname';
 
 const optionOf = (args) => args.find((x) => typeof x === 'symbol');
@@ -10,6 +11,25 @@ host.importers = new Map();
 function remember(file, symbol) {
   if (symbol !== undefined && symbol !== DEFAULT) host.importers.set(String(file), symbol);
 }
+
+// ---- SIGINT ends a script ----
+
+const { SIGINT } = native.SIGNALS;
+let watching = 0;
+
+function startSigintWatchdog() {
+  if (watching++ === 0) native.interruptOn();
+  return true;
+}
+
+function stopSigintWatchdog() {
+  if (--watching > 0) return false;
+  const came = native.interruptOff();
+  if (!host.loop.isWatching(SIGINT)) native.forgetSignal(SIGINT);
+  return came;
+}
+
+const watchdogHasPendingSigint = () => watching > 0 && native.isInterrupted();
 
 class ContextifyScript {
   #code;
@@ -25,9 +45,24 @@ class ContextifyScript {
     native.checkScript(code, this.#file, line);
     this.sourceMapURL = mapOf(code);
   }
-  runInContext(context) {
-    if (context !== null && context !== undefined && context !== globalThis) throw new Error('vm contexts are not supported in a sandbox: use runInThisContext');
-    return native.runScript(this.#code, this.#file, this.#line);
+  runInContext(object, timeout = -1, displayErrors = true, breakOnSigint = false) {
+    if (!breakOnSigint || watching > 0) return this.#run(object, timeout);
+    startSigintWatchdog();
+    try {
+      return this.#run(object, timeout);
+    } finally {
+      stopSigintWatchdog();
+    }
+  }
+
+  #run(object, timeout) {
+    const context = object === null || object === undefined ? undefined : object[CONTEXT];
+    const late = () => {
+      throw timeout > 0 && !watchdogHasPendingSigint()
+        ? Object.assign(new Error(`Script execution timed out after ${timeout}ms`), { code: 'ERR_SCRIPT_EXECUTION_TIMEOUT' })
+        : Object.assign(new Error('Script execution was interrupted by `SIGINT`'), { code: 'ERR_SCRIPT_EXECUTION_INTERRUPTED' });
+    };
+    return native.runScript(this.#code, this.#file, this.#line, context, timeout > 0 ? timeout : undefined, late);
   }
   createCachedData() { return host.require('buffer').Buffer.alloc(0); }
 }
@@ -55,7 +90,8 @@ function containsModuleSyntax(code, file, name, noVariables) {
 function compileFunction(code, file, line, column, cached, produce, context, extensions, params, option) {
   remember(file, typeof option === 'symbol' ? option : undefined);
   if (extensions?.length > 0) throw new Error('contextExtensions are not supported in a sandbox');
-  return { function: native.compileFunction(code, String(file), (params ?? []).join(','), line ?? 0), sourceMapURL: mapOf(code) };
+  const made = native.compileFunction(code, String(file), (params ?? []).join(','), line ?? 0, context?.[CONTEXT]);
+  return { function: made, sourceMapURL: mapOf(code) };
 }
 
 function compileFunctionForCJSLoader(code, file, isSea, detect) {
@@ -67,16 +103,25 @@ function compileFunctionForCJSLoader(code, file, isSea, detect) {
   }
 }
 
+// Without an object to stand for it, the context's own global object does.
+function makeContext(object) {
+  const isPlain = typeof object === 'symbol';
+  const context = native.newContext(isPlain ? undefined : object);
+  const result = isPlain ? native.globalOf(context) : object;
+  Object.defineProperty(result, CONTEXT, { __proto__: null, value: context, configurable: true, enumerable: false, writable: true });
+  return result;
+}
+
 return {
   ContextifyScript,
   compileFunction,
   compileFunctionForCJSLoader,
   containsModuleSyntax,
   shouldRetryAsESM: (code, file) => containsModuleSyntax(code, file),
-  makeContext() { throw new Error('vm contexts are not supported in a sandbox: use runInThisContext'); },
-  startSigintWatchdog: noop,
-  stopSigintWatchdog: () => false,
-  watchdogHasPendingSigint: () => false,
+  makeContext,
+  startSigintWatchdog,
+  stopSigintWatchdog,
+  watchdogHasPendingSigint,
   measureMemory: noop,
   constants: { measureMemory: { mode: { SUMMARY: 0, DETAILED: 1 }, execution: { DEFAULT: 0, EAGER: 1 } } },
 };

@@ -104,6 +104,15 @@ const SecretKeyGenJob = job((bits) => {
   handle.init(SECRET, bytes);
   return handle;
 });
+const SIGN = 0, VERIFY = 1;
+const HmacJob = job((mode, digest, key, data, signature) => {
+  const mac = new Hmac();
+  mac.init(digest, key);
+  mac.update(data);
+  const made = mac.digest();
+  return mode === SIGN ? made.buffer : made.length === signature.byteLength && equalBytes(made, signature);
+});
+
 // ---- keys ----
 
 class KeyObjectHandle {
@@ -139,11 +148,77 @@ function timingSafeEqual(a, b) {
   return equalBytes(a, b);
 }
 
+// ---- TLS: what connections share ----
+
+const TLS1_2 = 0x0303, TLS1_3 = 0x0304;
+const [SUITES, CIPHERS, SIGNATURES, CURVES, SESSION_ID] = [0, 1, 2, 3, 4];
+const [LOWEST, HIGHEST, OPTIONS, TIMEOUT, DH_AUTO, PARTIAL_CHAIN] = [0, 1, 2, 3, 4, 5];
+const METHODS = { __proto__: null, TLS: [0, 0], SSLv23: [0, 0], TLSv1_2: [TLS1_2, TLS1_2] };
+const OLD = /^(?:SSLv[23]|TLSv1(?:_1)?)(?:_server|_client)?_method$/;
+
+function versionsOf(method) {
+  const found = METHODS[method.replace(/(?:_server|_client)?_method$/, '')];
+  if (OLD.test(method) && !found) throw failure(`${method} disabled`, 'ERR_TLS_INVALID_PROTOCOL_METHOD');
+  if (!found) throw failure(`Unknown method: ${method}`, 'ERR_TLS_INVALID_PROTOCOL_METHOD');
+  return found;
+}
+
+class SecureContext {
+  init(method, lowest, highest) {
+    [this.lowest, this.highest] = typeof method === 'string' ? versionsOf(method) : [lowest, highest];
+    this.native = native.tlsContext(Math.max(this.lowest, TLS1_2), this.highest);
+  }
+  setCert(text) { native.tlsSetCertificate(this.native, bytesOf(text, 'utf8')); }
+  setKey(text, password) { native.tlsSetKey(this.native, bytesOf(text, 'utf8'), password); }
+  addCACert(text) { native.tlsTrust(this.native, bytesOf(text, 'utf8')); }
+  addRootCerts() { native.tlsTrustSystem(this.native); }
+  addCRL(text) { native.tlsAddRevoked(this.native, bytesOf(text, 'utf8')); }
+  loadPKCS12(data, password) { native.tlsLoadPKCS12(this.native, data, password === undefined ? undefined : native.decode(1, password)); }
+  setCipherSuites(text) { native.tlsSetText(this.native, SUITES, text); }
+  setCiphers(text) { native.tlsSetText(this.native, CIPHERS, text); }
+  setSigalgs(text) { native.tlsSetText(this.native, SIGNATURES, text); }
+  setECDHCurve(text) { if (text !== 'auto') native.tlsSetText(this.native, CURVES, text); }
+  setSessionIdContext(text) { native.tlsSetText(this.native, SESSION_ID, text); }
+  setDHParam(parameters) {
+    if (parameters !== true) throw failure('parameters of Diffie-Hellman are not supported in a sandbox: use "auto"', 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM');
+    native.tlsSetNumber(this.native, DH_AUTO, 1);
+  }
+  setMinProto(version) { native.tlsSetNumber(this.native, LOWEST, this.lowest = version); }
+  setMaxProto(version) { native.tlsSetNumber(this.native, HIGHEST, this.highest = version); }
+  getMinProto() { return this.lowest; }
+  getMaxProto() { return this.highest || TLS1_3; }
+  setOptions(flags) { native.tlsSetNumber(this.native, OPTIONS, flags); }
+  setSessionTimeout(seconds) { native.tlsSetNumber(this.native, TIMEOUT, seconds); }
+  setAllowPartialTrustChain() { native.tlsSetNumber(this.native, PARTIAL_CHAIN, 1); }
+  getCertificate() {
+    const bytes = native.tlsOwnCertificate(this.native);
+    return bytes === undefined ? null : host.toBuffer(bytes);
+  }
+  getIssuer() { return null; }
+  setTicketKeys() {}
+  getTicketKeys() { return host.toBuffer(new ArrayBuffer(48)); }
+  enableTicketKeyCallback() {}
+  close() { this.native = undefined; }
+}
+
+function readCertificates(path) {
+  const fd = path ? native.open(path, 0, 0) : -1;
+  if (fd < 0) return [];
+  const bytes = native.readAll(fd);
+  native.close(fd);
+  if (typeof bytes === 'number') return [];
+  return native.decode(1, bytes).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+}
+const systemCertificates = () => readCertificates(native.getenv('SSL_CERT_FILE') ?? '/etc/ssl/certs/ca-certificates.crt');
+
 return {
-  Hash, Hmac, oneShotDigest, getHashes, getCachedAliases: () => ({}), RandomBytesJob, PBKDF2Job, ScryptJob, HKDFJob, HashJob, SecretKeyGenJob,
+  SecureContext, getBundledRootCertificates: systemCertificates, getSystemCACertificates: systemCertificates,
+  getExtraCACertificates: () => readCertificates(native.getenv('NODE_EXTRA_CA_CERTS')), getUserRootCertificates: () => [],
+  startLoadingCertificatesOffThread: host.noop, getCertificateCompressionAlgorithms: () => [],
+  Hash, Hmac, oneShotDigest, getHashes, getCachedAliases: () => ({}), RandomBytesJob, PBKDF2Job, ScryptJob, HKDFJob, HashJob, HmacJob, SecretKeyGenJob, kSignJobModeSign: SIGN, kSignJobModeVerify: VERIFY,
   KeyObjectHandle, createNativeKeyObjectClass, createCryptoKeyClass, getKeyObjectSlots: (key) => keySlots.get(key), getCryptoKeySlots: (key) => webSlots.get(key),
   kCryptoJobAsync: ASYNC, kCryptoJobSync: SYNC, kCryptoJobWebCrypto: WEB, kKeyTypeSecret: SECRET, kKeyTypePublic: 1, kKeyTypePrivate: 2,
   timingSafeEqual, secureBuffer: (length) => new Uint8Array(length), secureHeapUsed: () => undefined, getFipsCrypto: () => 0, setFipsCrypto: host.noop,
-  testFipsCrypto: () => false, getCiphers: () => [], getSSLCiphers: () => [], getCurves: () => [], setEngine: host.noop,
+  testFipsCrypto: () => false, getCiphers: () => [], getSSLCiphers: () => native.tlsCiphers().map((name) => name.toLowerCase()), getCurves: () => [], setEngine: host.noop,
   getOpenSSLSecLevelCrypto: () => 1, getCipherInfo: host.noop,
 };

@@ -8,6 +8,10 @@ class MessagePort {
   postMessage(message, options) {
     const transfer = Array.isArray(options) ? options : options?.transfer ?? [];
     const state = states.get(this);
+    if (state.group) {
+      for (const port of state.group) if (port !== this) states.get(port).queue.push(host.clone(message)), deliver(port);
+      return;
+    }
     const other = states.get(state.other);
     if (!other || other.closed) return;
     other.queue.push(host.clone(message, transfer));
@@ -20,6 +24,7 @@ class MessagePort {
   close(callback) {
     const state = states.get(this);
     if (typeof callback === 'function') this.once?.('close', callback);
+    state.group?.delete(this);
     for (const port of [this, state.other]) shut(port);
   }
   drain() { drain(this); }
@@ -65,7 +70,7 @@ function hold(port, wanted) {
 }
 
 function shut(port) {
-  const state = states.get(port);
+  const state = port && states.get(port);
   if (!state || state.closed) return;
   loop.later(() => {
     drain(port);
@@ -84,6 +89,16 @@ class MessageChannel {
   }
 }
 
+// Channels of one name hear each other.
+const groups = new Map();
+function broadcastChannel(name) {
+  if (!groups.has(name)) groups.set(name, new Set());
+  const port = newPort();
+  const group = states.get(port).group = groups.get(name);
+  group.add(port);
+  return port;
+}
+
 host.MessagePort = MessagePort;
 
 function exposeLazyDOMExceptionProperty(object) {
@@ -94,6 +109,7 @@ function exposeLazyDOMExceptionProperty(object) {
 return {
   MessageChannel,
   MessagePort,
+  broadcastChannel,
   JSTransferable: class {},
   exposeLazyDOMExceptionProperty,
   setDeserializerCreateObjectFunction: noop,

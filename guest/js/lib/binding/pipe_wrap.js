@@ -1,16 +1,49 @@
 'use strict';
-host.internalBinding('stream_wrap');
+host.internalBinding('tcp_wrap');
+const { SOCKETS } = native;
+const SOCKET = 0, SERVER = 1, IPC = 2;
+const FIFO = 0o010000, KIND = 0o170000;
 
-class Pipe extends host.LibuvStreamWrap {
-  constructor(type) {
-    super();
-    this.type = type;
-  }
+const pathBytes = (path) => (typeof path === 'string' ? new Uint8Array(native.encode(1, path)) : path);
+
+// Unix sockets, and pipes, which can be read or written alone.
+class Pipe extends host.SocketWrap {
   open(fd) {
+    this.isFifo = (native.modeOfDescriptor(fd) & KIND) === FIFO;
     if (fd > 2) native.setBlocking(fd, false);
     return this.take(fd);
   }
+
+  finish() {
+    if (!this.isFifo) return super.finish();
+    if (!this.reading) this.release();
+    return 0;
+  }
+
+  #open() {
+    if (this.fd >= 0) return 0;
+    const fd = native.socketOpen(SOCKETS.AF_UNIX, SOCKETS.SOCK_STREAM);
+    return fd < 0 ? fd : this.take(fd);
+  }
+  bind(path) {
+    const opened = this.#open();
+    if (opened < 0) return opened;
+    const result = native.socketBind(this.fd, pathBytes(path));
+    if (result === 0 && path[0] !== '\0') this.boundTo = path;
+    return result;
+  }
+  connect(request, path) {
+    const opened = this.#open();
+    return opened < 0 ? opened : this.connectTo(request, pathBytes(path));
+  }
+  close(callback) {
+    if (this.boundTo !== undefined) native.unlink(this.boundTo);
+    this.boundTo = undefined;
+    super.close(callback);
+  }
+
   fchmod() { return 0; }
+  setPendingInstances() {}
 }
 
-return { Pipe, PipeConnectWrap: class {}, constants: { SOCKET: 0, SERVER: 1, IPC: 2, UV_READABLE: 1, UV_WRITABLE: 2 } };
+return { Pipe, PipeConnectWrap: class {}, constants: { SOCKET, SERVER, IPC, UV_READABLE: 1, UV_WRITABLE: 2 } };

@@ -19,7 +19,7 @@ function chdir(path) {
 const times = (into) => { into.set(native.resourceUsage().slice(0, 2)); };
 
 return {
-  hrtimeBuffer: hrtimeBuffer.buffer,
+  hrtimeBuffer,
   hrtime() {
     const ns = native.nanoseconds();
     const seconds = ns / 1000000000n;

@@ -1,5 +1,6 @@
 'use strict';
 const { loop } = host;
+const IPC = 2; // as the binding pipe_wrap numbers it
 const names = new Map(Object.entries(native.SIGNALS).reverse().map(([name, number]) => [number, name]));
 host.signalName = (number) => (number ? names.get(number) ?? `SIG${number}` : '');
 
@@ -8,6 +9,13 @@ host.openStdio = (stdio, ours) => {
   const fds = [], closing = [];
   for (const [index, entry] of stdio.entries()) {
     if (entry.type === 'pipe' || entry.type === 'overlapped') {
+      if (entry.ipc || entry.handle?.type === IPC) {
+        const [theirs, own] = native.socketPair();
+        fds.push(theirs);
+        closing.push(theirs);
+        ours(entry, index, own, false);
+        continue;
+      }
       const [reads, writes] = native.pipe();
       const childReads = index === 0 || (entry.readable && !entry.writable);
       fds.push(childReads ? reads : writes);

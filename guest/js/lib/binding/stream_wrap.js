@@ -5,7 +5,7 @@ const streamBaseState = new Int32Array(5);
 const EOF = -4095;
 const POLL_IN = 1, POLL_OUT = 4;
 const CHUNK = 65536;
-const { EAGAIN, EBADF } = native.ERRORS;
+const { EAGAIN, EBADF, ECANCELED } = native.ERRORS;
 
 // A descriptor that is read when there is something and written as far as there is room: pipes, terminals, sockets.
 class LibuvStreamWrap {
@@ -47,20 +47,27 @@ class LibuvStreamWrap {
     if (count === -EAGAIN) return;
     if (count > 0) {
       this.bytesRead += count;
-      streamBaseState[kReadBytesOrError] = count;
-      streamBaseState[kArrayBufferOffset] = 0;
-      this.onread(buffer.slice(0, count));
+      this.give(count, buffer.slice(0, count));
       return;
     }
     this.readStop();
-    streamBaseState[kReadBytesOrError] = count === 0 ? EOF : count;
+    this.give(count === 0 ? EOF : count, undefined);
+  }
+
+  // The reader is lib/, or a stream above this one.
+  give(count, bytes) {
+    if (this.consumer) {
+      this.consumer(count, bytes);
+      return;
+    }
+    streamBaseState[kReadBytesOrError] = count;
     streamBaseState[kArrayBufferOffset] = 0;
-    this.onread(undefined);
+    this.onread(bytes);
   }
 
   // ---- writing ----
 
-  #write(request, bytes) {
+  writeBytes(request, bytes) {
     streamBaseState[kBytesWritten] = bytes.byteLength;
     streamBaseState[kLastWriteWasAsync] = 0;
     this.bytesWritten += bytes.byteLength;
@@ -89,11 +96,11 @@ class LibuvStreamWrap {
     if (this.pending.length === 0 && this.ending) this.#end();
   }
 
-  writeBuffer(request, buffer) { return this.#write(request, buffer); }
-  writeUtf8String(request, text) { return this.#write(request, new Uint8Array(native.encode(1, text))); }
-  writeAsciiString(request, text) { return this.#write(request, new Uint8Array(native.encode(4, text))); }
-  writeLatin1String(request, text) { return this.#write(request, new Uint8Array(native.encode(4, text))); }
-  writeUcs2String(request, text) { return this.#write(request, new Uint8Array(native.encode(3, text))); }
+  writeBuffer(request, buffer) { return this.writeBytes(request, buffer); }
+  writeUtf8String(request, text) { return this.writeBytes(request, new Uint8Array(native.encode(1, text))); }
+  writeAsciiString(request, text) { return this.writeBytes(request, new Uint8Array(native.encode(4, text))); }
+  writeLatin1String(request, text) { return this.writeBytes(request, new Uint8Array(native.encode(4, text))); }
+  writeUcs2String(request, text) { return this.writeBytes(request, new Uint8Array(native.encode(3, text))); }
   writev(request, chunks, allBuffers) {
     const parts = [];
     if (allBuffers) parts.push(...chunks);
@@ -107,7 +114,7 @@ class LibuvStreamWrap {
       native.copyBytes(part, whole, at, 0, part.byteLength);
       at += part.byteLength;
     }
-    return this.#write(request, whole);
+    return this.writeBytes(request, whole);
   }
 
   shutdown(request) {
@@ -126,34 +133,43 @@ class LibuvStreamWrap {
   // No more will be written. A socket has a call for it.
   finish() {
     if (this.reading) return 0;
-    this.#release();
+    this.release();
     return 0;
   }
 
   // ---- the rest ----
 
-  #watch() {
+  // What the descriptor is watched for, and by what; at most one at a time.
+  setWatch(events, ready) {
     if (this.watched) loop.forget(this.watchedFd, this.watched);
     this.watched = undefined;
-    const events = (this.input ? POLL_IN : 0) | (this.pending.length > 0 ? POLL_OUT : 0);
     if (!events || this.fd < 0) return;
     this.watchedFd = this.fd;
-    this.watched = loop.watch(this.fd, events, (came) => {
-      if (this.pending.length > 0 && came & ~POLL_IN) this.#writeMore();
-      if (this.input && came & ~POLL_OUT) this.#read();
-    }, this.referenced);
+    this.watched = loop.watch(this.fd, events, ready, this.referenced);
   }
 
-  #release() {
+  #watch() {
+    const events = (this.input ? POLL_IN : 0) | (this.pending.length > 0 ? POLL_OUT : 0);
+    this.setWatch(events, (came) => {
+      if (this.pending.length > 0 && came & ~POLL_IN) this.#writeMore();
+      if (this.input && came & ~POLL_OUT) this.#read();
+    });
+  }
+
+  later(f) { loop.later(f); }
+
+  release() {
+    const left = this.pending;
     this.input = false;
     this.pending = [];
-    this.#watch();
+    this.setWatch(0);
     if (this.fd > 2) native.close(this.fd);
     this.fd = -1;
+    for (const { request } of left) this.later(() => request.oncomplete?.(-ECANCELED, this, undefined));
   }
 
   close(callback) {
-    this.#release();
+    this.release();
     if (typeof callback === 'function') loop.later(() => callback.call(this));
   }
 

@@ -1,0 +1,270 @@
+/* What connections share: certificates, keys, who is trusted, versions and ciphers. */
+#define OPENSSL_SUPPRESS_DEPRECATED /* of RAND_METHOD, see below */
+#include "tls.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/rand.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static JSClassID context_class;
+
+static void context_finalize(JSRuntime *rt, JSValueConst value) {
+  (void)rt;
+  SSL_CTX_free(JS_GetOpaque(value, context_class));
+}
+
+SSL_CTX *tls_context(JSContext *c, JSValueConst object) { return JS_GetOpaque2(c, object, context_class); }
+
+static int accept_any(int ok, X509_STORE_CTX *store) {
+  (void)ok, (void)store;
+  return 1; /* lib/ asks for the result afterwards, and decides */
+}
+
+/* tlsContext(lowest version, highest version); 0: whatever there is */
+NATIVE(tlsContext) {
+  SSL_CTX *context = SSL_CTX_new(TLS_method());
+  JSValue object = context ? JS_NewObjectClass(c, (int)context_class) : tls_throw(c, "no memory for TLS");
+  if (JS_IsException(object)) return SSL_CTX_free(context), object;
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_options(context, SSL_OP_NO_SSLv3 | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SSL_CTX_set_min_proto_version(context, native_int(c, argv[0]));
+  SSL_CTX_set_max_proto_version(context, native_int(c, argv[1]));
+  SSL_CTX_set_verify(context, SSL_VERIFY_NONE, accept_any);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_SERVER | SSL_SESS_CACHE_NO_AUTO_CLEAR);
+  JS_SetOpaque(object, context);
+  return object;
+}
+
+/* ---- texts and bytes of certificates and keys ---- */
+
+static BIO *bio_of(JSContext *c, JSValueConst value) {
+  size_t len;
+  const uint8_t *data = native_bytes(c, value, &len);
+  return data && len <= INT32_MAX ? BIO_new_mem_buf(data, (int)len) : NULL;
+}
+
+/* The answer of a pass phrase that is asked for is never the terminal's. */
+static int give_password(char *out, int cap, int for_writing, void *password) {
+  (void)for_writing;
+  size_t len = password ? strlen(password) : 0;
+  if (!password || len > (size_t)cap) return -1;
+  memcpy(out, password, len);
+  return (int)len;
+}
+
+/* The first certificate of a text, or one in DER. */
+static X509 *certificate_read(BIO *bio) {
+  X509 *found = PEM_read_bio_X509_AUX(bio, NULL, give_password, NULL);
+  if (found) return found;
+  ERR_clear_error();
+  (void)BIO_reset(bio);
+  return d2i_X509_bio(bio, NULL);
+}
+
+/* setCert: the certificate, and those between it and its root. */
+NATIVE(tlsSetCertificate) {
+  SSL_CTX *context = tls_context(c, argv[0]);
+  BIO *bio = context ? bio_of(c, argv[1]) : NULL;
+  if (!context) return JS_EXCEPTION;
+  X509 *own = bio ? certificate_read(bio) : NULL, *next;
+  bool done = own && SSL_CTX_use_certificate(context, own) && SSL_CTX_clear_chain_certs(context);
+  X509_free(own);
+  while (done && (next = PEM_read_bio_X509(bio, NULL, give_password, NULL)))
+    if (!SSL_CTX_add0_chain_cert(context, next)) X509_free(next), done = false;
+  BIO_free(bio);
+  if (!done) return tls_throw(c, "the certificate cannot be read");
+  ERR_clear_error(); /* the end of the text */
+  return JS_UNDEFINED;
+}
+
+/* tlsSetKey(context, text, pass phrase or undefined) */
+NATIVE(tlsSetKey) {
+  SSL_CTX *context = tls_context(c, argv[0]);
+  const char *password = JS_IsString(argv[2]) ? JS_ToCString(c, argv[2]) : NULL;
+  BIO *bio = context ? bio_of(c, argv[1]) : NULL;
+  EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, give_password, (void *)(uintptr_t)password) : NULL;
+  bool done = key && SSL_CTX_use_PrivateKey(context, key);
+  EVP_PKEY_free(key);
+  BIO_free(bio);
+  JS_FreeCString(c, password);
+  if (!context) return JS_EXCEPTION;
+  return done ? JS_UNDEFINED : tls_throw(c, "the key cannot be read");
+}
+
+/* All certificates of a text are trusted, and told to clients that are asked for theirs. */
+NATIVE(tlsTrust) {
+  SSL_CTX *context = tls_context(c, argv[0]);
+  BIO *bio = context ? bio_of(c, argv[1]) : NULL;
+  int count = 0;
+  if (!context) return JS_EXCEPTION;
+  for (X509 *each;
+       bio && (each = count ? PEM_read_bio_X509_AUX(bio, NULL, give_password, NULL) : certificate_read(bio));
+       count++) {
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each);
+    SSL_CTX_add_client_CA(context, each);
+    X509_free(each);
+  }
+  BIO_free(bio);
+  if (!count) return tls_throw(c, "the certificate cannot be read");
+  ERR_clear_error();
+  return JS_UNDEFINED;
+}
+
+/* The authorities of the system. They are read once. tlsTrustSystem(context, a file with more or undefined) */
+NATIVE(tlsTrustSystem) {
+  static X509_STORE *store;
+  SSL_CTX *context = tls_context(c, argv[0]);
+  if (!context) return JS_EXCEPTION;
+  if (!store && (store = X509_STORE_new())) {
+    const char *file = getenv("SSL_CERT_FILE"), *more = getenv("NODE_EXTRA_CA_CERTS");
+    X509_STORE_load_file(store, file ? file : "/etc/ssl/certs/ca-certificates.crt");
+    if (more) X509_STORE_load_file(store, more);
+    ERR_clear_error();
+  }
+  if (store) SSL_CTX_set1_cert_store(context, store);
+  return JS_UNDEFINED;
+}
+
+NATIVE(tlsAddRevoked) {
+  SSL_CTX *context = tls_context(c, argv[0]);
+  BIO *bio = context ? bio_of(c, argv[1]) : NULL;
+  if (!context) return JS_EXCEPTION;
+  X509_CRL *list = bio ? PEM_read_bio_X509_CRL(bio, NULL, give_password, NULL) : NULL;
+  BIO_free(bio);
+  if (!list) return tls_throw(c, "Failed to parse CRL");
+  X509_STORE *store = SSL_CTX_get_cert_store(context);
+  X509_STORE_add_crl(store, list);
+  X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+  X509_CRL_free(list);
+  return JS_UNDEFINED;
+}
+
+/* tlsLoadPKCS12(context, bytes, pass phrase) */
+NATIVE(tlsLoadPKCS12) {
+  SSL_CTX *context = tls_context(c, argv[0]);
+  const char *password = JS_IsString(argv[2]) ? JS_ToCString(c, argv[2]) : NULL;
+  BIO *bio = context ? bio_of(c, argv[1]) : NULL;
+  PKCS12 *packed = bio ? d2i_PKCS12_bio(bio, NULL) : NULL;
+  EVP_PKEY *key = NULL;
+  X509 *own = NULL;
+  STACK_OF(X509) *more = NULL;
+  bool done = packed && PKCS12_parse(packed, password ? password : "", &key, &own, &more) && own &&
+              SSL_CTX_use_certificate(context, own) && key && SSL_CTX_use_PrivateKey(context, key);
+  for (int i = 0; done && i < sk_X509_num(more); i++) {
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), sk_X509_value(more, i));
+    SSL_CTX_add_client_CA(context, sk_X509_value(more, i));
+  }
+  sk_X509_pop_free(more, X509_free);
+  X509_free(own);
+  EVP_PKEY_free(key);
+  PKCS12_free(packed);
+  BIO_free(bio);
+  JS_FreeCString(c, password);
+  if (!context) return JS_EXCEPTION;
+  return done ? JS_UNDEFINED : tls_throw(c, "Unable to load PFX certificate");
+}
+
+/* ---- settings ---- */
+
+static int set_text(SSL_CTX *context, int what, const char *text) {
+  switch (what) {
+  case 0: return SSL_CTX_set_ciphersuites(context, text);
+  case 1: return SSL_CTX_set_cipher_list(context, text) || !*text;
+  case 2: return SSL_CTX_set1_sigalgs_list(context, text);
+  case 3: return SSL_CTX_set1_groups_list(context, text);
+  default:
+    return SSL_CTX_set_session_id_context(context, (const unsigned char *)text,
+                                          (unsigned)strnlen(text, SSL_MAX_SID_CTX_LENGTH));
+  }
+}
+
+/* tlsSetText(context, what, text): cipher suites, ciphers, algorithms of signatures, curves, the context of sessions' ids */
+NATIVE(tlsSetText) {
+  SSL_CTX *context = tls_context(c, argv[0]);
+  const char *text = context ? JS_ToCString(c, argv[2]) : NULL;
+  if (!text) return JS_EXCEPTION;
+  int done = set_text(context, native_int(c, argv[1]), text);
+  JS_FreeCString(c, text);
+  return done ? JS_UNDEFINED : tls_throw(c, "Failed to set it");
+}
+
+/* tlsSetNumber(context, what, number): lowest and highest version, options, time of sessions, parameters of DH, chains without their root */
+NATIVE(tlsSetNumber) {
+  SSL_CTX *context = tls_context(c, argv[0]);
+  int64_t number = native_integer(c, argv[2]);
+  if (!context) return JS_EXCEPTION;
+  switch (native_int(c, argv[1])) {
+  case 0: SSL_CTX_set_min_proto_version(context, (int)number); break;
+  case 1: SSL_CTX_set_max_proto_version(context, (int)number); break;
+  case 2: SSL_CTX_set_options(context, (uint64_t)number); break;
+  case 3: SSL_CTX_set_timeout(context, (long)number); break;
+  case 4: SSL_CTX_set_dh_auto(context, (int)number); break;
+  default: X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
+  }
+  return JS_UNDEFINED;
+}
+
+/* The certificate of a context in DER; undefined when it has none. */
+NATIVE(tlsOwnCertificate) {
+  SSL_CTX *context = tls_context(c, argv[0]);
+  if (!context) return JS_EXCEPTION;
+  X509 *own = SSL_CTX_get0_certificate(context);
+  unsigned char *der = NULL;
+  int len = own ? i2d_X509(own, &der) : 0;
+  if (len <= 0) return JS_UNDEFINED;
+  JSValue value = JS_NewArrayBufferCopy(c, der, (size_t)len);
+  OPENSSL_free(der);
+  return value;
+}
+
+NATIVE(tlsCiphers) {
+  JSValue list = JS_NewArray(c);
+  SSL_CTX *context = SSL_CTX_new(TLS_method());
+  SSL *ssl = context ? SSL_new(context) : NULL;
+  STACK_OF(SSL_CIPHER) *ciphers = ssl ? SSL_get_ciphers(ssl) : NULL;
+  for (int i = 0; i < sk_SSL_CIPHER_num(ciphers); i++)
+    JS_SetPropertyUint32(c, list, (uint32_t)i,
+                         JS_NewString(c, SSL_CIPHER_get_name(sk_SSL_CIPHER_value(ciphers, i))));
+  SSL_free(ssl);
+  SSL_CTX_free(context);
+  return list;
+}
+
+/* ---- randomness ----
+ *
+ * A generator with a state would give two copies of a program the same keys, and images and forks are copies. So each byte comes from the
+ * system. */
+
+static int random_bytes(unsigned char *out, int len) {
+  for (int at = 0; at < len;) {
+    ssize_t got = getrandom(out + at, (size_t)(len - at), 0);
+    if (got <= 0) return 0;
+    at += (int)got;
+  }
+  return 1;
+}
+
+static int random_status(void) { return 1; }
+
+static const JSCFunctionListEntry functions[] = {
+  FUNCTION(tlsContext, 2),        FUNCTION(tlsSetCertificate, 2), FUNCTION(tlsSetKey, 3),
+  FUNCTION(tlsTrust, 2),          FUNCTION(tlsTrustSystem, 1),    FUNCTION(tlsAddRevoked, 2),
+  FUNCTION(tlsLoadPKCS12, 3),     FUNCTION(tlsSetText, 3),        FUNCTION(tlsSetNumber, 3),
+  FUNCTION(tlsOwnCertificate, 1), FUNCTION(tlsCiphers, 0),
+};
+
+void tls_add_context(JSContext *c, JSValueConst into) {
+  static const JSClassDef context = { .class_name = "TlsContext", .finalizer = context_finalize };
+  static const RAND_METHOD system_random = { .bytes = random_bytes,
+                                             .pseudorand = random_bytes,
+                                             .status = random_status };
+  JSRuntime *rt = JS_GetRuntime(c);
+  RAND_set_rand_method(&system_random);
+  JS_NewClass(rt, JS_NewClassID(rt, &context_class), &context);
+  ADD(into, functions);
+}

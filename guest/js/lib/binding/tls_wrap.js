@@ -1,0 +1,277 @@
+'use strict';
+// TLS over another stream: that stream's bytes come here instead of to its reader, and what is written here goes into it as records.
+const { streamBaseState, LibuvStreamWrap, kLastWriteWasAsync, kBytesWritten, kReadBytesOrError, kArrayBufferOffset } = host.internalBinding('stream_wrap');
+const { loop, noop } = host;
+const { ECANCELED, EPROTO } = native.ERRORS;
+const EOF = -4095;
+const DONE = 0, WANTS_CERTIFICATE = 2, ENDED = 3;
+
+class TLSWrap extends LibuvStreamWrap {
+  constructor(stream, context, isServer) {
+    super();
+    this.stream = stream;
+    this.isServer = isServer;
+    this.tls = native.tlsNew(context.native, isServer);
+    this.isStarted = false;
+    this.isEstablished = false;
+    this.hasEnded = false;
+    this.waiting = []; // {request, bytes} that came before the handshake was done
+    stream.consumer = (count, bytes) => this.#receive(count, bytes);
+    this.onclienthello = this.onnewsession = noop;
+  }
+
+  // ---- the network's side ----
+
+  #receive(count, bytes) {
+    if (this.tls === undefined) return;
+    if (count < 0) {
+      this.#clearOut();
+      this.#end(count);
+      return;
+    }
+    native.tlsFeed(this.tls, bytes);
+    this.cycle();
+  }
+
+  receive(data) { this.#receive(data.byteLength, data); }
+
+  cycle() {
+    if (this.tls === undefined || this.inCycle) return;
+    this.inCycle = true;
+    try {
+      if (!this.isEstablished) this.#handshake();
+      if (this.isEstablished) {
+        this.#writeWaiting();
+        this.#clearOut();
+      }
+    } finally {
+      this.inCycle = false;
+      this.#send();
+    }
+  }
+
+  #try(f) {
+    try {
+      return f();
+    } catch (error) {
+      this.#send(); // the alert that says why
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  #fail(error) {
+    const waiting = this.waiting.splice(0);
+    this.tlsFailed = true;
+    for (const { request } of waiting) this.later(() => request.oncomplete?.(-ECANCELED, this, undefined));
+    loop.call(this.onerror, this, error);
+  }
+
+  #handshake() {
+    if (!this.isStarted && !this.isServer) return;
+    if (this.isServer && !this.isStarted) {
+      this.isStarted = true;
+      loop.call(this.onhandshakestart, this, loop.now());
+    }
+    const result = this.#try(() => native.tlsHandshake(this.tls));
+    if (result === WANTS_CERTIFICATE && !this.isAsking) {
+      this.isAsking = true;
+      const [, , , , servername] = native.tlsFacts(this.tls);
+      loop.call(this.oncertcb, this, { servername: servername ?? false, OCSPRequest: false });
+    }
+    if (result !== DONE) return;
+    this.isEstablished = true;
+    this.#send();
+    loop.call(this.onhandshakedone, this);
+  }
+
+  // Plain bytes go to the reader.
+  #clearOut() {
+    while (this.tls !== undefined && this.isEstablished && !this.tlsFailed && !this.hasEnded) {
+      const got = this.#try(() => native.tlsRead(this.tls));
+      if (got === undefined) return;
+      if (got === ENDED) this.#end(EOF);
+      if (typeof got === 'number') return;
+      this.bytesRead += got.byteLength;
+      this.#emit(got.byteLength, got);
+    }
+  }
+
+  #end(count) {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.#emit(count, undefined);
+  }
+
+  #emit(count, bytes) {
+    streamBaseState[kReadBytesOrError] = count;
+    streamBaseState[kArrayBufferOffset] = 0;
+    this.onread(bytes);
+  }
+
+  // Records go to the stream below. `done`: what is to be said when they are all out; true: they are not yet.
+  #send(done) {
+    const bytes = this.tls === undefined ? undefined : native.tlsTake(this.tls);
+    if (bytes === undefined) return false;
+    const request = { oncomplete: (status) => done?.(status) };
+    const result = this.stream.writeBuffer(request, new Uint8Array(bytes));
+    if (result < 0) {
+      this.#writeFailed = result;
+      return false;
+    }
+    return streamBaseState[kLastWriteWasAsync] === 1;
+  }
+  #writeFailed = 0;
+
+  // ---- the reader's and writer's side ----
+
+  readStart() {
+    this.stream.readStart();
+    return 0;
+  }
+  readStop() {
+    this.stream.readStop();
+    return 0;
+  }
+
+  // In the place of the descriptor's: see stream_wrap.
+  writeBytes(request, bytes) {
+    const length = bytes.byteLength;
+    streamBaseState[kBytesWritten] = length;
+    streamBaseState[kLastWriteWasAsync] = 0;
+    if (this.tls === undefined) return -ECANCELED;
+    this.bytesWritten += length;
+    if (!this.isEstablished || this.waiting.length > 0) {
+      this.waiting.push({ request, bytes });
+      this.cycle();
+      streamBaseState[kBytesWritten] = length;
+      streamBaseState[kLastWriteWasAsync] = 1;
+      return 0;
+    }
+    const isLater = this.#encrypt(request, bytes);
+    streamBaseState[kBytesWritten] = length;
+    streamBaseState[kLastWriteWasAsync] = isLater ? 1 : 0;
+    if (this.tlsFailed) return -EPROTO;
+    const failed = this.#writeFailed;
+    return failed < 0 ? failed : 0;
+  }
+
+  // Is the request completed later?
+  #encrypt(request, bytes) {
+    for (let at = 0; at < bytes.byteLength;) {
+      const took = this.#try(() => native.tlsWrite(this.tls, bytes.subarray(at)));
+      if (took === undefined) return false;
+      if (took < 0) break;
+      at += took;
+    }
+    return this.#send((status) => request.oncomplete?.(status, this, undefined));
+  }
+
+  #writeWaiting() {
+    for (const { request, bytes } of this.waiting.splice(0))
+      if (!this.#encrypt(request, bytes)) this.later(() => request.oncomplete?.(this.#writeFailed, this, undefined));
+  }
+
+  shutdown(request) {
+    if (this.tls !== undefined && this.isEstablished) {
+      native.tlsShutdown(this.tls);
+      this.#send();
+    }
+    return this.stream.shutdown(request);
+  }
+
+  // ---- the handshake, as lib/ asks for it ----
+
+  start() {
+    this.isStarted = true;
+    if (this.isServer) loop.call(this.onhandshakestart, this, loop.now());
+    this.cycle();
+  }
+  destroySSL() {
+    if (this.stream?.consumer) this.stream.consumer = noop;
+    const waiting = this.waiting.splice(0);
+    for (const { request } of waiting) this.later(() => request.oncomplete?.(-ECANCELED, this, undefined));
+    this.tls = undefined;
+  }
+  setVerifyMode(asks, refuses) { native.tlsVerify(this.tls, asks, refuses); }
+  setServername(name) { native.tlsSetServerName(this.tls, name); }
+  setALPNProtocols(protocols) { native.tlsSetProtocols(this.tls, protocols); }
+  setSession(session) { native.tlsSetSession(this.tls, session); }
+  setKeyCert(context) { native.tlsAnswerCertificate(this.tls, context.native); }
+  enableCertCb() { native.tlsAskForCertificate(this.tls); }
+  certCbDone() {
+    native.tlsAnswerCertificate(this.tls, this.sni_context?.native);
+    this.isAsking = false;
+    if (this.inCycle) loop.later(() => this.cycle());
+    else this.cycle();
+  }
+  enableSessionCallbacks() {}
+  enableKeylogCallback() {}
+  enableTrace() {}
+  enableALPNCb() {}
+  endParser() {}
+  newSessionDone() {}
+  loadSession() {}
+  requestOCSP() {}
+  setOCSPResponse() {}
+  writesIssuedByPrevListenerDone() { this.cycle(); }
+  setMaxSendFragment() { return 1; }
+
+  // ---- what is known of the connection ----
+
+  #facts() { return this.tls === undefined ? [] : native.tlsFacts(this.tls); }
+  getProtocol() { return this.#facts()[0] ?? null; }
+  getCipher() {
+    const [, name, standardName, version] = this.#facts();
+    return name === undefined ? {} : { name, standardName, version };
+  }
+  getServername() { return this.#facts()[4] ?? false; }
+  getALPNNegotiatedProtocol() { return this.#facts()[5] ?? false; }
+  isSessionReused() { return this.#facts()[6] ?? false; }
+  getEphemeralKeyInfo() {
+    const [, , , , , , , kind, name, size] = this.#facts();
+    if (kind === undefined || this.isServer) return this.isServer ? null : {};
+    return kind === 'DH' ? { type: 'DH', size } : { type: 'ECDH', name, size };
+  }
+  verifyError() {
+    const found = native.tlsVerifyResult(this.tls);
+    return found && Object.assign(new Error(found[0]), { code: found[1] });
+  }
+  getSession() {
+    const session = this.tls && native.tlsSession(this.tls);
+    return session && host.toBuffer(session);
+  }
+  getTLSTicket() { return undefined; }
+  getFinished() { return this.#finished(false); }
+  getPeerFinished() { return this.#finished(true); }
+  #finished(ofPeer) {
+    const bytes = this.tls && native.tlsFinished(this.tls, ofPeer);
+    return bytes && host.toBuffer(bytes);
+  }
+  getSharedSigalgs() { return []; }
+  exportKeyingMaterial(length, label, context) { return host.toBuffer(native.tlsExport(this.tls, length, label, context)); }
+
+  getPeerCertificate(isBrief) {
+    const [first, ...more] = (this.tls ? native.tlsCertificates(this.tls, false) : []).map(withBuffers);
+    if (first === undefined || isBrief) return first;
+    let at = first;
+    for (const next of more) at = at.issuerCertificate = next;
+    at.issuerCertificate = at;
+    return first;
+  }
+  getCertificate() { return (this.tls ? native.tlsCertificates(this.tls, true) : []).map(withBuffers)[0]; }
+
+  get fd() { return this.stream?.fd ?? -1; }
+  set fd(ignored) {}
+  ref() { this.stream.ref?.(); }
+  unref() { this.stream.unref?.(); }
+  get writeQueueSize() { return this.stream.writeQueueSize ?? 0; }
+}
+
+function withBuffers(certificate) {
+  for (const name of ['raw', 'pubkey'])
+    if (certificate[name]) certificate[name] = host.toBuffer(certificate[name]);
+  return certificate;
+}
+
+return { TLSWrap, HAVE_SSL_TRACE: false, wrap: (stream, context, isServer) => new TLSWrap(stream, context, isServer) };
