@@ -1,4 +1,4 @@
-/* The parser of HTTP/1 that Node.js has, llhttp: bytes come in, and one function of JavaScript is called for what they say. */
+/* The parser of HTTP/1 that Node.js has, llhttp: bytes come in, and one function of JavaScript is called for each part of a message. */
 #include "native.h"
 
 #include <llhttp.h>

@@ -1,4 +1,4 @@
-/* One end of a TLS connection, between two queues in memory: what comes from the network and what goes there. */
+/* One end of a TLS connection, between two queues in memory: bytes from the network and bytes for it. */
 #include "tls.h"
 
 #include <openssl/err.h>
@@ -121,7 +121,7 @@ NATIVE(tlsFeed) {
   return JS_UNDEFINED;
 }
 
-/* What is to be sent: an ArrayBuffer, or undefined for nothing. */
+/* The bytes to be sent: an ArrayBuffer, or undefined for none. */
 NATIVE(tlsTake) {
   ENTER;
   size_t len = BIO_ctrl_pending(t->out);
@@ -280,7 +280,7 @@ NATIVE(tlsFacts) {
   return list;
 }
 
-/* [text, code] of what is wrong with the peer's certificate; undefined: nothing is */
+/* [text, code] of the fault of the peer's certificate; undefined: it has none */
 NATIVE(tlsVerifyResult) {
   ENTER;
   X509 *peer = SSL_get0_peer_certificate(t->ssl);

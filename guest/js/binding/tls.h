@@ -18,4 +18,4 @@ const char *tls_verify_code(long result);               /* "CERT_HAS_EXPIRED" â€
 
 /* tls_certificate.c: as Node's getPeerCertificate() has it, without `issuerCertificate`. */
 JSValue tls_certificate(JSContext *c, X509 *certificate);
-JSValue tls_text(JSContext *c, BIO *bio); /* what was written into `bio`, which is freed */
+JSValue tls_text(JSContext *c, BIO *bio); /* the text in `bio`, which is freed */

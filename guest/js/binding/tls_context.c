@@ -1,4 +1,4 @@
-/* What connections share: certificates, keys, who is trusted, versions and ciphers. */
+/* What connections share: certificates, keys, trusted authorities, versions and ciphers. */
 #define OPENSSL_SUPPRESS_DEPRECATED /* of RAND_METHOD, see below */
 #include "tls.h"
 

@@ -79,8 +79,8 @@ JSValue engine_next_promise(JSContext *c, bool *resumes);
 
 void engine_contexts_ready(JSContext *c); /* once, before the first of them */
 
-/* A context with globals of its own, as an object that holds it. When `sandbox` is an object, what code defines and changes lies there, and
- * what it looks for is looked for there first. */
+/* A context with globals of its own, as an object that holds it. When `sandbox` is an object, its code looks names up there first, and
+ * defines and changes them there. */
 JSValue engine_context_new(JSContext *c, JSValueConst sandbox);
 JSContext *engine_context(JSValueConst holder); /* NULL: it holds none */
 JSValue engine_context_global(JSContext *c, JSValueConst holder);

@@ -23,7 +23,7 @@ const canonicalList = (locales) => {
   return [...new Set((typeof locales === 'string' || !Array.isArray(locales) ? [locales] : locales).map(canonical))];
 };
 
-// The best of what is here.
+// The first locale that is here, or the default.
 function resolve(locales) {
   for (const tag of canonicalList(locales)) {
     const bare = tag.replace(/-[a-z]-.*$/, '');

@@ -1,5 +1,5 @@
 'use strict';
-// A stream of JavaScript as a handle: what is read comes by readBuffer, what is written goes to onwrite.
+// A stream of JavaScript as a handle: bytes come by readBuffer and go to onwrite.
 const { streamBaseState, LibuvStreamWrap, kLastWriteWasAsync, kBytesWritten } = host.internalBinding('stream_wrap');
 const EOF = -4095;
 

@@ -11,7 +11,7 @@ host.beginMilestones = () => {
   milestones[0] = native.wallClock() * 1e3;
 };
 host.beginMilestones();
-// ---- histograms: exact, for what is recorded here is little ----
+// ---- histograms: exact, for few values are recorded here ----
 
 class Histogram {
   constructor(lowest = 1n, highest = 9007199254740991n) { Object.assign(this, { lowest, highest }).reset(); }

@@ -1,5 +1,5 @@
 'use strict';
-// TLS over another stream: that stream's bytes come here instead of to its reader, and what is written here goes into it as records.
+// TLS over another stream: that stream's bytes come here instead of to its reader, and bytes that are written here go into it as records.
 const { streamBaseState, LibuvStreamWrap, kLastWriteWasAsync, kBytesWritten, kReadBytesOrError, kArrayBufferOffset } = host.internalBinding('stream_wrap');
 const { loop, noop } = host;
 const { ECANCELED, EPROTO } = native.ERRORS;
@@ -109,7 +109,7 @@ class TLSWrap extends LibuvStreamWrap {
     this.onread(bytes);
   }
 
-  // Records go to the stream below. `done`: what is to be said when they are all out; true: they are not yet.
+  // Records go to the stream below. `done` is called once they are all out; true: they are not yet.
   #send(done) {
     const bytes = this.tls === undefined ? undefined : native.tlsTake(this.tls);
     if (bytes === undefined) return false;
@@ -217,7 +217,7 @@ class TLSWrap extends LibuvStreamWrap {
   writesIssuedByPrevListenerDone() { this.cycle(); }
   setMaxSendFragment() { return 1; }
 
-  // ---- what is known of the connection ----
+  // ---- facts of the connection ----
 
   #facts() { return this.tls === undefined ? [] : native.tlsFacts(this.tls); }
   getProtocol() { return this.#facts()[0] ?? null; }
