@@ -261,6 +261,9 @@ _CLASSES = (
     IFrame, ProgressBar, DisplayHandle,
 )  # fmt: skip
 
+for _kind in _CLASSES:
+    _kind.__module__ = "IPython.display"  # a saved state finds them there
+
 
 def fill(module: types.ModuleType) -> None:
     """Gives a module of IPython the names that it has there."""

@@ -60,6 +60,13 @@ display(HTML("<p>"), Markdown("# x"), Latex("$y$"), SVG("<svg/>"), JSON({{"a": [
     assert image.data["image/png"] == base64.b64encode(PICTURE).decode()
 
 
+def test_states_keep_the_classes_of_notebooks(sandbox):
+    sandbox.python.run("from IPython.display import HTML, Markdown, display\nkept = HTML('<b>')", check=True)
+    other = sandbox.python.session("other")
+    other.load_state(sandbox.python.save_state())
+    assert other.run("display(Markdown('x'))\nkept", display=True, check=True).bundle.html == "<b>"
+
+
 def test_an_update_takes_the_place_and_clear_takes_back(sandbox):
     code = """
 from IPython.display import clear_output, display
