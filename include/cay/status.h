@@ -44,7 +44,7 @@ typedef struct cay_error {
   char message[248]; /* one line, outermost context first, always ended     */
 } cay_error;
 
-CAY_API const char *cay_version(void);                  /* "0.2.0"; static      */
+CAY_API const char *cay_version(void);                  /* "0.3.0"; static      */
 CAY_API const char *cay_status_name(cay_status status); /* "denied"; static     */
 
 typedef struct cay_slice {
