@@ -359,7 +359,9 @@ static int run_process(cay_sandbox *box, const request *r, stop *stopper, termin
   cay_result *result = NULL;
   cay_error err = { 0 };
   stop_expect(stopper); /* a reader may answer its output with a signal before it is known here */
+  if (tty != NULL) terminal_begin(tty);
   cay_status s = cli_run_spawn(box, r, tty, out, &process, &err);
+  if (s != CAY_OK && tty != NULL) terminal_lend(tty, NULL);
   if (s != CAY_OK) stop_aim(stopper, NULL, NULL);
   if (s != CAY_OK) return err.status == CAY_OK ? EXIT_CAY : failed_to_start(box, r, &err);
 

@@ -43,7 +43,7 @@ void terminal_size(const terminal *t, uint16_t *rows, uint16_t *cols) {
 /* ---- with t->mu ---- */
 
 static void make_raw(terminal *t) {
-  if (t->process == NULL || (!t->raw && tcgetattr(STDIN_FILENO, &t->cooked) != 0)) return;
+  if (!t->raw && tcgetattr(STDIN_FILENO, &t->cooked) != 0) return;
   struct termios raw = t->cooked;
   cfmakeraw(&raw);
   if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0) t->raw = true;
@@ -129,6 +129,12 @@ terminal *terminal_new(void) {
   (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
   errno = error;
   return NULL;
+}
+
+void terminal_begin(terminal *t) {
+  (void)pthread_mutex_lock(&t->mu);
+  make_raw(t);
+  (void)pthread_mutex_unlock(&t->mu);
 }
 
 void terminal_lend(terminal *t, cay_process *process) {

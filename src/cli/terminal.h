@@ -18,6 +18,9 @@ terminal *terminal_new(void);
 /* The size of the window; 0, 0 when there is none. */
 void terminal_size(const terminal *t, uint16_t *rows, uint16_t *cols);
 
+/* Raw mode, before the process starts: its first output is to be shown as it comes. terminal_lend ends it. */
+void terminal_begin(terminal *t);
+
 /* From now on, until `process` is NULL, the terminal is for this process. */
 void terminal_lend(terminal *t, cay_process *process);
 
