@@ -43,7 +43,7 @@ class Client:
 def test_the_client_is_asked_where_no_rule_decides(t):
     with servers.pages() as s, Client(t) as c:
         assert "result" in c.call(1, "create", net={"hosts": {"a.test": "127.0.0.1"}, "ask": True, "decisions": True})
-        command = f"wget -T 20 -q -O- http://a.test:{s.port}/x"
+        command = f"busybox wget -T 20 -q -O- http://a.test:{s.port}/x"
         r = c.call(2, "run", answer=False, command=command)["result"]
         assert r["stdout"] == "" and "Permission denied" in r["stderr"] and s.seen == [], r
         r = c.call(3, "run", answer=True, command=command)["result"]
@@ -56,7 +56,7 @@ def test_the_client_is_asked_where_no_rule_decides(t):
 def test_a_name_is_asked_about_before_it_is_resolved(t):
     with Client(t) as c:
         c.call(1, "create", net={"ask": True})
-        r = c.call(2, "run", answer=False, command="wget -T 20 -q -O- http://secret.test/")["result"]
+        r = c.call(2, "run", answer=False, command="busybox wget -T 20 -q -O- http://secret.test/")["result"]
         asks = [(params["event"], params["host"]) for method, params in c.told if method == "net.ask"]
         assert asks == [("resolve", "secret.test")] and "Permission denied" in r["stderr"], (asks, r)
 
@@ -64,7 +64,7 @@ def test_a_name_is_asked_about_before_it_is_resolved(t):
 def test_decisions_are_told(t):
     with servers.pages() as s, Client(t) as c:
         c.call(1, "create", id="box", net={"allow": [f"127.0.0.1:{s.port}"], "decisions": True})
-        c.call(2, "run", sandbox="box", command=f"wget -q -O- http://host.cay.internal:{s.port}/p; wget -q -O- http://10.0.0.1/")
+        c.call(2, "run", sandbox="box", command=f"busybox wget -q -O- http://host.cay.internal:{s.port}/p; busybox wget -q -O- http://10.0.0.1/")
         told = [(p["event"], p["allowed"], p["host"], p["sandbox"]) for method, p in c.told if method == "net.decision"]
         assert ("connect", True, "host.cay.internal", "box") in told and ("http", True, "host.cay.internal", "box") in told, told
         assert ("connect", False, "10.0.0.1", "box") in told, told

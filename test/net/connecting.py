@@ -14,7 +14,7 @@ def python(t, port, code, *options, **keywords):
 
 def test_programs_reach_an_allowed_server(t):
     with servers.pages() as s:
-        r = t.run("--allow-net", f"127.0.0.1:{s.port}", f"wget -qO- http://{HOST}:{s.port}/a; printf 'GET /b HTTP/1.0\\r\\n\\r\\n' | nc {HOST} {s.port} | tail -n 1")
+        r = t.run("--allow-net", f"127.0.0.1:{s.port}", f"busybox wget -qO- http://{HOST}:{s.port}/a; printf 'GET /b HTTP/1.0\\r\\n\\r\\n' | nc {HOST} {s.port} | tail -n 1")
         assert r.text == "page /a\npage /b\n" and r.code == 0, r
         r = python(t, s.port, "import urllib.request as u; print(u.urlopen(f'http://{HOST}:{PORT}/c').read())")
         assert r.text == "b'page /c\\n'\n", r
@@ -22,14 +22,14 @@ def test_programs_reach_an_allowed_server(t):
 
 def test_without_options_the_network_is_off(t):
     with servers.pages() as s:
-        r = t.run(f"wget -T 2 -qO- http://{HOST}:{s.port}/; wget -T 2 -qO- http://192.0.2.2:{s.port}/; cat /etc/resolv.conf")
+        r = t.run(f"busybox wget -T 2 -qO- http://{HOST}:{s.port}/; busybox wget -T 2 -qO- http://192.0.2.2:{s.port}/; cat /etc/resolv.conf")
         assert "The network is off in this sandbox" in r.errors and "unreachable" in r.errors.lower(), r
         assert "nameserver" not in r.text and s.seen == [], r
 
 
 def test_large_answers_arrive_whole(t):
     with servers.pages() as s:
-        r = t.run("--allow-net", f"127.0.0.1:{s.port}", f"wget -qO- http://{HOST}:{s.port}/size/20000000 | wc -c")
+        r = t.run("--allow-net", f"127.0.0.1:{s.port}", f"busybox wget -qO- http://{HOST}:{s.port}/size/20000000 | wc -c")
         assert r.text.strip() == "20000000", r
 
 
@@ -180,7 +180,7 @@ def test_a_guest_that_does_not_read_makes_the_server_wait(t):
 def test_names_are_resolved_by_rule(t):
     with servers.pages() as s:
         r = t.run("--allow-net", f"a.test:{s.port}", "--allow-net", f"127.0.0.1:{s.port}", "--add-host", "a.test=127.0.0.1", "--add-host",
-                  "b.test:127.0.0.1", f"for h in a.test b.test c.test; do wget -T 5 -qO- http://$h:{s.port}/$h; done; nslookup a.test | grep -c 192.0.2.2")
+                  "b.test:127.0.0.1", f"for h in a.test b.test c.test; do busybox wget -T 5 -qO- http://$h:{s.port}/$h; done; nslookup a.test | grep -c 192.0.2.2")
         assert r.text == "page /a.test\npage /b.test\n2\n" or r.text == "page /a.test\npage /b.test\n1\n", r
         assert "Permission denied" in r.errors and "c.test is denied" in r.errors, r
         assert [seen[1] for seen in s.seen] == [f"a.test:{s.port}", f"b.test:{s.port}"], s.seen

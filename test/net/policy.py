@@ -30,7 +30,7 @@ print('end')
 def test_denied_hosts_go_before_allowed_ones(t):
     with servers.pages() as s:
         r = t.run("--allow-net", f"*.test:{s.port}", "--allow-net", f"127.0.0.1:{s.port}", "--deny-net", "bad.test", "--add-host", "bad.test=127.0.0.1",
-                  "--add-host", "good.test=127.0.0.1", f"wget -T 5 -qO- http://good.test:{s.port}/; wget -T 5 -qO- http://bad.test:{s.port}/")
+                  "--add-host", "good.test=127.0.0.1", f"busybox wget -T 5 -qO- http://good.test:{s.port}/; busybox wget -T 5 -qO- http://bad.test:{s.port}/")
         assert r.text == "page /\n" and "bad.test is denied: a rule denies it" in r.errors, r
 
 
@@ -65,14 +65,14 @@ def test_methods_and_paths_of_plain_http(t):
     rules = '[{"action":"allow","host":"a.test","cidr":"127.0.0.1","method":["GET"],"path":"/v1/"}]'
     with servers.pages() as s:
         r = t.run("--net-rules", rules, "--add-host", "a.test=127.0.0.1",
-                  f"for p in v1/x v2/x v1/../v2 v1/%2e%2e/v2; do wget -qO- http://a.test:{s.port}/$p; done; wget -qO- --post-data x http://a.test:{s.port}/v1/x")
+                  f"for p in v1/x v2/x v1/../v2 v1/%2e%2e/v2; do busybox wget -qO- http://a.test:{s.port}/$p; done; busybox wget -qO- --post-data x http://a.test:{s.port}/v1/x")
         assert r.text == "page /v1/x\n" and r.errors.count("403") >= 4, r
         assert s.seen == [("GET", f"a.test:{s.port}", "/v1/x")], s.seen
 
 
 def test_names_lead_only_to_addresses_that_are_allowed(t):
     with servers.pages() as s:
-        r = t.run("--net", "all-public", "--allow-net", "rebind.test", "--add-host", "rebind.test=127.0.0.1", f"wget -T 5 -qO- http://rebind.test:{s.port}/")
+        r = t.run("--net", "all-public", "--allow-net", "rebind.test", "--add-host", "rebind.test=127.0.0.1", f"busybox wget -T 5 -qO- http://rebind.test:{s.port}/")
         assert r.text == "" and "Permission denied" in r.errors and s.seen == [], r
 
 
@@ -85,7 +85,12 @@ def test_words_that_are_no_rules_are_refused(t):
 
 
 def test_the_hint_for_a_special_address_says_what_to_type(t):
-    r = t.run("--allow-net", "host.cay.internal", "wget -T 20 -q -O- http://host.cay.internal:8765/")
+    r = t.run("--allow-net", "host.cay.internal", "busybox wget -T 20 -q -O- http://host.cay.internal:8765/")
     assert "--allow-net 127.0.0.1 allows it" in r.err.decode() and ":0" not in r.err.decode(), r
-    r = t.run("--allow-net", "a.test", "--add-host", "a.test=127.0.0.1", "wget -T 20 -q -O- http://a.test/")
+    r = t.run("--allow-net", "a.test", "--add-host", "a.test=127.0.0.1", "busybox wget -T 20 -q -O- http://a.test/")
     assert "its address in place of its name" in r.err.decode(), r
+
+
+def test_wget_and_curl_give_up_where_the_policy_denies(t):
+    r = t.run("--allow-net", "other.test", "--add-host", "other.test=127.0.0.1", "wget -q -O- http://10.0.0.1/; echo $?; curl -sS http://10.0.0.1/; echo $?; wget -q -O- http://denied.test/; echo $?")
+    assert r.text == "4\n7\n4\n", r
