@@ -201,6 +201,25 @@ static cay_status git_read_record(git_run *g, git_record *r) {
   if (text_len > WS_GIT_TEXT_MAX) return err_set(g->err, CAY_CORRUPT, "cay-git: a record that is too long");
   S_TRY(git_read(g, r->text, text_len));
   r->text[text_len] = '\0';
+  if (strlen(r->text) != text_len)
+    return err_set(g->err, CAY_CORRUPT, "cay-git: a record with a NUL in its text");
+  return CAY_OK;
+}
+
+/* No part of `place` behind the first `from` bytes is a symbolic link: a record that follows one would leave the folder. */
+static cay_status git_refuse_links(const git_run *g, char *place, size_t from) {
+  for (char *at = place + from; at != NULL;) {
+    char *slash = strchr(at, '/');
+    cay_stat st;
+    if (slash != NULL) *slash = '\0';
+    cay_status status = cay_file_lstat(g->s->box, place, &st, NULL);
+    if (slash != NULL) *slash = '/';
+    if (status == CAY_NOT_FOUND) return CAY_OK;
+    if (status == CAY_OK && st.kind == CAY_LINK)
+      return err_set(g->err, CAY_CORRUPT, "the repository has %s at or below a symbolic link",
+                     TEXT_NAME(place));
+    at = slash != NULL ? slash + 1 : NULL;
+  }
   return CAY_OK;
 }
 
@@ -212,8 +231,8 @@ static cay_status git_place(const git_run *g, const char *path, char out[static 
       strcmp(clean.text, path) != 0)
     return err_set(g->err, CAY_CORRUPT, "the repository has a file of the name %s", TEXT_NAME(path));
   int len = snprintf(out, WS_PATH_MAX, "%s/%s", g->place.text, clean.text);
-  return len < WS_PATH_MAX ? CAY_OK
-                           : err_set(g->err, CAY_CORRUPT, "the repository has a path that is too long");
+  if (len >= WS_PATH_MAX) return err_set(g->err, CAY_CORRUPT, "the repository has a path that is too long");
+  return git_refuse_links(g, out, strlen(g->place.text) + 1);
 }
 
 static cay_status git_make_file(git_run *g, const git_record *r) {
