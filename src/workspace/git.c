@@ -274,7 +274,7 @@ static cay_status git_make_directory(git_run *g, const git_record *r) {
 
 static cay_status git_failed(git_run *g, const git_record *r) {
   cay_status status = r->mode > CAY_OK && r->mode <= CAY_INTERNAL ? (cay_status)r->mode : CAY_IO;
-  return err_set(g->err, status, "%.200s", r->text);
+  return err_set(g->err, status, "%.200s", r->text[0] != '\0' ? r->text : "cay-git failed without a reason");
 }
 
 static cay_status git_take(git_run *g, const git_record *r, bool *done) {
