@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static inline uint64_t now_ns(void) {
   struct timespec now;
@@ -17,4 +18,13 @@ static inline void answer(double value) { printf("%.3f\n", value); }
 /* The count in the first argument, or its default. */
 static inline unsigned long count_of(int argc, char **argv, unsigned long by_default) {
   return argc > 1 ? strtoul(argv[1], NULL, 10) : by_default;
+}
+
+/* Resident memory of this process, in bytes. */
+static inline double resident(void) {
+  unsigned long pages = 0;
+  FILE *f = fopen("/proc/self/statm", "re");
+  if (f == NULL || fscanf(f, "%*u %lu", &pages) != 1) exit(1);
+  (void)fclose(f);
+  return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }

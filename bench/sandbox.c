@@ -57,14 +57,6 @@ static void again(unsigned long count) {
   cay_sandbox_free(box);
 }
 
-static double resident(void) {
-  unsigned long all = 0, pages = 0;
-  FILE *f = fopen("/proc/self/statm", "r");
-  if (f == NULL || fscanf(f, "%lu %lu", &all, &pages) != 2) exit(1);
-  (void)fclose(f);
-  return (double)pages * (double)sysconf(_SC_PAGESIZE);
-}
-
 static void idle(unsigned long count, bool used) {
   cay_sandbox **boxes = calloc(count, sizeof(cay_sandbox *)); /* and the first one pays for what all share */
   cay_sandbox *first = make();

@@ -108,14 +108,6 @@ static void time_file(const char *what, const char *folder) {
   answer((double)(now_ns() - start) / 1e6);
 }
 
-static double resident(void) {
-  unsigned long pages = 0;
-  FILE *f = fopen("/proc/self/statm", "re");
-  if (f == NULL || fscanf(f, "%*u %lu", &pages) != 1) exit(1);
-  (void)fclose(f);
-  return (double)pages * (double)sysconf(_SC_PAGESIZE);
-}
-
 static void many(bool size) {
   static cay_sandbox *copies[FORKS];
   cay_snapshot_free(take());

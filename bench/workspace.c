@@ -184,14 +184,6 @@ static void time_host(const char *folder, const char *command) {
 
 /* ---- parked sandboxes ---- */
 
-static double resident(void) {
-  unsigned long pages = 0;
-  FILE *f = fopen("/proc/self/statm", "re");
-  if (f == NULL || fscanf(f, "%*u %lu", &pages) != 1) exit(1);
-  (void)fclose(f);
-  return (double)pages * (double)sysconf(_SC_PAGESIZE);
-}
-
 static cay_sandbox *parked(void) {
   cay_sandbox *box = NULL;
   cay_session *py = NULL;

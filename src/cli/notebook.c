@@ -74,13 +74,14 @@ static void say_failure(unsigned number, const cay_value *v) {
 }
 
 /* Evaluates a cell and writes its outputs. False: the run ends here. */
-static bool cell_run(notebook_run *n, yyjson_mut_val *cell, unsigned number, bool *failed) {
+static bool cell_run(notebook_run *n, yyjson_mut_val *cell, unsigned number) {
   bool python = strcmp(n->language, "python") == 0;
   char *code = cell_source(cell);
   notebook_cell *outputs = notebook_cell_new(n->doc, n->ids, python);
   cay_value *value = NULL;
   cay_error err = { .message = "out of memory" };
   cay_status status = CAY_NO_MEMORY;
+  bool failed = false;
   if (code != NULL && outputs != NULL)
     status =
         cay_session_eval(n->session,
@@ -90,15 +91,15 @@ static bool cell_run(notebook_run *n, yyjson_mut_val *cell, unsigned number, boo
                          &value, &err);
   free(code);
   if (status == CAY_OK) {
-    *failed = has_failed(value);
+    failed = has_failed(value) && !n->allow_errors && !cell_may_fail(cell);
     if (!notebook_cell_end(outputs, cell, value, number)) status = CAY_NO_MEMORY;
-    if (status == CAY_OK && *failed && !n->allow_errors && !cell_may_fail(cell)) say_failure(number, value);
+    if (status == CAY_OK && failed) say_failure(number, value);
     cay_value_free(value);
   } else {
     notebook_cell_free(outputs);
   }
   if (status != CAY_OK) say("code cell %u: %s", number, err.message);
-  return status == CAY_OK && (!*failed || n->allow_errors || cell_may_fail(cell));
+  return status == CAY_OK && !failed;
 }
 
 /* What an earlier run left does not stand below cells that have not run. */
@@ -113,10 +114,9 @@ static bool cells_run(notebook_run *n) {
   bool going = true;
   yyjson_mut_arr_iter it = yyjson_mut_arr_iter_with(cells);
   while ((cell = yyjson_mut_arr_iter_next(&it)) != NULL) {
-    bool failed = false;
     if (!cell_is_code(cell)) continue;
     cell_forget(n, cell);
-    if (going) going = cell_run(n, cell, ++number, &failed);
+    if (going) going = cell_run(n, cell, ++number);
   }
   return going;
 }

@@ -227,17 +227,23 @@ static cay_status process_spawn(call *c, cay_ws_session *s, const ws_wanted *w, 
   return CAY_OK;
 }
 
-static enum answer spawn_answer(call *c, ws_wanted *w, ws_stream *stream) {
+/* In the session that the call names. ANSWER_RESULT: it runs; the stream is its, or is freed. */
+static enum answer call_spawn(call *c, const ws_wanted *w, ws_stream *stream, ws_process **out) {
   cay_ws_session *s = NULL;
-  ws_process *p = NULL;
   cay_ws_error err;
   if (!ws_begin(c, &s)) {
     stream_free(stream);
     return ANSWER_ERROR;
   }
-  cay_status status = process_spawn(c, s, w, stream, &p, &err);
+  cay_status status = process_spawn(c, s, w, stream, out, &err);
   cay_ws_session_free(s);
-  if (status != CAY_OK) return ws_refuse(c, &err);
+  return status == CAY_OK ? ANSWER_RESULT : ws_refuse(c, &err);
+}
+
+static enum answer spawn_answer(call *c, const ws_wanted *w, ws_stream *stream) {
+  ws_process *p = NULL;
+  enum answer a = call_spawn(c, w, stream, &p);
+  if (a != ANSWER_RESULT) return a;
   bool fine = yyjson_mut_obj_add_uint(c->doc, c->result, "process", p->number) &&
               yyjson_mut_obj_add_int(c->doc, c->result, "pid", cay_ws_process_pid(p->process));
   return fine ? ANSWER_RESULT : fail_memory(c);
@@ -269,22 +275,14 @@ static enum answer exec_plain(call *c, const ws_wanted *w) {
 }
 
 static enum answer exec_streamed(call *c, const ws_wanted *w, ws_stream *stream) {
-  cay_ws_session *s = NULL;
   ws_process *p = NULL;
   cay_ws_output *out = NULL;
   cay_ws_error err;
-  if (!ws_begin(c, &s)) {
-    stream_free(stream);
-    return ANSWER_ERROR;
-  }
-  cay_status status = process_spawn(c, s, w, stream, &p, &err);
-  cay_ws_session_free(s);
-  if (status != CAY_OK) return ws_refuse(c, &err);
-  status = cay_ws_process_wait(p->process, -1, &out, &err);
+  enum answer a = call_spawn(c, w, stream, &p);
+  if (a != ANSWER_RESULT) return a;
+  cay_status status = cay_ws_process_wait(p->process, -1, &out, &err);
   process_leave(c->server, p); /* all of its output goes before the answer */
-  enum answer a = status != CAY_OK        ? ws_refuse(c, &err)
-                  : ws_put_output(c, out) ? ANSWER_RESULT
-                                          : fail_memory(c);
+  a = status != CAY_OK ? ws_refuse(c, &err) : ws_put_output(c, out) ? ANSWER_RESULT : fail_memory(c);
   cay_ws_output_free(out);
   return a;
 }
