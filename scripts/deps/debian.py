@@ -4,6 +4,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import threading
 import time
 
 from . import Problem, cache, machine, say
@@ -11,6 +12,8 @@ from . import Problem, cache, machine, say
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LISTS_AGE = 24 * 3600
 MTIME = 946684800  # 2000-01-01
+
+_UPDATING = threading.Lock()  # held while package lists are read
 
 
 def _mirrors():
@@ -63,6 +66,10 @@ class _Apt:
         return [tool, "-q", *settings, *arguments]
 
     def update(self, force=False):
+        with _UPDATING:
+            return self._update(force)
+
+    def _update(self, force):
         stamp = self.folder / "updated"
         if not force and stamp.exists() and time.time() - stamp.stat().st_mtime < LISTS_AGE:
             return False
