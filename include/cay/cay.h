@@ -127,7 +127,7 @@ typedef struct cay_sandbox_options {
   uint64_t seed;            /* non-zero: randomness repeats */
   cay_trace_fn *trace;      /* NULL: no trace */
   void *trace_ctx;
-  const struct cay_packages *packages; /* of Python, that are there from the start; NULL: none */
+  const struct cay_packages *packages; /* that are there from the start; NULL: none */
   const cay_net_options *net;          /* NULL: the network is off */
 } cay_sandbox_options;
 
@@ -149,15 +149,16 @@ CAY_API void cay_sandbox_free(cay_sandbox *box);                  /* interrupts,
 
 /* ----------------------------------------------------------- packages ---- */
 
-/* Packages of pure Python, read once and shared by every sandbox that is made with them; a sandbox's change
+/* Packages of pure Python or JavaScript, read once and shared by every sandbox that is made with them; a sandbox's change
  * is private to it. Immutable: any number of threads. Sandboxes keep references to its parts; it ends before the
  * engine. */
 typedef struct cay_packages cay_packages;
 
 /* `paths`, NULL ended, are of the host: wheels (PEP 427), folders (a package when there is an __init__.py,
- * else their contents) and modules (.py). They go to /usr/local/lib/python3.13/dist-packages, the commands
- * of a wheel to /usr/local/bin; nothing of them is run. CAY_NOT_FOUND: no such package. CAY_UNSUPPORTED:
- * machine code, or for another platform or Python. CAY_CORRUPT, CAY_INVALID: a damaged wheel, or one with
+ * else their contents) and modules (.py); they go to /usr/local/lib/python3.13/dist-packages. Of JavaScript: archives
+ * of npm (.tgz, .tar.gz), folders with a package.json, and folders named node_modules; they go to /node_modules, where
+ * require and import of every folder find them. The commands of a package go to /usr/local/bin; nothing of them is run. CAY_NOT_FOUND: no such package. CAY_UNSUPPORTED:
+ * machine code, or for another platform or Python. CAY_CORRUPT, CAY_INVALID: a damaged archive, or one with
  * names that lead out of it. CAY_LIMIT: a file beyond 256 MiB, a package beyond 1 GiB or 65,536 files. */
 CAY_CHECK CAY_API cay_status cay_packages_open(cay_engine *engine, const char *const *paths,
                                                cay_packages **out, cay_error *err);

@@ -109,15 +109,15 @@ static const char notebook_help[] =
     "  cay notebook run --mount data:/data --timeout 2m in.ipynb out.ipynb\n";
 
 static const char image_help[] =
-    "usage: cay image build [-c CODE] [--language NAME] [--wheel PACKAGE] FILE\n"
+    "usage: cay image build [-c CODE] [--language NAME] [--package PACKAGE] FILE\n"
     "       cay image build [--language NAME] --install FILE\n"
     "       cay image info FILE\n"
     "\n"
     "build   starts an interpreter, runs CODE in it (imports, usually), and writes all of its memory to FILE. Programs and\n"
     "        sessions that begin as this image have the imports done and the variables set: `cay python --image FILE`,\n"
     "        Sandbox(image=\"FILE\"). Sessions have the files open, too, that CODE left open: by path, in their own files.\n"
-    "        --wheel lets CODE import a package of pure Python, and may be given again. --install writes it in the form\n"
-    "        in which it stands beside the guests, as the build of cay needs it; then nothing may be open.\n"
+    "        --package lets CODE import a package of pure Python or JavaScript, and may be given again. --install writes it in\n"
+    "        the form in which it stands beside the guests, as the build of cay needs it; then nothing may be open.\n"
     "        The language is python, javascript or typescript; the default is python.\n"
     "info    says how large an image is, and whether it fits this cay.\n";
 

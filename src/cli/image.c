@@ -77,11 +77,13 @@ static int with_engine(cay_status (*act)(cay_engine *engine, const wanted *w, ca
 }
 
 static int parsed(int argc, char **argv, wanted *w) {
-  static const struct option known[] = {
-    { "install", no_argument, NULL, 'i' }, { "language", required_argument, NULL, 'l' },
-    { "python", no_argument, NULL, 'p' },  { "wheel", required_argument, NULL, 'w' },
-    { "help", no_argument, NULL, 'h' },    { NULL, 0, NULL, 0 }
-  };
+  static const struct option known[] = { { "install", no_argument, NULL, 'i' },
+                                         { "language", required_argument, NULL, 'l' },
+                                         { "python", no_argument, NULL, 'p' },
+                                         { "package", required_argument, NULL, 'w' },
+                                         { "wheel", required_argument, NULL, 'w' },
+                                         { "help", no_argument, NULL, 'h' },
+                                         { NULL, 0, NULL, 0 } };
   size_t count = 0;
   optind = 0;
   opterr = 0;
@@ -92,7 +94,7 @@ static int parsed(int argc, char **argv, wanted *w) {
     if (answer == 'l') w->language = optarg;
     if (answer == 'i') w->install = true;
     if (answer == '?')
-      return refuse("cay image knows -c CODE, --language NAME, --wheel PACKAGE, --install and --help");
+      return refuse("cay image knows -c CODE, --language NAME, --package PACKAGE, --install and --help");
   }
   if (count == 0) w->packages = NULL;
   if (argc - optind != 2) return refuse("cay image wants build or info, and one file");

@@ -192,6 +192,7 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_IN: return add_pair(&r->in, value, strrchr(value, ':'), false, why);
   case OPTION_OUT: return add_pair(&r->out, value, strchr(value, ':'), false, why);
   case OPTION_MOUNT: return add_mount(r, value, why);
+  case OPTION_PACKAGE:
   case OPTION_WHEEL: return add_word(&r->packages, &r->package_count, strdup(value), why);
   case OPTION_NET: return set_text(&r->net, value, why);
   case OPTION_NET_RULES: return set_text(&r->net_rules, value, why);
@@ -306,7 +307,7 @@ static const struct {
   { "--output", "--out GUEST[:HOST] copies a file or directory out of it" },
   { "--environment", "--env NAME[=VALUE] sets a variable" },
   { "--verbose", "--stats reports at the end, --strace each system call" },
-  { "--package", "--wheel PACKAGE lets Python import a package" },
+  { "--module", "--package PACKAGE lets Python or JavaScript import a package" },
 };
 
 const char *request_counterpart(const char *word) {

@@ -162,7 +162,7 @@ cay_sandbox *run_box_new(cay_engine *engine, const request *r, run_network *netw
   if (r->image != NULL && !run_use_image(engine, r->image)) return NULL;
   if (r->packages != NULL && r->snapshot == NULL &&
       cay_packages_open(engine, (const char *const *)r->packages, &packages, &err) != CAY_OK) {
-    say("--wheel: %s", err.message);
+    say("--package: %s", err.message);
     return NULL;
   }
   cay_net_options net = run_net_options(r, network);

@@ -59,14 +59,57 @@ static size_t read_field(const uint8_t *field, size_t most, char *out) {
   return len;
 }
 
-static void read_name(const uint8_t *header, char out[257]) {
-  size_t skip = 0, len = read_field(header + PREFIX, PREFIX_LEN, out);
-  if (len != 0) out[len++] = '/';
-  len += read_field(header + NAME, NAME_LEN, out + len);
+static void trim_name(char *out, size_t len) {
+  size_t skip = 0;
   while (out[skip] == '/' || (out[skip] == '.' && out[skip + 1] == '/')) skip++;
   while (len > skip && out[len - 1] == '/') len--;
   memmove(out, out + skip, len - skip);
   out[len - skip] = '\0';
+}
+
+static void read_name(const uint8_t *header, char *out) {
+  size_t len = read_field(header + PREFIX, PREFIX_LEN, out);
+  if (len != 0) out[len++] = '/';
+  len += read_field(header + NAME, NAME_LEN, out + len);
+  trim_name(out, len);
+}
+
+/* The value of `path` in the records of pax(1), "LENGTH KEY=VALUE\n" each; the last one counts. */
+static cay_slice pax_path(cay_slice records) {
+  const char *at = records.data, *end = at + records.len;
+  cay_slice path = { 0 };
+  while (at < end) {
+    size_t len = 0;
+    const char *key = at;
+    for (; key < end && *key >= '0' && *key <= '9' && len < SIZE_MAX / 16; key++)
+      len = len * 10 + (size_t)(*key - '0');
+    if (len > (size_t)(end - at) || key + 1 >= at + len || *key++ != ' ') break;
+    size_t rest = len - (size_t)(key - at);
+    if (rest > 6 && memcmp(key, "path=", 5) == 0) path = (cay_slice){ key + 5, rest - 6 };
+    at += len;
+  }
+  return path;
+}
+
+/* What stands before an entry and gives it a longer name. */
+static bool tar_longer_name(const sb_tar_entry *e, cay_slice *name) {
+  if (e->type == 'x') {
+    cay_slice path = pax_path(e->data);
+    if (path.len != 0) *name = path;
+    return true;
+  }
+  if (e->type != 'L') return false;
+  *name = (cay_slice){ e->data.data, strnlen(e->data.data, e->data.len) };
+  return true;
+}
+
+static cay_status tar_take_name(sb_tar_entry *e, cay_slice name, cay_error *err) {
+  if (name.len == 0) return CAY_OK;
+  if (name.len > TAR_NAME_MAX || memchr(name.data, '\0', name.len) != NULL)
+    return err_set(err, CAY_CORRUPT, "archive: a name is too long");
+  memcpy(e->name, name.data, name.len);
+  trim_name(e->name, name.len);
+  return has_dotdot(e->name) ? err_set(err, CAY_CORRUPT, "archive: a name with \"..\"") : CAY_OK;
 }
 
 static bool tar_all_zero(const uint8_t *block) {
@@ -91,6 +134,7 @@ static cay_status read_header(const uint8_t *header, size_t left, sb_tar_entry *
 }
 
 cay_status sb_tar_next(cay_slice archive, size_t *at, sb_tar_entry *out, cay_error *err) {
+  cay_slice longer = { 0 };
   for (;;) {
     if (*at > archive.len || archive.len - *at < BLOCK)
       return err_set(err, CAY_CORRUPT, "archive: cut short");
@@ -99,6 +143,9 @@ cay_status sb_tar_next(cay_slice archive, size_t *at, sb_tar_entry *out, cay_err
     size_t stored = 0;
     S_TRY(read_header(header, archive.len - *at - BLOCK, out, &stored, err));
     *at += BLOCK + stored;
+    if (tar_longer_name(out, &longer)) continue;
+    S_TRY(tar_take_name(out, longer, err));
+    longer = (cay_slice){ 0 };
     if (out->type == '1')
       return err_set(err, CAY_CORRUPT, "archive: %s is a hard link; archive with its contents",
                      TEXT_NAME(out->name));

@@ -199,5 +199,5 @@ def test_messages_say_which_side_a_path_is_on(t):
 def test_the_completion_knows_every_command(t):
     assert completions("cay python --m") == completions("cay js --m") == ["--mount", "--memory"]
     assert completions("cay image b") == ["build"]
-    assert completions("cay image build --w") == ["--wheel"]
+    assert completions("cay image build --p") == ["--package"]
     assert completions("cay help im") == ["image"]

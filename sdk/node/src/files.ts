@@ -172,7 +172,7 @@ export class Files {
     await this.link.call("files.symlink", { ...pathParam("target", target), ...pathParam("path", path) });
   }
 
-  /** A wheel, a folder or a module of pure Python, for every Python of this sandbox. */
+  /** A package of pure Python (a wheel, a folder, a module) or JavaScript (an archive of npm, a folder), for every program of this sandbox. */
   async install(local: string | URL): Promise<void> {
     await this.link.call("files.install", { hostPath: hostPath(local) });
   }

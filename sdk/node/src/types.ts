@@ -153,7 +153,7 @@ export interface CreateOptions extends Abortable {
    * the time; a crash of the library is one of this process. Default: what CAY_ISOLATION says, or "process".
    */
   isolation?: "process" | "library";
-  /** Wheels, folders and modules of pure Python that it can import. */
+  /** What code can import, of pure Python or JavaScript: wheels, archives of npm (`.tgz`), folders, modules. */
   packages?: readonly (string | URL)[];
   /** A file of saveSnapshot, of `cay run --save-snapshot`, or a tar archive: what the sandbox begins as. Not with packages. */
   snapshot?: string | URL;

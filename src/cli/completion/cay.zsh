@@ -17,7 +17,8 @@ _cay_run() {
     '--changes[list the changes in mounts with :cow]' \
     '--patch=[keep these changes as a unified diff]:file:_files' \
     '--apply[make these changes on this machine]' \
-    '*--wheel=[a package of pure Python]:package:_files' \
+    '*--package=[a package of pure Python or JavaScript]:package:_files' \
+    '*--wheel=[the same as --package]:package:_files' \
     '--net=[the network that it may reach]:preset:(none package-registries all-public)' \
     '*--allow-net=[let it connect there]:HOST\[\:PORT\]:_hosts' \
     '*--deny-net=[but not there]:HOST\[\:PORT\]:_hosts' \
@@ -79,7 +80,7 @@ _cay() {
   js) _cay_run '-p[code to run and show]:code:' '1:script:_files -g "*.(js|mjs|cjs|ts|mts|cts)"' '*::argument:_files' ;;
   notebook) _cay_run '--allow-errors[go on after cells that fail]' '1:command:(run)' '2:notebook:_files -g "*.ipynb"' '3:with outputs:_files' ;;
   image)
-    _arguments '--language=[of the interpreter]:language:(python javascript typescript)' '-c[code that it has run]:code:' '*--wheel=[a package that the code may import]:package:_files' \
+    _arguments '--language=[of the interpreter]:language:(python javascript typescript)' '-c[code that it has run]:code:' '*--package=[a package that the code may import]:package:_files' '*--wheel=[the same as --package]:package:_files' \
       '--install[as it stands beside the guests]' '--help[explain the command]' '1:what:(build info)' '2:file:_files'
     ;;
   snapshot)

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "sandbox/package/package.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unzip.h>
@@ -47,17 +46,6 @@ static cay_status check_tags(const sb_package *p, cay_error *err) {
 
 /* ---- where a file goes ---- */
 
-static bool leads_out(const char *name) {
-  if (name[0] == '/' || strchr(name, '\\') != NULL) return true;
-  for (const char *part = name; part != NULL; part = strchr(part, '/')) {
-    if (*part == '/') part++;
-    size_t len = strcspn(part, "/");
-    if (len == 0 || (len == 1 && part[0] == '.') || (len == 2 && part[0] == '.' && part[1] == '.'))
-      return true;
-  }
-  return false;
-}
-
 /* "" for files left out: the headers and data of its .data folder. */
 static void wheel_place(char *out, size_t size, const char *name, uint32_t *mode) {
   const char *first = strchr(name, '/'), *inside = first;
@@ -81,13 +69,6 @@ static void wheel_place(char *out, size_t size, const char *name, uint32_t *mode
 
 /* ---- commands: entry_points.txt, [console_scripts] ---- */
 
-static bool is_made_of(const char *text, const char *more) {
-  if (*text == '\0') return false;
-  for (; *text != '\0'; text++)
-    if (!isalnum((unsigned char)*text) && strchr(more, *text) == NULL) return false;
-  return true;
-}
-
 static char *trimmed(char *text) {
   text += strspn(text, " \t\r");
   size_t len = strlen(text);
@@ -102,7 +83,8 @@ static cay_status add_command(sb_package *p, char *line, cay_error *err) {
   *equals = *colon = '\0';
   char *name = trimmed(line), *module = trimmed(equals + 1), *function = trimmed(colon + 1);
   function[strcspn(function, " \t[")] = '\0';
-  if (!is_made_of(name, "._-+") || name[0] == '.' || !is_made_of(module, "._") || !is_made_of(function, "._"))
+  if (!sb_package_is_made_of(name, "._-+") || name[0] == '.' || !sb_package_is_made_of(module, "._") ||
+      !sb_package_is_made_of(function, "._"))
     return err_set(err, CAY_CORRUPT, "%.80s: a command that cannot be: %s", p->name, TEXT_NAME(name));
   char to[512], text[1024];
   (void)snprintf(to, sizeof to, PACKAGE_SCRIPTS "/%.200s", name);
@@ -176,7 +158,7 @@ static cay_status wheel_add_file(sb_package *p, unzFile zip, bool *has_metadata,
   if ((info.flag & 1) != 0) return damaged(p, err, "a file is encrypted");
   size_t len = strlen(name);
   if (len > 0 && name[len - 1] == '/') return CAY_OK;
-  if (leads_out(name))
+  if (sb_package_leads_out(name))
     return err_set(err, CAY_INVALID, "%.80s: %s leads out of the package", p->name, TEXT_NAME(name));
   S_TRY(sb_package_check_name(p, name, err));
   wheel_place(to, sizeof to, name, &mode);

@@ -120,7 +120,7 @@ class Files:
                 offset += len(data)
 
     def install(self, package: Local) -> None:
-        """A wheel, a folder or a module of pure Python, for every Python of this sandbox."""
+        """A package of pure Python (a wheel, a folder, a module) or JavaScript (an archive of npm, a folder), for every program of this sandbox."""
         self._link.call("files.install", path_param("hostPath", os.path.abspath(package)))
 
     def download(self, remote: Remote, local: Local, *, limit: Optional[int] = None) -> None:

@@ -78,7 +78,7 @@ class Sandbox:
             files: by path in the sandbox: contents as str or bytes, or a pathlib.Path of this machine, which is copied.
             mounts: by path in the sandbox: a directory or one file of this machine, only to read;
                 Mount("dir", writable=True) or Mount("dir", copy_on_write=True) for more.
-            packages: wheels, folders or modules of pure Python that code can import.
+            packages: what code can import, of pure Python or JavaScript: wheels, archives of npm (``.tgz``), folders, modules.
             callbacks: functions of this process that code may call (see cay.callbacks).
             image: a file of `cay image build`: what sessions of Python begin as.
             snapshot: what the sandbox begins as, in place of an empty one; not with packages.

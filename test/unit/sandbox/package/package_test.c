@@ -176,8 +176,10 @@ TEST(a_command_that_would_be_code_is_refused) {
 
 TEST(malformed_wheel_is_refused) {
   expect_refused(a_file("text-1.0-py3-none-any.whl", "no zip"), CAY_CORRUPT, "not a zip archive");
-  expect_refused(path_of("none.whl"), CAY_NOT_FOUND, "is no wheel, no folder and no module");
-  expect_refused(a_file("some.txt", "x"), CAY_NOT_FOUND, "is no wheel, no folder and no module");
+  expect_refused(path_of("none.whl"), CAY_NOT_FOUND,
+                 "is no wheel, no archive of npm, no folder and no module");
+  expect_refused(a_file("some.txt", "x"), CAY_NOT_FOUND,
+                 "is no wheel, no archive of npm, no folder and no module");
   const entry bare[] = { { "x.py", "x = 1" }, END };
   expect_refused(a_wheel("bare-1.0-py3-none-any.whl", bare), CAY_CORRUPT, "no .dist-info");
 }
