@@ -18,20 +18,49 @@ PLATFORMS = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "manylinux1")
 
 # ---- PyPI ----
 
-def _wheel(package, version, sha256, folder):
+def _wheel(package, version, sha256, folder, *options):
     """pip refuses anything whose hash is another."""
     requirement = folder / "requirement.txt"
     requirement.write_text(f"{package}=={version} --hash=sha256:{sha256}\n")
     platforms = [part for name in PLATFORMS for part in ("--platform", f"{name}_{machine()}")]
     cache.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps",
-               "--require-hashes", "--only-binary", ":all:", *platforms, "-d", folder, "-r", requirement])
+               "--require-hashes", "--only-binary", ":all:", *platforms, *options, "-d", folder, "-r", requirement])
     (wheel,) = folder.glob("*.whl")
     cache.check_sha256(wheel, sha256)
     return wheel
 
 
+# pip asks a source for its metadata, which would build or run some of it. This answers in the place of its build backend, with
+# the metadata that the source carries.
+_BACKEND = """import os, re, shutil, sys
+
+def prepare_metadata_for_build_wheel(folder, config_settings=None):
+    with open("PKG-INFO", encoding="utf-8") as file:
+        text = file.read()
+    name, version = (re.search(f"^{field}: (.*)$", text, re.M)[1] for field in ("Name", "Version"))
+    info = f"{re.sub('[-.]', '_', name)}-{version}.dist-info"
+    os.mkdir(os.path.join(folder, info))
+    shutil.copy("PKG-INFO", os.path.join(folder, info, "METADATA"))
+    return info
+
+def __getattr__(name):
+    return None if name.startswith("build_") or name.startswith("get_requires") else sys.modules[__name__]
+
+__all__ = ["prepare_metadata_for_build_wheel"]
+"""
+_BACKENDS = ("mesonpy.py", "setuptools/__init__.py", "setuptools/build_meta.py")
+
+
+def _backends(folder):
+    for name in _BACKENDS:
+        file = folder / "backends" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(_BACKEND)
+    return {**os.environ, "PYTHONPATH": str(folder / "backends")}
+
+
 def fetch_sdist(name, entry):
-    """A folder with the unpacked source. pip checks the hash before it reads anything, then asks the source for its metadata."""
+    """A folder with the unpacked source. pip checks the hash before it reads anything; nothing of the source is run."""
     target = cache.place(name, entry["version"], entry["sha256"])
     if target.exists():
         return target
@@ -41,11 +70,26 @@ def fetch_sdist(name, entry):
             say(f"fetching {name} {entry['version']} (source, PyPI)")
             requirement = scratch / "requirement.txt"
             requirement.write_text(f"{name}=={entry['version']} --hash=sha256:{entry['sha256']}\n")
-            cache.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps",
-                       "--require-hashes", "--no-binary", name, "-d", scratch, "-r", requirement])
+            cache.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps", "--ignore-requires-python",
+                       "--require-hashes", "--no-binary", name, "--use-pep517", "--no-build-isolation", "-d", scratch, "-r", requirement],
+                      env=_backends(scratch))
             (packed,) = scratch.glob("*.tar.gz")
             cache.check_sha256(packed, entry["sha256"])
             cache.run(["tar", "-xzf", packed, "-C", aside, "--strip-components=1", "--no-same-owner"])
+    return target
+
+
+def fetch_wheel(name, entry):
+    """A folder with the unpacked wheel, for the Python of this Debian: of pure Python, or with one hash for each machine."""
+    sha256 = entry["sha256"] if isinstance(entry["sha256"], str) else _hash_for_machine(name, entry)
+    target = cache.place(name, entry["version"], sha256)
+    if target.exists():
+        return target
+    with cache.making(target) as aside, tempfile.TemporaryDirectory() as scratch:
+        if aside is not None:
+            say(f"fetching {name} {entry['version']} (wheel, PyPI)")
+            with zipfile.ZipFile(_wheel(name, entry["version"], sha256, pathlib.Path(scratch), "--python-version", "311", "--ignore-requires-python")) as archive:
+                archive.extractall(aside)
     return target
 
 
