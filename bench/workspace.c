@@ -8,7 +8,8 @@
  *   workspace tree FOLDER               makes a folder of 10,000 files, and prints nothing
  *   workspace cow FOLDER COMMAND        for a command in a copy-on-write mount of it, mounted anew
  *   workspace host FOLDER COMMAND       for the same command on the host
- *   workspace parked COUNT              resident bytes of each of COUNT parked sandboxes with a session of Python */
+ *   workspace parked COUNT [FOLDER]     resident bytes of each of COUNT parked sandboxes with a session of Python, in files of
+ *                                       the folder if there is one; then bytes of a file, milliseconds to park and to wake */
 #include "bench.h"
 
 #include <cay/snapshot.h>
@@ -184,23 +185,69 @@ static void time_host(const char *folder, const char *command) {
 
 /* ---- parked sandboxes ---- */
 
-static cay_sandbox *parked(void) {
-  cay_sandbox *box = NULL;
-  cay_session *py = NULL;
+enum { PARKED_FIRST = 100 /* after these the engine holds its own memory */ };
+
+typedef struct parked {
+  cay_sandbox *box;
+  cay_session *py;
+} parked;
+
+static double park_ms;
+
+static parked park(unsigned long number, const char *folder) {
+  parked p = { 0 };
   cay_value *v = NULL;
-  must(cay_sandbox_new(engine, NULL, &box, &err));
-  must(cay_session_new(box, NULL, &py, &err));
-  must(cay_session_eval(py, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("x = 1")), &v, &err));
+  char code[60], path[5000];
+  (void)snprintf(code, sizeof code, "x = %lu", number);
+  (void)snprintf(path, sizeof path, "%s/parked-%lu", folder != NULL ? folder : "", number);
+  must(cay_sandbox_new(engine, NULL, &p.box, &err));
+  must(cay_session_new(p.box, NULL, &p.py, &err));
+  must(cay_session_eval(p.py, &CAY_INIT(cay_eval_options, .code = { code, strlen(code) }), &v, &err));
   cay_value_free(v);
-  must(cay_sandbox_park(box, &err));
-  return box;
+  uint64_t start = now_ns();
+  must(folder != NULL ? cay_sandbox_park_to(p.box, path, &err) : cay_sandbox_park(p.box, &err));
+  park_ms += since_ms(start);
+  return p;
 }
 
-static void size_parked(unsigned long count) {
-  for (int i = 0; i < 100; i++) (void)parked(); /* the engine's own */
+/* A parked session has its own variable. */
+static double wake(parked p, unsigned long number) {
+  cay_value *v = NULL;
+  char want[40];
+  (void)snprintf(want, sizeof want, "%lu", number);
+  uint64_t start = now_ns();
+  must(cay_session_eval(p.py, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("x")), &v, &err));
+  double ms = since_ms(start);
+  if (v->repr.len != strlen(want) || memcmp(v->repr.data, want, v->repr.len) != 0) exit(1);
+  cay_value_free(v);
+  return ms;
+}
+
+static void show_file(const char *folder, unsigned long number) {
+  struct stat st;
+  char path[5000];
+  (void)snprintf(path, sizeof path, "%s/parked-%lu", folder, number);
+  if (stat(path, &st) != 0) exit(1);
+  answer((double)st.st_size);
+}
+
+static void size_parked(unsigned long count, const char *folder) {
+  enum { WOKEN = 200 };
+  parked *all = calloc(count + PARKED_FIRST, sizeof *all);
+  double wake_ms = 0;
+  unsigned long step = count / WOKEN + 1, woken = 0;
+  if (all == NULL) exit(1);
+  for (unsigned long i = 0; i < PARKED_FIRST; i++) all[i] = park(i, folder);
   double before = resident();
-  for (unsigned long i = 0; i < count; i++) (void)parked();
+  park_ms = 0;
+  for (unsigned long i = PARKED_FIRST; i < count + PARKED_FIRST; i++) all[i] = park(i, folder);
   answer((resident() - before) / (double)count);
+  if (folder == NULL) return;
+  show_file(folder, count);
+  answer(park_ms / (double)count);
+  for (unsigned long i = 0; i < count; i += step, woken++) wake_ms += wake(all[i], i);
+  answer(wake_ms / (double)woken);
+  for (unsigned long i = 0; i < count + PARKED_FIRST; i++) cay_sandbox_free(all[i].box);
 }
 
 int main(int argc, char **argv) {
@@ -220,7 +267,7 @@ int main(int argc, char **argv) {
   if (strcmp(what, "again") == 0) time_again(count, folder);
   if (strcmp(what, "clone") == 0 || strcmp(what, "git") == 0) time_clones(count, folder, what[0] == 'g');
   if (strcmp(what, "cow") == 0) time_cow(argv[2], argv[3]);
-  if (strcmp(what, "parked") == 0) size_parked(count);
+  if (strcmp(what, "parked") == 0) size_parked(count, argc > 3 ? folder : NULL);
   fflush(stdout);
   _exit(0);
 }

@@ -309,6 +309,13 @@ CAY_CHECK CAY_API cay_status cay_mount_apply(cay_sandbox *box, const char *path,
  * evaluates. The limits still count the memory. CAY_NO_MEMORY, CAY_IO: a session was not parked. [any time] */
 CAY_CHECK CAY_API cay_status cay_sandbox_park(cay_sandbox *box, cay_error *err);
 
+/* The same, and what differs goes to a file that the call makes at `path`, for this user alone; sessions that are parked in
+ * memory go there, too. No descriptor stays open. The file is removed when its last session is back, or freed. It is of
+ * use to this process only (cay_snapshot_save makes files that others can load), and its end leaves it behind.
+ * CAY_EXISTS: the path is there already. CAY_IO, CAY_NO_MEMORY: a session was not parked. A use of a session whose file was
+ * removed or damaged is CAY_NOT_FOUND or CAY_CORRUPT, and the session stays parked. [any time] */
+CAY_CHECK CAY_API cay_status cay_sandbox_park_to(cay_sandbox *box, const char *path, cay_error *err);
+
 #ifdef __cplusplus
 }
 #endif

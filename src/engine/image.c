@@ -89,10 +89,18 @@ static cay_status new_set(struct page_set *set, size_t count, cay_error *err) {
   return set->bits != NULL ? CAY_OK : err_no_memory(err);
 }
 
+static void add_layer(struct page_set *set, const eng_image *layer) {
+  for (size_t page = 0; page < set->count && page < layer->len / PAGE; page += 64)
+    set->bits[page / 64] |= layer->bits[page / 64];
+}
+
 static void add_image(struct page_set *set, const eng_image *image) {
+  if (image->base != NULL) {
+    add_layer(set, image);
+    image = image->base;
+  }
   for (uint64_t start = 0, end; start < image->len && next_data(image, &start, &end); start = end)
     add_pages(set, start, end - start);
-  if (image->base != NULL) add_image(set, image->base);
 }
 
 static const uint8_t *page_of(const eng_image *image, size_t page) {
@@ -118,6 +126,32 @@ cay_status eng_image_runs(const eng_image *image, eng_run_fn *visit, void *ctx, 
   S_TRY(new_set(&set, image->len / PAGE, err));
   add_image(&set, image);
   cay_status status = visit_set(image, &set, visit, ctx, err);
+  mem_free(set.bits);
+  return status;
+}
+
+static cay_status compare_set(const eng_image *image, const eng_image *base, const struct page_set *set,
+                              eng_page_fn *visit, void *ctx, cay_error *err) {
+  for (size_t page = 0; page < set->count; page++) {
+    if (set->bits[page / 64] == 0) page |= 63;
+    if (page >= set->count || (set->bits[page / 64] >> page % 64 & 1) == 0) continue;
+    const uint8_t *now = eng_image_page(image, page), *below = eng_image_page(base, page);
+    if (now != below && memcmp(now, below, PAGE) != 0) S_TRY(visit(ctx, page, now, below, err));
+  }
+  return CAY_OK;
+}
+
+cay_status eng_image_compare(const eng_image *image, const eng_image *base, eng_page_fn *visit, void *ctx,
+                             cay_error *err) {
+  struct page_set set;
+  S_TRY(new_set(&set, image->len / PAGE, err));
+  if (image->base == base) {
+    add_layer(&set, image);
+  } else {
+    add_image(&set, image);
+    add_image(&set, base);
+  }
+  cay_status status = compare_set(image, base, &set, visit, ctx, err);
   mem_free(set.bits);
   return status;
 }
@@ -180,6 +214,7 @@ cay_status eng_image_freeze(eng_instance *i, eng_image **out, cay_error *err) {
   return eng_layer_suits(i) ? eng_layer_freeze(i, out, err) : eng_freeze(i, false, out, err);
 }
 
+/* The mapping is that of `from`, which is the source of `to`. */
 static cay_status share_layer(const eng_image *from, eng_image *to, cay_error *err) {
   S_TRY(eng_image_for(from->base, to->module, &to->base, err));
   size_t words = from->len / MEM_PAGE / 64 + 1;
@@ -187,6 +222,7 @@ static cay_status share_layer(const eng_image *from, eng_image *to, cay_error *e
   if (to->bits == NULL) return err_no_memory(err);
   memcpy(to->bits, from->bits, words * sizeof *to->bits);
   to->not_zero = from->not_zero;
+  to->master = from->master;
   return CAY_OK;
 }
 
@@ -206,7 +242,7 @@ cay_status eng_image_for(eng_image *image, eng_module *module, eng_image **out, 
   if (image->fd >= 0 && (same->fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0)) < 0)
     return err_errno(err, errno, "sharing an image");
   if (image->base != NULL) S_TRY(share_layer(image, same, err));
-  if (same->fd >= 0) S_TRY(eng_image_map(same, false, err));
+  if (image->base == NULL && same->fd >= 0) S_TRY(eng_image_map(same, false, err));
   *out = MOVE(same);
   return CAY_OK;
 }
@@ -218,7 +254,8 @@ eng_image *eng_image_ref(eng_image *image) {
 
 void eng_image_unref(eng_image *image) {
   if (image == NULL || atomic_fetch_sub(&image->refs, 1) > 1) return;
-  if (image->master != NULL) (void)munmap((void *)(uintptr_t)image->master, image->len);
+  bool borrows = image->source != NULL && image->bits != NULL;
+  if (image->master != NULL && !borrows) (void)munmap((void *)(uintptr_t)image->master, image->len);
   if (image->fd >= 0) (void)close(image->fd);
   eng_image_unref(image->source);
   eng_image_unref(image->base);

@@ -21,13 +21,6 @@ struct delta_run {
 
 enum { DELTA_VERSION = 1 };
 
-static const uint8_t delta_zeros[MEM_PAGE];
-
-static const uint8_t *delta_page(const eng_image *image, size_t page) {
-  uint64_t len = MEM_PAGE;
-  return (uint64_t)page * MEM_PAGE < image->len ? eng_image_at(image, page * MEM_PAGE, &len) : delta_zeros;
-}
-
 /* ---- which base ---- */
 
 struct delta_sum {
@@ -40,22 +33,27 @@ static cay_status delta_add_run(void *ctx, uint64_t offset, uint64_t len, cay_er
   (void)err;
   for (uint64_t at = offset; at < offset + len; at += MEM_PAGE) {
     checksum_add(&s->sum, &at, sizeof at);
-    checksum_add(&s->sum, delta_page(s->image, at / MEM_PAGE), MEM_PAGE);
+    checksum_add(&s->sum, eng_image_page(s->image, at / MEM_PAGE), MEM_PAGE);
   }
   return CAY_OK;
 }
 
+/* A boot image has 10 MiB, and its sum is wanted for each session: it is kept. */
 static cay_status delta_base_sum(const eng_image *base, uint64_t *out, cay_error *err) {
+  _Atomic uint64_t *kept = (_Atomic uint64_t *)(uintptr_t)&base->sum;
   struct delta_sum s = { .image = base };
+  *out = atomic_load(kept);
+  if (*out != 0) return CAY_OK;
   S_TRY(eng_image_runs(base, delta_add_run, &s, err));
   *out = checksum_end(&s.sum);
+  if (base->own == NULL) atomic_store(kept, *out);
   return CAY_OK;
 }
 
 /* ---- writing ---- */
 
-static cay_status delta_put_globals(const eng_image *image, size_t count, eng_image_sink *sink, void *ctx,
-                                    cay_error *err) {
+cay_status eng_delta_put_globals(const eng_image *image, eng_image_sink *sink, void *ctx, cay_error *err) {
+  size_t count = eng_globals_count(image->module);
   struct global_record *globals = mem_zalloc_array(count + 1, sizeof *globals);
   if (globals == NULL) return err_no_memory(err);
   eng_globals_encode(image->module, image->globals, globals);
@@ -64,22 +62,18 @@ static cay_status delta_put_globals(const eng_image *image, size_t count, eng_im
   return status;
 }
 
-static bool delta_differs(const eng_image *image, const eng_image *base, size_t page) {
-  const uint8_t *a = delta_page(image, page), *b = delta_page(base, page);
-  return a != b && memcmp(a, b, MEM_PAGE) != 0;
-}
+typedef struct delta_writer {
+  eng_image_sink *sink;
+  void *ctx;
+} delta_writer;
 
-static cay_status delta_put_pages(const eng_image *image, const eng_image *base, eng_image_sink *sink,
-                                  void *ctx, cay_error *err) {
-  size_t end = image->len / MEM_PAGE;
-  for (size_t page = 0, from; page < end; page++) {
-    for (from = page; page < end && delta_differs(image, base, page);) page++;
-    if (page == from) continue;
-    struct delta_run run = { (uint32_t)from, (uint32_t)(page - from) };
-    S_TRY(sink(ctx, &run, sizeof run, err));
-    for (; from < page; from++) S_TRY(sink(ctx, delta_page(image, from), MEM_PAGE, err));
-  }
-  return sink(ctx, &(struct delta_run){ 0 }, sizeof(struct delta_run), err);
+static cay_status delta_put_page(void *ctx, size_t page, const uint8_t *now, const uint8_t *below,
+                                 cay_error *err) {
+  const delta_writer *w = ctx;
+  struct delta_run run = { (uint32_t)page, 1 };
+  (void)below;
+  S_TRY(w->sink(w->ctx, &run, sizeof run, err));
+  return w->sink(w->ctx, now, MEM_PAGE, err);
 }
 
 cay_status eng_delta_write(const eng_image *image, const eng_image *base, eng_image_sink *sink, void *ctx,
@@ -92,8 +86,10 @@ cay_status eng_delta_write(const eng_image *image, const eng_image *base, eng_im
   memcpy(head.module, eng_module_digest(image->module)->bytes, sizeof head.module);
   S_TRY(delta_base_sum(base, &head.base_sum, err));
   S_TRY(sink(ctx, &head, sizeof head, err));
-  S_TRY(delta_put_globals(image, head.globals, sink, ctx, err));
-  return delta_put_pages(image, base, sink, ctx, err);
+  S_TRY(eng_delta_put_globals(image, sink, ctx, err));
+  delta_writer w = { sink, ctx };
+  S_TRY(eng_image_compare(image, base, delta_put_page, &w, err));
+  return sink(ctx, &(struct delta_run){ 0 }, sizeof(struct delta_run), err);
 }
 
 /* ---- reading ---- */
@@ -122,8 +118,8 @@ static cay_status delta_check_head(const struct delta_head *head, const eng_imag
   return CAY_OK;
 }
 
-static cay_status delta_get_globals(eng_image *image, size_t count, eng_image_source *source, void *ctx,
-                                    cay_error *err) {
+cay_status eng_delta_get_globals(eng_image *image, eng_image_source *source, void *ctx, cay_error *err) {
+  size_t count = eng_globals_count(image->module);
   struct global_record *globals = mem_zalloc_array(count + 1, sizeof *globals);
   if (globals == NULL) return err_no_memory(err);
   cay_status status = source(ctx, globals, count * sizeof *globals, err);
@@ -136,9 +132,7 @@ static cay_status delta_get_page(eng_image *image, size_t page, eng_image_source
                                  cay_error *err) {
   uint8_t data[MEM_PAGE];
   S_TRY(source(ctx, data, sizeof data, err));
-  if (!eng_page_is_zero(data)) image->not_zero += MEM_PAGE;
-  if (!eng_page_is_zero(delta_page(image->base, page))) image->not_zero -= MEM_PAGE;
-  image->bits[page / 64] |= UINT64_C(1) << page % 64;
+  eng_layer_own(image, page, data);
   return eng_image_put(image, data, sizeof data, page * MEM_PAGE, err);
 }
 
@@ -161,14 +155,10 @@ cay_status eng_delta_read(eng_image *base, eng_image_source *source, void *ctx, 
   S_TRY(source(ctx, &head, sizeof head, err));
   S_TRY(delta_check_head(&head, base, memory_max, err));
   OWNED(eng_image_unref) eng_image *image = NULL;
-  S_TRY(eng_image_blank(base->module, head.len, true, &image, err));
-  image->base = eng_image_ref(base);
-  image->not_zero = base->stored;
-  image->bits = mem_zalloc_array(image->len / MEM_PAGE / 64 + 1, sizeof *image->bits);
-  if (image->bits == NULL) return err_no_memory(err);
-  S_TRY(delta_get_globals(image, head.globals, source, ctx, err));
+  S_TRY(eng_layer_blank(base, head.len, &image, err));
+  S_TRY(eng_delta_get_globals(image, source, ctx, err));
   S_TRY(delta_get_pages(image, source, ctx, err));
-  S_TRY(eng_image_map(image, false, err));
+  S_TRY(eng_layer_map(image, err));
   *out = MOVE(image);
   return CAY_OK;
 }

@@ -15,3 +15,10 @@ cay_status eng_delta_write(const eng_image *image, const eng_image *base, eng_im
  * CAY_LIMIT: more than `memory_max` bytes of memory. CAY_CORRUPT. */
 cay_status eng_delta_read(eng_image *base, eng_image_source *source, void *ctx, uint64_t memory_max,
                           eng_image **out, cay_error *err) CHECKED;
+
+/* ---- for image_lines.c ---- */
+
+cay_status eng_delta_put_globals(const eng_image *image, eng_image_sink *sink, void *ctx,
+                                 cay_error *err) CHECKED;
+cay_status eng_delta_get_globals(eng_image *image, eng_image_source *source, void *ctx,
+                                 cay_error *err) CHECKED;

@@ -15,8 +15,8 @@ enum {
 struct eng_image {
   _Atomic size_t refs;
   eng_module *module;
-  int fd;                /* a memfd, or a file of the installation */
-  uint64_t offset;       /* where the memory begins in it, a multiple of every host's page */
+  int fd;          /* a memfd, or a file of the installation; -1: a layer that is mapped, which needs none */
+  uint64_t offset; /* where the memory begins in it, a multiple of every host's page */
   uint64_t len, stored;  /* of the memory; of its pages that are in the file */
   const uint8_t *master; /* the memory; NULL if len is 0. Read by eng_image_at */
   uint8_t *own;          /* the same, writable: the image of one instance (checkpoint.c). Else NULL */
@@ -27,6 +27,7 @@ struct eng_image {
   uint64_t not_zero;          /* a layer: bytes of all its pages that are not zero, the base's too */
   _Atomic(eng_image *) whole; /* a layer that was used often: the same, and no layer */
   _Atomic uint64_t copied;    /* a layer: bytes that instances of it have copied */
+  _Atomic uint64_t sum;       /* of an immutable image, as image_delta.c takes it; 0: not yet known */
 
   wasmtime_val_t globals[]; /* in the order of globals.c */
 };
@@ -44,6 +45,12 @@ cay_status eng_image_map(eng_image *image, bool own, cay_error *err) CHECKED; /*
 typedef cay_status eng_run_fn(void *ctx, uint64_t offset, uint64_t len, cay_error *err);
 cay_status eng_image_runs(const eng_image *image, eng_run_fn *visit, void *ctx, cay_error *err);
 
+/* Calls `visit` for each page in which the images differ, in order. `image` is at least as long as `base`. */
+typedef cay_status eng_page_fn(void *ctx, size_t page, const uint8_t *now, const uint8_t *below,
+                               cay_error *err);
+cay_status eng_image_compare(const eng_image *image, const eng_image *base, eng_page_fn *visit, void *ctx,
+                             cay_error *err) CHECKED;
+
 /* What the instance is now, without asking whether its module can be frozen. `own`: it may be written later.
  */
 cay_status eng_freeze(eng_instance *instance, bool own, eng_image **out, cay_error *err) CHECKED;
@@ -57,6 +64,13 @@ cay_status eng_grow_to(eng_instance *instance, uint64_t len, cay_error *err) CHE
 /* The memory from `at` on, a multiple of MEM_PAGE, and how far it can be read there: *len is made smaller if
  * need be. */
 const uint8_t *eng_image_at(const eng_image *image, uint64_t at, uint64_t *len);
+
+/* A layer of `len` bytes over `base`, without pages of its own; once they are put it is mapped, and has no descriptor. */
+cay_status eng_layer_blank(eng_image *base, uint64_t len, eng_image **out, cay_error *err) CHECKED;
+cay_status eng_layer_map(eng_image *layer, cay_error *err) CHECKED;
+/* The page becomes its own, with `data`, which the caller puts. */
+void eng_layer_own(eng_image *layer, size_t page, const uint8_t *data);
+const uint8_t *eng_image_page(const eng_image *image, size_t page); /* zeros beyond its end */
 
 bool eng_layer_suits(eng_instance *instance);
 cay_status eng_layer_freeze(eng_instance *instance, eng_image **out, cay_error *err) CHECKED;

@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static const uint8_t zeros[MEM_PAGE];
 
@@ -41,14 +42,21 @@ struct layering {
   cay_error *err;
 };
 
+const uint8_t *eng_image_page(const eng_image *image, size_t page) {
+  uint64_t len = MEM_PAGE;
+  return page < image->len / MEM_PAGE ? eng_image_at(image, page * MEM_PAGE, &len) : zeros;
+}
+
+void eng_layer_own(eng_image *layer, size_t page, const uint8_t *data) {
+  layer->bits[page / 64] |= UINT64_C(1) << page % 64;
+  if (!eng_page_is_zero(data)) layer->not_zero += MEM_PAGE;
+  if (!eng_page_is_zero(eng_image_page(layer->base, page))) layer->not_zero -= MEM_PAGE;
+}
+
 static bool take_page(struct layering *l, size_t page) {
-  uint64_t len = MEM_PAGE, at = page * MEM_PAGE;
-  eng_image *image = l->image;
-  const uint8_t *below = at < image->base->len ? eng_image_at(image->base, at, &len) : zeros;
-  if (memcmp(l->memory + at, below, MEM_PAGE) == 0) return false;
-  image->bits[page / 64] |= UINT64_C(1) << page % 64;
-  if (!eng_page_is_zero(l->memory + at)) image->not_zero += MEM_PAGE;
-  if (!eng_page_is_zero(below)) image->not_zero -= MEM_PAGE;
+  const uint8_t *now = l->memory + page * MEM_PAGE;
+  if (memcmp(now, eng_image_page(l->image->base, page), MEM_PAGE) == 0) return false;
+  eng_layer_own(l->image, page, now);
   return true;
 }
 
@@ -77,24 +85,32 @@ bool eng_layer_suits(eng_instance *i) {
   return changed < i->image->stored / 2;
 }
 
-static cay_status blank_layer(eng_instance *i, eng_image **out, cay_error *err) {
+cay_status eng_layer_blank(eng_image *base, uint64_t len, eng_image **out, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
-  S_TRY(eng_image_blank(i->module, eng_memory_len(i), true, &image, err));
-  image->base = eng_image_ref(i->image);
-  image->not_zero = i->image->stored;
-  image->bits = mem_zalloc_array(image->len / MEM_PAGE / 64 + 1, sizeof *image->bits);
+  S_TRY(eng_image_blank(base->module, len, true, &image, err));
+  image->base = eng_image_ref(base);
+  image->not_zero = base->stored;
+  image->bits = mem_zalloc_array(len / MEM_PAGE / 64 + 1, sizeof *image->bits);
   if (image->bits == NULL) return err_no_memory(err);
   *out = MOVE(image);
   return CAY_OK;
 }
 
+/* No memory is mapped from a layer, so its mapping is enough: thousands of them need no descriptors. */
+cay_status eng_layer_map(eng_image *layer, cay_error *err) {
+  S_TRY(eng_image_map(layer, false, err));
+  (void)close(layer->fd);
+  layer->fd = -1;
+  return CAY_OK;
+}
+
 cay_status eng_layer_freeze(eng_instance *i, eng_image **out, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
-  S_TRY(blank_layer(i, &image, err));
+  S_TRY(eng_layer_blank(i->image, eng_memory_len(i), &image, err));
   struct layering l = { .image = image, .memory = i->head.base, .err = err };
   (void)eng_pages_changed(i->module->engine, i->head.base, image->len, take_run, &l);
   S_TRY(l.status);
-  S_TRY(eng_image_map(image, false, err));
+  S_TRY(eng_layer_map(image, err));
   eng_globals_read(i, image->globals);
   *out = MOVE(image);
   return CAY_OK;

@@ -19,7 +19,7 @@ K_UNCHECKED static cay_end how_it_ended(const k_job *job) {
   case K_JOB_RUNNING: break;
   }
   if ((job->exit_status & 0x7f) == 0) return CAY_END_EXIT;
-  return job->detail[0] != '\0' ? CAY_END_TRAP : CAY_END_SIGNAL;
+  return job->detail != NULL ? CAY_END_TRAP : CAY_END_SIGNAL;
 }
 
 static cay_slice result_put(uint8_t **at, const void *data, size_t len) {
@@ -35,7 +35,8 @@ static cay_slice result_put(uint8_t **at, const void *data, size_t len) {
 K_UNCHECKED cay_status sb_result_new(sb_run *run, cay_result **out, cay_error *err) {
   pthread_mutex_lock(&run->mu);
   k_job *job = run->job;
-  size_t detail = strlen(job->detail);
+  const char *why = job->detail != NULL ? job->detail : "";
+  size_t detail = strlen(why);
   struct result *r = mem_zalloc(sizeof *r + run->captured[0].len + run->captured[1].len + detail + 3);
   if (r == NULL) {
     pthread_mutex_unlock(&run->mu);
@@ -50,7 +51,7 @@ K_UNCHECKED cay_status sb_result_new(sb_run *run, cay_result **out, cay_error *e
     .err = result_put(&at, run->captured[1].data, run->captured[1].len),
     .out_cut = run->cut[0],
     .err_cut = run->cut[1],
-    .detail = result_put(&at, job->detail, detail),
+    .detail = result_put(&at, why, detail),
     .fuel = run->counts_fuel ? run->fuel_given - run->fuel_left : 0,
     .wall_ns = (uint64_t)(run->end_ns - run->start_ns),
   };

@@ -168,7 +168,7 @@ static bool image_same(const struct abi_recent *a, const struct abi_recent *b) {
 static k_image *find_recent(abi_runner *runner, const struct abi_recent *key) {
   k_image *found = NULL;
   pthread_mutex_lock(&runner->mu);
-  for (size_t i = 0; i < ABI_RECENT && found == NULL; i++) {
+  for (size_t i = 0; runner->recent != NULL && i < ABI_RECENT && found == NULL; i++) {
     struct abi_recent *r = &runner->recent[i];
     if (r->image == NULL || !image_same(r, key)) continue;
     r->used = ++runner->clock;
@@ -180,7 +180,12 @@ static k_image *find_recent(abi_runner *runner, const struct abi_recent *key) {
 
 static void keep_recent(abi_runner *runner, struct abi_recent key, k_image *image) {
   pthread_mutex_lock(&runner->mu);
-  struct abi_recent *oldest = &runner->recent[0];
+  if (runner->recent == NULL) runner->recent = mem_zalloc_array(ABI_RECENT, sizeof *runner->recent);
+  struct abi_recent *oldest = runner->recent;
+  if (oldest == NULL) { /* it is found anew the next time */
+    pthread_mutex_unlock(&runner->mu);
+    return;
+  }
   for (size_t i = 1; i < ABI_RECENT; i++)
     if (runner->recent[i].used < oldest->used) oldest = &runner->recent[i];
   k_image *gone = oldest->image;

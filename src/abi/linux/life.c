@@ -15,7 +15,9 @@ abi_machine *abi_machine_new(abi_runner *runner, k_process *p) {
 }
 
 void abi_machine_free(abi_machine *m) {
-  if (m != NULL) wasi_state_free(m->wasi);
+  if (m == NULL) return;
+  wasi_state_free(m->wasi);
+  mem_free(m->why);
   mem_free(m);
 }
 
@@ -38,10 +40,16 @@ int abi_trap_signal(enum eng_trap kind) {
   return K_SIGILL;
 }
 
+/* Without memory there is nothing to say. */
+void abi_set_why(abi_machine *m, const char *why) {
+  mem_free(m->why);
+  m->why = why != NULL && why[0] != '\0' ? mem_strdup(why) : NULL;
+}
+
 void abi_die(abi_machine *m, int32_t status, const char *why) {
   m->next = ABI_NEXT_EXIT;
   m->status = status;
-  if (why != NULL) (void)snprintf(m->why, sizeof m->why, "%s", why);
+  if (why != NULL) abi_set_why(m, why);
 }
 
 /* The stack begins at address 0 of the memory and grows down: a stack pointer below it has wrapped around, and the
@@ -54,14 +62,13 @@ static bool stack_ran_over(abi_machine *m) {
 
 /* The words of the trap; the overflow of either stack, in memory or of the machine, is called by its name. */
 static void trap_words(abi_machine *m, enum eng_trap kind) {
-  char text[sizeof m->why];
+  char text[1024], over[sizeof text];
   (void)eng_trap_text(m->instance, text, sizeof text);
   const char *frames = strchr(text, '\n');
-  if (kind == ENG_TRAP_STACK || (kind == ENG_TRAP_MEMORY && stack_ran_over(m)))
-    (void)snprintf(m->why, sizeof m->why, "stack overflow: a recursion is too deep, or an array too large%s",
-                   frames != NULL ? frames : "");
-  else
-    memcpy(m->why, text, sizeof text);
+  bool is_over = kind == ENG_TRAP_STACK || (kind == ENG_TRAP_MEMORY && stack_ran_over(m));
+  (void)snprintf(over, sizeof over, "stack overflow: a recursion is too deep, or an array too large%s",
+                 frames != NULL ? frames : "");
+  abi_set_why(m, is_over ? over : text);
 }
 
 void abi_trapped(abi_machine *m) {
@@ -144,9 +151,8 @@ static void replace(abi_machine *m) {
 /* ---- the end ---- */
 
 K_LOCKED static void tell_why(abi_machine *m, k_process *p) {
-  if (m->why[0] == 0) return;
-  if (p->job != NULL && p->job->pid == p->pid && p->job->detail[0] == 0)
-    (void)snprintf(p->job->detail, sizeof p->job->detail, "%s", m->why);
+  if (m->why == NULL) return;
+  if (p->job != NULL && p->job->pid == p->pid) k_job_explain(p->job, m->why);
 }
 
 K_LOCKED static int32_t end_status(const abi_machine *m, const k_process *p) {
@@ -157,7 +163,7 @@ static void trace_end(abi_machine *m) {
   k_lock(m->kernel);
   int32_t status = end_status(m, m->p);
   k_unlock(m->kernel);
-  if (m->why[0] != 0)
+  if (m->why != NULL)
     abi_trace_text(m->runner, m->p->pid, "--- %.*s ---", (int)strcspn(m->why, "\n"), m->why);
   if ((status & 0x7f) == 0)
     abi_trace_text(m->runner, m->p->pid, "+++ exited with %d +++", status >> 8 & 0xff);

@@ -58,7 +58,7 @@ struct abi_machine {
 
   enum abi_next next;
   bool handler_waits;     /* the flag of the guest was raised when it was looked at last */
-  char why[1024];         /* of ABI_NEXT_EXIT, for people; empty: nothing to say */
+  char *why;              /* of ABI_NEXT_EXIT, for people; NULL: nothing to say */
   int32_t status;         /* ABI_NEXT_EXIT, as wait(2) gives it; that of a dying process is its own */
   k_program *exec;        /* ABI_NEXT_EXEC */
   uint32_t nested;        /* deliveries at a loop edge that are running */
@@ -143,6 +143,7 @@ K_LOCKED static inline k_ret abi_give_fd(abi_machine *m, k_file *f, uint32_t fla
 /* Makes the process end with this status and, if it is the first of its job, this reason; `why` may be NULL.
  * The guest is left when the call or kick that is being answered returns. Without kernel.mu. */
 void abi_die(abi_machine *m, int32_t status, const char *why);
+void abi_set_why(abi_machine *m, const char *why); /* NULL: nothing to say */
 
 /* Subtracts from the job the fuel used since the last call, and returns the rest. */
 void abi_fuel_settle(abi_machine *m);

@@ -25,10 +25,10 @@ struct abi_resident {
   eng_func boot, room, serve, stop_words;
   bool
       knows_words; /* m->words are those of the instance; m->has_words: it is being called, and they may be written */
-  bool calling; /* kernel.mu: inside eng_call */
-  bool poked;   /* kernel.mu: the reason was set in this call */
-  bool alone;   /* the last call */
-  struct before before;
+  bool calling;          /* kernel.mu: inside eng_call */
+  bool poked;            /* kernel.mu: the reason was set in this call */
+  bool alone;            /* the last call */
+  struct before *before; /* NULL: there is no checkpoint, or it is parked */
 };
 
 k_process *abi_resident_process(const abi_resident *r) { return r->m->p; }
@@ -97,15 +97,20 @@ cay_status abi_resident_new_parked(abi_runner *runner, k_process *p, abi_residen
   return CAY_OK;
 }
 
+K_LOCKED static void forget_before(abi_resident *r) {
+  if (r->before == NULL) return;
+  k_inode_unref(r->before->cwd);
+  k_fd_snapshot_clear(&r->before->open);
+  mem_free(r->before);
+  r->before = NULL;
+}
+
 void abi_resident_park(abi_resident *r) {
   abi_instance_park(r->m);
   r->knows_words = false;
-}
-
-K_LOCKED static void forget_before(abi_resident *r) {
-  k_inode_unref(r->before.cwd);
-  k_fd_snapshot_clear(&r->before.open);
-  r->before = (struct before){ 0 };
+  k_lock(r->m->kernel);
+  forget_before(r);
+  k_unlock(r->m->kernel);
 }
 
 void abi_resident_free(abi_resident *r) {
@@ -137,7 +142,7 @@ static void resident_enter(abi_resident *r) {
   if (k_cpu_limit_is_set(m->p)) k_cpu_limit_begin(m->p);
   m->next = ABI_NEXT_NONE;
   m->status = 0;
-  m->why[0] = '\0';
+  abi_set_why(m, NULL);
   m->attended = false;
   if (eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_FUEL && m->p->job != NULL &&
       m->runner->options.fuel != NULL) {
@@ -195,7 +200,7 @@ static void resident_say_why(abi_resident *r, abi_gone *gone) {
   bool dying = p->dying;
   gone->status = dying ? p->exit_status : m->status;
   k_unlock(m->kernel);
-  (void)snprintf(gone->why, sizeof gone->why, "%s", dying ? "" : m->why);
+  (void)snprintf(gone->why, sizeof gone->why, "%s", dying || m->why == NULL ? "" : m->why);
 }
 
 /* True: it returned. */
@@ -289,8 +294,9 @@ bool abi_resident_was_alone(const abi_resident *r) { return r->alone; }
 
 K_LOCKED static k_ret resident_remember(abi_resident *r) {
   k_process *p = r->m->p;
-  struct before *b = &r->before;
   k_fd_snapshot open;
+  if (r->before == NULL && (r->before = mem_zalloc(sizeof *r->before)) == NULL) return -K_ENOMEM;
+  struct before *b = r->before;
   K_TRY(k_fd_snapshot_take(p, &open));
   k_fd_snapshot_clear(&b->open);
   b->open = open;
@@ -333,7 +339,8 @@ static k_ret restore_files(k_process *p, const k_fd_snapshot *open) {
 
 K_LOCKED static k_ret restore_process(abi_resident *r) {
   k_process *p = r->m->p;
-  const struct before *b = &r->before;
+  const struct before *b = r->before;
+  if (b == NULL) return 0;
   memcpy(p->signals.actions, b->actions, sizeof p->signals.actions);
   p->signals.mask = b->mask;
   p->signals.has_saved_mask = false;
@@ -400,6 +407,7 @@ static void drop_later(abi_runner *runner, eng_instance *instance) {
 
 cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *err) {
   abi_machine *m = r->m;
+  abi_set_why(m, NULL);
   const abi_machine before = *m;
   OWNED(eng_image_unref) eng_image *fit = NULL;
   if (eng_image_for(image, eng_instance_module(before.instance), &fit, NULL) == CAY_UNSUPPORTED)

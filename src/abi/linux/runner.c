@@ -41,7 +41,9 @@ void abi_linux_runner_free(abi_runner *runner) {
   if (runner == NULL) return;
   thread_pool_free(runner->own_threads);
   abi_compiler_unref(runner->compiler);
-  for (size_t i = 0; i < ABI_RECENT; i++) abi_linux_image_unref(runner->recent[i].image);
+  for (size_t i = 0; runner->recent != NULL && i < ABI_RECENT; i++)
+    abi_linux_image_unref(runner->recent[i].image);
+  mem_free(runner->recent);
   pthread_mutex_destroy(&runner->mu);
   pthread_mutex_destroy(&runner->trace_mu);
   mem_free(runner);

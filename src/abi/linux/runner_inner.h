@@ -39,8 +39,8 @@ struct abi_runner {
   thread_pool *own_threads; /* or NULL */
   abi_compiler *compiler;
   pthread_mutex_t mu, trace_mu;
-  struct abi_recent recent[ABI_RECENT];
-  uint64_t clock; /* for `used` */
+  struct abi_recent *recent; /* ABI_RECENT of them; NULL: no file was executed yet */
+  uint64_t clock;            /* for `used` */
 };
 
 void abi_trace_say(abi_runner *runner, const char *text);

@@ -43,6 +43,11 @@ k_job *k_job_ref(k_job *job) {
   return job;
 }
 
+/* Without memory there is nothing to say. */
+void k_job_explain(k_job *job, const char *why) {
+  if (job->detail == NULL) job->detail = mem_strdup(why);
+}
+
 void k_job_unref(k_job *job) {
   if (job == NULL || --job->refs > 0) return;
   k_file *input = job->input;
@@ -55,6 +60,7 @@ void k_job_unref(k_job *job) {
     alarm_disarm(job->kernel->alarms, &job->deadline);
     k_lock(job->kernel);
   }
+  mem_free(job->detail);
   mem_free(job);
 }
 

@@ -57,7 +57,7 @@ struct k_job {
   k_file *input K_GUARDED; /* the embedder's end of standard input, or NULL when closed */
   k_tty *tty K_GUARDED;    /* or NULL; `input` is then its master. A reference */
   bool shown K_GUARDED;    /* all that the terminal will ever show */
-  char detail[1024];       /* why the first process ended (trap text), for people */
+  char *detail;            /* why the first process ended (trap text), for people; NULL: nothing to say */
   void *owner;             /* the embedder's */
   void (*on_over)(
       void *ctx); /* called once, when k_job_wait would return at once; may be NULL. It must neither block nor
@@ -74,6 +74,7 @@ struct k_job {
 };
 
 k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED K_LOCKED;
+void k_job_explain(k_job *job, const char *why) K_LOCKED; /* sets `detail`, unless it is set already */
 void k_job_unref(k_job *job) K_LOCKED; /* NULL is fine; the last one may release and retake kernel.mu */
 
 /* Standard descriptors 0, 1, 2 of a process of this job. With `input_open` descriptor 0 reads what

@@ -35,10 +35,10 @@ K_LOCKED static void budget_end_one(k_process *p) {
     k_process_end(p, K_SIGKILL);
     return;
   }
-  if (!job->ended && job->detail[0] == '\0')
-    (void)snprintf(job->detail, sizeof job->detail,
-                   "the processor time of the sandbox is used up (cpu_ms %llu)",
-                   (unsigned long long)p->kernel->limits.cpu_ms);
+  char why[100];
+  (void)snprintf(why, sizeof why, "the processor time of the sandbox is used up (cpu_ms %llu)",
+                 (unsigned long long)p->kernel->limits.cpu_ms);
+  if (!job->ended) k_job_explain(job, why);
   k_job_kill(job, K_JOB_TIME);
 }
 

@@ -109,6 +109,8 @@ void k_signals_clear(k_process *p) {
     s->queue = q->next;
     mem_free(q);
   }
+  mem_free(s->info);
+  s->info = NULL;
   s->queued = 0;
   s->pending = 0;
 }

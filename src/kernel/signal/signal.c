@@ -11,7 +11,6 @@
 
 static const k_sigset stops = BIT(K_SIGSTOP) | BIT(K_SIGTSTP) | BIT(K_SIGTTIN) | BIT(K_SIGTTOU);
 static const k_sigset harmless = BIT(K_SIGCHLD) | BIT(K_SIGCONT) | BIT(K_SIGURG) | BIT(K_SIGWINCH);
-enum { FIRST_REALTIME = 32 };
 
 K_LOCKED static bool has_handler(const k_process *p, int sig) {
   return p->signals.actions[sig].handler > K_SIG_IGN;
@@ -47,13 +46,14 @@ static void signal_forget(k_process *p, k_sigset set) {
   }
 }
 
-/* One standard signal is remembered, of real-time signals each. Without memory for it a real-time signal is
- * delivered without its value, as Linux does. */
+/* One standard signal is remembered, of real-time signals each. Without memory for it a signal is delivered without
+ * its value, as Linux does. */
 static bool signal_remember(k_process *p, const k_siginfo *info) {
   k_signals *s = &p->signals;
   int sig = info->signo;
-  if (sig < FIRST_REALTIME) {
-    s->info[sig] = *info;
+  if (sig < K_FIRST_REALTIME) {
+    if (s->info == NULL) s->info = mem_zalloc_array(K_FIRST_REALTIME, sizeof *s->info);
+    if (s->info != NULL) s->info[sig] = *info;
   } else {
     if (s->queued >= K_SIG_QUEUE) return false;
     k_sigqueued *q = mem_alloc(sizeof *q), **at = &s->queue;
@@ -90,8 +90,10 @@ static void take_queued(k_process *p, int sig, k_siginfo *info) {
 int k_signal_dequeue(k_process *p, k_sigset set, k_siginfo *info) {
   int sig = lowest(p->signals.pending & set);
   if (sig == 0) return 0;
-  if (sig < FIRST_REALTIME) {
-    *info = p->signals.info[sig];
+  if (sig < K_FIRST_REALTIME) {
+    const k_siginfo *sent = p->signals.info;
+    *info =
+        sent != NULL && sent[sig].signo == sig ? sent[sig] : (k_siginfo){ .signo = sig, .code = K_SI_USER };
     p->signals.pending &= ~BIT(sig);
   } else {
     take_queued(p, sig, info);
@@ -155,7 +157,7 @@ K_LOCKED static bool send(k_process *p, const k_siginfo *info) {
     k_process_end(p, sig);
     return true;
   }
-  if (sig < FIRST_REALTIME && (p->signals.pending & BIT(sig)) != 0) return true;
+  if (sig < K_FIRST_REALTIME && (p->signals.pending & BIT(sig)) != 0) return true;
   bool remembered = signal_remember(p, info);
   if (!remembered) {
     if (info->code == K_SI_QUEUE) return false;

@@ -91,13 +91,15 @@ typedef struct k_sigqueued {
 } k_sigqueued;
 
 /* Part of k_process. */
+enum { K_FIRST_REALTIME = 32 };
+
 typedef struct k_signals {
   k_sigaction actions[K_NSIG + 1];
   k_sigset mask, pending;
   k_sigset saved_mask; /* of sigsuspend, ppoll, pselect: put back by the sigreturn of the handler, or at the
                           end of the call */
   bool has_saved_mask;
-  k_siginfo info[32]; /* of pending standard signals */
+  k_siginfo *info;    /* of pending standard signals, K_FIRST_REALTIME of them; NULL: none was sent yet */
   k_sigqueued *queue; /* of pending real-time signals, oldest first */
   uint32_t queued;
   k_sigset awaited; /* blocked, but a k_sigtimedwait waits for them */

@@ -130,6 +130,7 @@ static void session_destroy(cay_session *s) {
   sb_session_close(s);
   abi_resident_free(s->resident);
   eng_image_unref(s->parked);
+  sb_park_place_unref(s->park_place);
   eng_image_unref(s->frozen);
   sb_replay_free(&s->replay);
   sb_slot_destroy(&s->slot);
@@ -142,6 +143,19 @@ void cay_session_free(cay_session *s) {
   list_remove(&s->in_box);
   pthread_mutex_unlock(&s->box->runs_mu);
   session_destroy(s);
+}
+
+void sb_session_enter(cay_session *s) {
+  pthread_mutex_lock(&s->slot.mu);
+  s->slot.holders++;
+  pthread_mutex_unlock(&s->slot.mu);
+}
+
+void sb_session_leave(cay_session *s) {
+  pthread_mutex_lock(&s->slot.mu);
+  s->slot.holders--;
+  pthread_cond_broadcast(&s->slot.changed);
+  pthread_mutex_unlock(&s->slot.mu);
 }
 
 uint32_t cay_session_id(const cay_session *s) { return s->id; }

@@ -11,6 +11,7 @@
 #include "kernel/file/fd_snapshot.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/session/callback.h"
+#include "sandbox/session/park_place.h"
 #include "sandbox/session/replay.h"
 #include "sandbox/session/slot.h"
 
@@ -34,7 +35,9 @@ struct cay_session {
   char name[SB_SESSION_NAME_MAX + 1]; /* runs_mu */
   const struct sb_language *language;
   abi_resident *resident;
-  eng_image *parked; /* its memory, while the resident has none; a reference */
+  eng_image *parked;         /* its memory, while the resident has none; a reference */
+  sb_park_place *park_place; /* or else the difference of its memory from the standard image, */
+  uint64_t park_at;          /* and where in it */
   eng_image *frozen; /* its memory as it is, if it was frozen and no request came since; a reference */
   bool no_undo;
   _Atomic uint64_t *fuel; /* the remaining fuel of the running evaluation; the sandbox's. NULL: not counted */
@@ -139,8 +142,17 @@ cay_status sb_session_hold(cay_session *session, int64_t deadline_ns, bool *take
 /* Its memory as an image, a reference; of a session that was taken or is held. Errors as eng_image_freeze. */
 cay_status sb_session_freeze(cay_session *session, eng_image **out, cay_error *err) CHECKED;
 
-/* Gives its memory back until the next request (session_park.c); it is held. A second time: no effect. */
-cay_status sb_session_park(cay_session *session, cay_error *err) CHECKED;
+/* Gives its memory back until the next request (session_park.c); it is held. Only the difference from its standard
+ * image is kept: in `place`, or (NULL) in the memory of the process. A second time it has no effect, but that a session
+ * parked in memory goes to the place. On failure it is as before. */
+cay_status sb_session_park(cay_session *session, sb_park_place *place, cay_error *err) CHECKED;
+static inline bool sb_session_is_parked(const cay_session *s) {
+  return s->parked != NULL || s->park_place != NULL;
+}
+
+/* Keeps it from being freed: cay_session_free waits until it is left. */
+void sb_session_enter(cay_session *session);
+void sb_session_leave(cay_session *session);
 
 /* A session in a snapshot. */
 typedef struct sb_session_copy {

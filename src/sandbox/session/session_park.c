@@ -10,7 +10,14 @@
 
 /* ---- parking ---- */
 
+static cay_status park_read(const cay_session *s, eng_image **out, cay_error *err) {
+  eng_image *boot = NULL;
+  S_TRY(sb_language_boot(s->box->engine, s->language, &boot, err));
+  return sb_park_place_get(s->park_place, s->park_at, boot, out, err);
+}
+
 cay_status sb_session_freeze(cay_session *s, eng_image **out, cay_error *err) {
+  if (s->park_place != NULL) return park_read(s, out, err);
   eng_image *image = s->parked != NULL ? s->parked : s->frozen;
   if (image == NULL) {
     S_TRY(abi_resident_freeze(s->resident, &s->frozen, err));
@@ -20,14 +27,37 @@ cay_status sb_session_freeze(cay_session *s, eng_image **out, cay_error *err) {
   return CAY_OK;
 }
 
-/* An image is what undo goes back to: requests since the last checkpoint need not be made again. */
-cay_status sb_session_park(cay_session *s, cay_error *err) {
-  if (s->parked != NULL) return CAY_OK;
+static cay_status park_write(const cay_session *s, sb_park_place *place, const eng_image *image, uint64_t *at,
+                             cay_error *err) {
+  eng_image *boot = NULL;
+  S_TRY(sb_language_boot(s->box->engine, s->language, &boot, err));
+  return sb_park_place_put(place, image, boot, at, err);
+}
+
+/* Also one whose memory is still an image that a snapshot has, too: that costs nothing, and stays in memory. */
+static bool park_is_done(const cay_session *s, const sb_park_place *place) {
+  bool in_memory = s->parked != NULL || (s->park_place != NULL && !sb_park_place_is_file(s->park_place));
+  return place == NULL ? sb_session_is_parked(s) : sb_session_is_parked(s) && !in_memory;
+}
+
+/* The state at rest is what undo goes back to: requests since the last checkpoint need not be made again. */
+cay_status sb_session_park(cay_session *s, sb_park_place *place, cay_error *err) {
+  if (park_is_done(s, place)) return CAY_OK;
   OWNED(eng_image_unref) eng_image *image = NULL;
+  OWNED(sb_park_place_unref) sb_park_place *to = NULL;
+  bool awake = !sb_session_is_parked(s);
+  uint64_t at = 0;
   S_TRY(sb_session_freeze(s, &image, err));
-  S_TRY(abi_resident_begin(s->resident, err));
-  abi_resident_park(s->resident);
-  s->parked = MOVE(image);
+  if (place != NULL)
+    to = sb_park_place_ref(place);
+  else
+    S_TRY(sb_park_place_memory(&to, err));
+  S_TRY(park_write(s, to, image, &at, err));
+  if (awake) abi_resident_park(s->resident);
+  sb_park_place_unref(MOVE(s->park_place));
+  s->park_place = MOVE(to);
+  s->park_at = at;
+  eng_image_unref(MOVE(s->parked));
   eng_image_unref(MOVE(s->frozen));
   s->unsaved = false;
   sb_replay_free(&s->replay);
@@ -35,10 +65,14 @@ cay_status sb_session_park(cay_session *s, cay_error *err) {
 }
 
 cay_status sb_session_wake(cay_session *s, cay_error *err) {
-  OWNED(eng_image_unref) eng_image *image = NULL;
-  S_TRY(sb_session_fit(s, s->parked, abi_resident_process(s->resident), &image, err));
-  S_TRY(abi_resident_wake(s->resident, image, err));
-  s->frozen = MOVE(s->parked);
+  OWNED(eng_image_unref) eng_image *image = NULL, *fit = NULL;
+  S_TRY(sb_session_freeze(s, &image, err));
+  S_TRY(sb_session_fit(s, image, abi_resident_process(s->resident), &fit, err));
+  S_TRY(abi_resident_begin(s->resident, err));
+  S_TRY(abi_resident_wake(s->resident, fit, err));
+  s->frozen = MOVE(image);
+  eng_image_unref(MOVE(s->parked));
+  sb_park_place_unref(MOVE(s->park_place));
   return CAY_OK;
 }
 
@@ -152,8 +186,7 @@ static cay_status copy_start(cay_session *s, const sb_session_copy *copy, cay_er
     return status;
   }
   s->parked = eng_image_ref(copy->memory);
-  S_TRY(sb_session_take_files(s, &image, err));
-  return abi_resident_begin(s->resident, err);
+  return sb_session_take_files(s, &image, err);
 }
 
 cay_status sb_session_copy_restore(cay_sandbox *box, const sb_session_copy *copy, cay_error *err) {

@@ -40,7 +40,7 @@ static bool session_rest(cay_session *s) {
 
 static bool session_settle(void *ctx, enum sb_slot_moment moment) {
   cay_session *s = ctx;
-  if (s->no_undo || s->parked != NULL) return true;
+  if (s->no_undo || sb_session_is_parked(s)) return true;
   switch (moment) {
   case SB_ANSWERED: return session_answered(s);
   case SB_PAUSED: return s->replay.requests.len == 0 || s->unsaved || sb_session_save(s);
@@ -63,7 +63,7 @@ void sb_session_slot_init(cay_session *s) {
 
 /* The session was taken: it has its memory, or is given back. */
 static cay_status session_awake(cay_session *s, cay_error *err) {
-  cay_status status = s->parked != NULL ? sb_session_wake(s, err) : CAY_OK;
+  cay_status status = sb_session_is_parked(s) ? sb_session_wake(s, err) : CAY_OK;
   if (status != CAY_OK) sb_session_give(s);
   return status;
 }

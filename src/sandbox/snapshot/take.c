@@ -38,22 +38,12 @@ static cay_status sessions_list(taking *t, cay_error *err) {
   bool there = t->held != NULL && t->taken != NULL;
   LIST_EACH (s, &box->sessions, cay_session, in_box) {
     if (!there) break;
-    pthread_mutex_lock(&s->slot.mu);
-    s->slot.holders++;
-    pthread_mutex_unlock(&s->slot.mu);
+    sb_session_enter(s);
     t->held[count++] = s;
   }
   t->count = count;
   pthread_mutex_unlock(&box->runs_mu);
   return there ? CAY_OK : err_no_memory(err);
-}
-
-static void session_drop(cay_session *s, bool taken) {
-  pthread_mutex_lock(&s->slot.mu);
-  s->slot.holders--;
-  if (taken) s->slot.state = SB_IDLE;
-  pthread_cond_broadcast(&s->slot.changed);
-  pthread_mutex_unlock(&s->slot.mu);
 }
 
 static void sessions_give(taking *t) {
@@ -64,7 +54,8 @@ static void sessions_give(taking *t) {
 }
 
 static void sessions_drop(taking *t) {
-  for (size_t i = 0; i < t->count; i++) session_drop(t->held[i], t->taken[i]);
+  sessions_give(t);
+  for (size_t i = 0; i < t->count; i++) sb_session_leave(t->held[i]);
   mem_free(t->held);
   mem_free(t->taken);
   t->held = NULL;

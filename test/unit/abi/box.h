@@ -127,7 +127,7 @@ static inline box_end box_wait(box *b, k_job *job) {
   k_lock(b->kernel);
   EXPECT_EQ(k_job_wait(job, clock_mono_ns() + 60 * NS_PER_SEC), 0);
   box_end end = { .status = job->exit_status, .stop = job->stop };
-  memcpy(end.detail, job->detail, sizeof end.detail);
+  (void)snprintf(end.detail, sizeof end.detail, "%s", job->detail != NULL ? job->detail : "");
   k_job_unref(job);
   k_unlock(b->kernel);
   return end;

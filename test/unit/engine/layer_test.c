@@ -1,10 +1,13 @@
 /* layer_test.c - images that refer to another for most of their pages: they differ in size alone.
  */
 #include "base/buf.h"
+#include "base/error.h"
 #include "engine/checkpoint.h"
 #include "engine/image_file.h"
+#include "engine/image_lines.h"
 #include "machine.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -202,6 +205,96 @@ TEST(no_memory_leaks_no_layer) {
     }
     EXPECT(status == CAY_OK || status == CAY_NO_MEMORY || status == CAY_IO);
     eng_image_unref(image);
+  }
+  layer_free(&l);
+}
+
+/* ---- lines ---- */
+
+static cay_status lines_append(void *ctx, const void *data, size_t len, cay_error *err) {
+  (void)err;
+  return buf_append(ctx, data, len);
+}
+
+static cay_status lines_take(void *ctx, void *out, size_t len, cay_error *err) {
+  cay_slice *left = ctx;
+  if (len > left->len) return err_set(err, CAY_CORRUPT, "cut");
+  if (len > 0) memcpy(out, left->data, len);
+  *left = (cay_slice){ (const uint8_t *)left->data + len, left->len - len };
+  return CAY_OK;
+}
+
+static buf lines_of(const eng_image *image, const eng_image *base) {
+  buf bytes = BUF_INIT(BUF_UNLIMITED);
+  EXPECT_EQ(eng_lines_write(image, base, lines_append, &bytes, NULL), CAY_OK);
+  return bytes;
+}
+
+static cay_status lines_read(eng_image *base, const buf *bytes, size_t len, eng_image **out) {
+  cay_slice left = { bytes->data, len };
+  cay_error err = { .message = "" };
+  cay_status status = eng_lines_read(base, lines_take, &left, UINT64_MAX, out, &err);
+  EXPECT_EQ(status != CAY_OK, err.message[0] != '\0');
+  return status;
+}
+
+TEST(an_image_comes_back_from_its_lines_over_any_base) {
+  layered l = a_layer();
+  eng_image *whole = NULL, *again = NULL;
+  eng_instance *other = thawed(l.base);
+  touch(other, 0, 500);
+  whole = frozen(other); /* so much is different that it is no layer */
+  const eng_image *images[] = { l.layer, l.base, whole };
+  for (size_t n = 0; n < COUNT_OF(images); n++) {
+    buf bytes = lines_of(images[n], l.base);
+    EXPECT_EQ(lines_read(l.base, &bytes, bytes.len, &again), CAY_OK);
+    eng_instance *want = thawed((eng_image *)(uintptr_t)images[n]), *i = thawed(again);
+    expect_equal(i, want);
+    EXPECT_EQ(eng_image_stored_len(again), eng_image_stored_len(images[n]));
+    eng_instance_free(i);
+    eng_instance_free(want);
+    eng_image_unref(again);
+    again = NULL;
+    buf_free(&bytes);
+  }
+  buf one = lines_of(l.layer, l.base);
+  EXPECT(one.len < eng_image_own_len(l.layer));
+  buf_free(&one);
+  eng_image_unref(whole);
+  eng_instance_free(other);
+  layer_free(&l);
+}
+
+TEST(lines_that_were_changed_or_cut_are_corrupt) {
+  layered l = a_layer();
+  buf bytes = lines_of(l.layer, l.base);
+  eng_image *none = NULL;
+  for (size_t len = 0; len < bytes.len; len += len < 400 ? 1 : 997)
+    EXPECT_EQ(lines_read(l.base, &bytes, len, &none), CAY_CORRUPT);
+  for (size_t at = 0; at < bytes.len; at += at < 400 ? 1 : 991) {
+    bytes.data[at] ^= 0x40;
+    EXPECT_EQ(lines_read(l.base, &bytes, bytes.len, &none), CAY_CORRUPT);
+    bytes.data[at] ^= 0x40;
+  }
+  EXPECT_EQ(lines_read(l.base, &bytes, bytes.len, &none), CAY_OK);
+  eng_image_unref(none);
+  buf_free(&bytes);
+  layer_free(&l);
+}
+
+TEST(a_layer_keeps_no_descriptor) {
+  layered l = a_layer();
+  eng_image *copies[50];
+  for (size_t n = 0; n < COUNT_OF(copies); n++) {
+    store(l.changed, 200 * PAGE, (int32_t)n);
+    copies[n] = frozen(l.changed);
+  }
+  EXPECT(fcntl(60, F_GETFD) < 0);
+  for (size_t n = 0; n < COUNT_OF(copies); n++) {
+    eng_instance *i = thawed(copies[n]);
+    EXPECT_EQ(memcmp(eng_memory(i) + 200 * PAGE, &(int32_t){ (int32_t)n }, 4), 0);
+    eng_instance_free(i);
+    eng_image_unref(copies[n]);
   }
   layer_free(&l);
 }

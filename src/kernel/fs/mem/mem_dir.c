@@ -194,6 +194,29 @@ K_LOCKED static void cast_off(mem_inode *i, const mem_entry *e) {
   k_inode_unref(&i->base);
 }
 
+/* Looking the name up again would give the same inode, and no other has a reference to this one. */
+K_LOCKED static bool is_as_inherited(const mem_inode *dir, const mem_entry *e) {
+  const mem_inode *i = e->inode;
+  const mem_child *c = inherited(dir, (k_name){ e->name, e->len }, e->hash);
+  if (i == NULL || c == NULL || c->pos != e->pos || i->origin != c->node || i->base.refs != 1) return false;
+  if (i->dirty || i->dirty_below || i->frozen != NULL || i->pinned || i->was != NULL) return false;
+  if (i->counted || i->links_counted != 0 || i->contents.charged != 0 || i->source != NULL) return false;
+  if (i->dir.entry_count != 0 || i->dir.fresh_len != 0 || i->base.mounted_here != NULL) return false;
+  if (i->base.fifo != NULL || i->base.socket != NULL || i->base.writing) return false;
+  return i->base.version == 0 && i->base.exe == c->node->exe;
+}
+
+void mem_dir_forget(mem_inode *dir, mem_entry *e) {
+  mem_dir *d = &dir->dir;
+  if (!is_as_inherited(dir, e)) return;
+  cast_off(e->inode, e);
+  entry_remove(d, e);
+  if (d->entry_count != 0) return;
+  mem_free(d->buckets);
+  d->buckets = NULL;
+  d->bucket_count = 0;
+}
+
 void mem_dir_free(mem_inode *dir) {
   mem_dir *d = &dir->dir;
   for (size_t i = 0; i < d->bucket_count; i++) {

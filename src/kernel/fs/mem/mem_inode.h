@@ -132,6 +132,8 @@ mem_inode *mem_dir_clear(mem_inode *dir, mem_entry *e);
 mem_inode *mem_dir_replace(mem_inode *dir, mem_entry *e, mem_inode *inode);
 /* Its names are those of i->frozen, whose reference it takes; NULL: it stays. */
 void mem_dir_adopt(mem_inode *dir) K_LOCKED;
+/* Frees the entry of an inherited name if it is as before its lookup; and the buckets with the last of them. */
+void mem_dir_forget(mem_inode *dir, mem_entry *e) K_LOCKED;
 /* Frees the directory; children that are still referenced become detached. */
 void mem_dir_free(mem_inode *dir) K_LOCKED;
 

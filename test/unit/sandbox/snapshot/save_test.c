@@ -413,6 +413,121 @@ TEST(saving_and_loading_without_memory_leaks_nothing) {
 
 /* ---- parking ---- */
 
+typedef struct park_folder {
+  char folder[40], file[60];
+} park_folder;
+
+static park_folder park_folder_new(void) {
+  park_folder p = { .folder = "/tmp/cay-park-XXXXXX" };
+  EXPECT(mkdtemp(p.folder) != NULL);
+  (void)snprintf(p.file, sizeof p.file, "%s/memory", p.folder);
+  return p;
+}
+
+static size_t descriptors(void) {
+  size_t count = 0;
+  for (int fd = 0; fd < 1000; fd++) count += fcntl(fd, F_GETFD) >= 0;
+  return count;
+}
+
+TEST(the_memory_of_a_parked_session_is_in_a_file_until_it_is_used) {
+  park_folder at = park_folder_new();
+  cay_sandbox *box = box_new();
+  cay_session *py = session(box), *js = NULL, *fresh = session(box);
+  EXPECT_EQ(cay_session_new(box, &CAY_INIT(cay_session_options, .language = "javascript"), &js, NULL),
+            CAY_OK);
+  expect_repr(py, "x = list(range(1000)); f = open('/tmp/f', 'w+'); f.write('abc'), f.seek(1)", "(3, 1)");
+  expect_repr(js, "let y = 'text'", "");
+  size_t open_before = descriptors();
+  for (int i = 0; i < 3; i++) {
+    if (i == 1) EXPECT_EQ(cay_sandbox_park(box, NULL), CAY_OK); /* from there it goes to the file */
+    EXPECT_EQ(cay_sandbox_park_to(box, at.file, NULL), CAY_OK);
+    EXPECT_EQ(descriptors() <= open_before, 1);
+    EXPECT_EQ(access(at.file, R_OK), 0);
+    EXPECT_EQ(cay_sandbox_park(box, NULL), CAY_OK); /* they stay in the file */
+    cay_sandbox *copy = NULL;
+    EXPECT_EQ(cay_sandbox_fork(box, NULL, NULL, &copy, NULL), CAY_OK);
+    EXPECT_EQ(access(at.file, R_OK), 0);
+    cay_session *same = NULL;
+    EXPECT_EQ(cay_session_resume(copy, 1, &same, NULL), CAY_OK);
+    expect_repr(same, "x[-1]", "999");
+    cay_sandbox_free(copy);
+    cay_value *v = eval_ms(py, "x = 5; import os; os._exit(1)", 0);
+    EXPECT(v->undone);
+    cay_value_free(v);
+    expect_repr(py, "sum(x)", "499500");
+    expect_repr(py, "f.seek(1); f.read()", "'bc'");
+    expect_repr(js, "y + 1", "'text1'");
+    expect_repr(fresh, "1", "1");
+    EXPECT_EQ(access(at.file, F_OK), -1); /* the last one is back */
+  }
+  EXPECT_EQ(cay_sandbox_park_to(box, at.file, NULL), CAY_OK);
+  cay_sandbox_free(box);
+  EXPECT_EQ(access(at.file, F_OK), -1);
+  EXPECT_EQ(rmdir(at.folder), 0);
+}
+
+TEST(a_file_of_parked_sessions_that_is_gone_or_damaged_is_an_error_and_they_stay_parked) {
+  park_folder at = park_folder_new();
+  cay_error err;
+  cay_value *v = NULL;
+  cay_sandbox *box = box_new();
+  cay_session *py = session(box);
+  expect_repr(py, "x = 7", "");
+  EXPECT_EQ(cay_sandbox_park_to(box, at.folder, &err), CAY_EXISTS);
+  EXPECT_EQ(cay_sandbox_park_to(box, "/nowhere/at/all", &err), CAY_IO);
+  expect_repr(py, "x", "7");
+  EXPECT_EQ(cay_sandbox_park_to(box, at.file, &err), CAY_OK);
+  uint8_t byte = 0;
+  int fd = open(at.file, O_RDWR | O_CLOEXEC);
+  off_t middle = lseek(fd, 0, SEEK_END) / 2;
+  EXPECT_EQ(pread(fd, &byte, 1, middle), 1);
+  byte ^= 1;
+  EXPECT_EQ(pwrite(fd, &byte, 1, middle), 1);
+  EXPECT_EQ(cay_session_eval(py, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("x")), &v, &err), CAY_CORRUPT);
+  byte ^= 1;
+  EXPECT_EQ(pwrite(fd, &byte, 1, middle), 1);
+  EXPECT_EQ(close(fd), 0);
+  char aside[80];
+  (void)snprintf(aside, sizeof aside, "%s.aside", at.file);
+  EXPECT_EQ(rename(at.file, aside), 0);
+  EXPECT_EQ(cay_session_eval(py, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("x")), &v, &err),
+            CAY_NOT_FOUND);
+  EXPECT(strstr(err.message, at.file) != NULL);
+  EXPECT_EQ(symlink(aside, at.file), 0); /* another file in its place */
+  EXPECT_EQ(cay_session_eval(py, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("x")), &v, &err),
+            CAY_NOT_FOUND);
+  EXPECT_EQ(unlink(at.file), 0);
+  EXPECT_EQ(rename(aside, at.file), 0);
+  expect_repr(py, "x", "7");
+  EXPECT_EQ(access(at.file, F_OK), -1);
+  cay_sandbox_free(box);
+  EXPECT_EQ(rmdir(at.folder), 0);
+}
+
+TEST(parked_sessions_need_no_descriptors) {
+  enum { MANY = 100 };
+  cay_sandbox *boxes[MANY];
+  cay_session *sessions[MANY];
+  size_t before = 0;
+  for (int i = 0; i < MANY; i++) {
+    if (i == 1) before = descriptors(); /* the engine has its own */
+    boxes[i] = box_new();
+    sessions[i] = session(boxes[i]);
+    char code[20];
+    (void)snprintf(code, sizeof code, "x = %d", i);
+    expect_repr(sessions[i], code, "");
+    EXPECT_EQ(cay_sandbox_park(boxes[i], NULL), CAY_OK);
+  }
+  EXPECT(descriptors() < before + 20);
+  for (int i = 0; i < MANY; i++) {
+    char want[20];
+    (void)snprintf(want, sizeof want, "%d", i);
+    expect_repr(sessions[i], "x", want);
+    cay_sandbox_free(boxes[i]);
+  }
+}
+
 TEST(a_parked_session_wakes_by_itself_with_all_it_had) {
   cay_sandbox *box = box_new();
   cay_session *py = session(box), *fresh = session(box);

@@ -2,6 +2,7 @@
 #include "fs/tree.h"
 
 #include "base/random.h"
+#include "kernel/fs/mem/mem_inode.h"
 
 static mem_tree *taken(tree *t) {
   mem_tree *snapshot = NULL;
@@ -325,4 +326,71 @@ TEST(snapshots_of_a_random_story_stay_as_they_were) {
   EXPECT(s.t->k->used.disk < 100); /* names of one file are charged in whole bytes */
   EXPECT_EQ(s.t->k->used.inodes, 1);
   tree_free(s.t);
+}
+
+/* ---- names that were only looked up ---- */
+
+static uint64_t live_inodes(const tree *t) { return mem_of(vfs_mounts_root(t->k))->fs->inode_count; }
+
+static uint64_t trimmed(const tree *t) {
+  memfs_trim(vfs_mounts_root(t->k));
+  return live_inodes(t);
+}
+
+TEST(a_trimmed_tree_has_what_was_changed_or_is_in_use_and_looks_the_same) {
+  mem_builder *b = NULL;
+  mem_tree *base = NULL;
+  EXPECT_EQ(mem_builder_new(&b), 0);
+  for (int d = 0; d < 30; d++) {
+    char path[60];
+    (void)snprintf(path, sizeof path, "/usr/d%d/e", d);
+    EXPECT_EQ(mem_builder_dir(b, path, 0777, 0, 0), 0);
+    for (int f = 0; f < 10; f++) {
+      (void)snprintf(path, sizeof path, "/usr/d%d/e/f%d", d, f);
+      EXPECT_EQ(mem_builder_file(b, path, 0666, 0, 0, "text", 4, NULL, NULL, NULL), 0);
+    }
+  }
+  EXPECT_EQ(mem_builder_finish(b, &base), 0);
+  tree *t = tree_new(NULL, base);
+  mem_tree_unref(base);
+  uint64_t before = live_inodes(t);
+  for (int d = 0; d < 30; d++) {
+    for (int f = 0; f < 10; f++) {
+      char path[60];
+      (void)snprintf(path, sizeof path, "/usr/d%d/e/f%d", d, f);
+      EXPECT_TEXT(get(t, path), "text");
+    }
+  }
+  EXPECT_EQ(live_inodes(t), before + 1 + 30 + 30 + 300);
+  put(t, "/usr/d1/e/f1", "other");
+  put(t, "/usr/d2/e/new", "made");
+  EXPECT_EQ(vfs_unlink(&t->v, NULL, "/usr/d3/e/f3"), 0);
+  k_file *held = opened(t, "/usr/d4/e/f4", K_O_RDONLY);
+  /* /usr, three directories twice, one changed, one made; the open file with two directories */
+  EXPECT_EQ(trimmed(t), before + 1 + 6 + 1 + 1 + 3);
+  EXPECT_EQ(trimmed(t), before + 1 + 6 + 1 + 1 + 3);
+  EXPECT_TEXT(get(t, "/usr/d1/e/f1"), "other");
+  EXPECT_TEXT(get(t, "/usr/d2/e/new"), "made");
+  EXPECT_TEXT(get(t, "/usr/d4/e/f4"), "text");
+  EXPECT_TEXT(get(t, "/usr/d29/e/f9"), "text");
+  k_stat st;
+  EXPECT_EQ(vfs_stat(&t->v, NULL, "/usr/d3/e/f3", 0, &st), -K_ENOENT);
+  k_file_unref(held);
+  EXPECT_EQ(trimmed(t), before + 1 + 6 + 1 + 1);
+  tree_free(t);
+}
+
+TREE(a_trimmed_tree_that_was_snapshotted_keeps_its_account) {
+  make_dir(t, "/d");
+  put(t, "/d/f", "text");
+  tree *copy = restored(taken(t));
+  uint64_t disk = copy->k->used.disk, inodes = copy->k->used.inodes;
+  EXPECT_TEXT(get(copy, "/d/f"), "text");
+  (void)trimmed(copy);
+  EXPECT_EQ(copy->k->used.disk, disk);
+  EXPECT_EQ(copy->k->used.inodes, inodes);
+  EXPECT_EQ(vfs_unlink(&copy->v, NULL, "/d/f"), 0);
+  EXPECT_EQ(vfs_rmdir(&copy->v, NULL, "/d"), 0);
+  EXPECT_EQ(copy->k->used.disk, 0);
+  tree_free(copy);
 }
