@@ -1,4 +1,4 @@
-/* mem_trim.c - a live tree gives back what it holds of names that were only looked up (memfs_trim).
+/* mem_trim.c - a live tree forgets names that were only looked up (memfs_trim).
  *
  * The walk has no stack: the way up leads by a directory's parent and its entry there. kernel.mu may be let go of between
  * two buckets. The tree may be another one afterwards, which ends the walk early or makes it meet names again: the

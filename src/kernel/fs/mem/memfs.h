@@ -66,7 +66,7 @@ k_ret memfs_freeze(k_inode *root, mem_tree **out) CHECKED K_LOCKED;
  * back. And the live file system is from then on made over the tree, so that the next snapshot costs what
  * changes until then; an unchanged one costs nothing. -K_ENOMEM changes nothing. */
 k_ret memfs_snapshot(k_inode *root, mem_tree **out) CHECKED K_LOCKED;
-/* Frees what the tree holds of names that were only looked up. May release and retake kernel.mu. */
+/* Frees the entries and inodes of names that were only looked up. May release and retake kernel.mu. */
 void memfs_trim(k_inode *root) K_LOCKED;
 bool memfs_has_names(const k_inode *root) K_LOCKED; /* its root is not empty, or it was made over a tree */
 void mem_tree_charge(const mem_tree *tree, uint64_t *disk, uint64_t *inodes);
