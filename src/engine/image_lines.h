@@ -2,7 +2,7 @@
  *
  * What a call of an interpreter changes of a page is mostly a reference count or two, so lines are a fraction of the
  * pages of image_delta.h. The bytes name neither the module nor the base: the process that wrote them knows both. They may
- * come back changed; the reader checks every number, and what it answers is some state of the module. */
+ * come back changed; the reader checks every number, so the image it makes is some state of the module. */
 #pragma once
 
 #include "engine/image_file.h"
