@@ -1,6 +1,7 @@
 /* dirs.c - names: making, removing, linking, renaming, listing, and the working directory. */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
+#include "kernel/notify/notify.h"
 
 enum { AT_SYMLINK_NOFOLLOW = 0x100, AT_REMOVEDIR = 0x200, AT_SYMLINK_FOLLOW = 0x400, AT_EMPTY_PATH = 0x1000 };
 
@@ -147,6 +148,7 @@ K_LOCKED static k_ret getdents_locked(abi_machine *m, const uint32_t *a) {
   struct listing l = { .buf = buf, .cap = a[2] < MOST ? a[2] : MOST, .next = f->pos };
   k_ret r = f->ops->readdir(f, f->pos, dirs_add_entry, &l);
   if (r < 0) return r;
+  if (f->inode != NULL) k_notify(f->inode, K_IN_ACCESS);
   if (l.len == 0 && l.full) return -K_EINVAL;
   f->pos = l.next;
   return (k_ret)l.len;

@@ -2,6 +2,7 @@
  * truncate(2)). */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
+#include "kernel/notify/notify.h"
 
 enum { AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_NO_AUTOMOUNT = 0x800, AT_EMPTY_PATH = 0x1000 };
 
@@ -268,10 +269,10 @@ static k_ret writable_file(abi_machine *m, uint32_t fd, k_file **out) {
   return 0;
 }
 
-static k_ret set_length(k_file *f, int64_t len) {
+K_LOCKED static k_ret set_length(k_file *f, int64_t len) {
   if (f->inode->ops->setattr == NULL) return -K_EINVAL;
   k_attr attr = { .which = K_ATTR_SIZE, .size = (uint64_t)len };
-  return f->inode->ops->setattr(f->inode, &attr);
+  return vfs_set_attributes(f->inode, &attr);
 }
 
 K_LOCKED static k_ret ftruncate_locked(abi_machine *m, const uint32_t *a) {
@@ -298,7 +299,9 @@ K_LOCKED static k_ret allocatable(abi_machine *m, uint32_t fd, k_file **out) {
 
 K_LOCKED static k_ret punch(k_file *f, int64_t offset, int64_t end) {
   if (f->inode->ops->punch == NULL) return -K_EOPNOTSUPP;
-  return f->inode->ops->punch(f->inode, (uint64_t)offset, (uint64_t)end);
+  K_TRY(f->inode->ops->punch(f->inode, (uint64_t)offset, (uint64_t)end));
+  k_notify(f->inode, K_IN_MODIFY);
+  return 0;
 }
 
 K_LOCKED static k_ret fallocate_locked(abi_machine *m, const uint32_t *a) {
@@ -312,7 +315,10 @@ K_LOCKED static k_ret fallocate_locked(abi_machine *m, const uint32_t *a) {
   if (__builtin_add_overflow(offset, len, &end)) return -K_EFBIG;
   if ((a[1] & PUNCH_HOLE) != 0) return punch(f, offset, end);
   K_TRY(k_file_stat(f, &st));
-  if ((uint64_t)end <= st.size || (a[1] & KEEP_SIZE) != 0) return 0;
+  if ((uint64_t)end <= st.size || (a[1] & KEEP_SIZE) != 0) {
+    k_notify(f->inode, K_IN_MODIFY);
+    return 0;
+  }
   K_TRY(limit_length(m, end));
   return set_length(f, end);
 }

@@ -1,6 +1,7 @@
 /* wasi_fd.c - the functions on descriptors: reading and writing, positions, attributes, directories. */
 #include "abi/wasi/wasi.h"
 #include "kernel/file/fcntl.h"
+#include "kernel/notify/notify.h"
 #include "kernel/sock/socket.h"
 
 /* ---- types and rights ---- */
@@ -350,6 +351,7 @@ K_LOCKED static k_ret readdir_locked(abi_machine *m, const eng_val *v) {
     k_ret r = f->ops->readdir(f, l.next, listing_entry, &l);
     if (r < 0) return r;
   } while (l.entries == PIECE_ENTRIES && l.len < l.cap && !k_work(m->kernel, m->p, K_WORK_MAX));
+  if (f->inode != NULL) k_notify(f->inode, K_IN_ACCESS);
   return (k_ret)l.len;
 }
 

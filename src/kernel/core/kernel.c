@@ -49,6 +49,7 @@ k_ret k_kernel_new(const k_options *options, k_kernel **out) {
   list_init(&k->locked);
   list_init(&k->ttys);
   list_init(&k->message_queues);
+  list_init(&k->watched);
   list_init(&k->sockets);
   list_init(&k->parcels);
   list_init(&k->dead_parcels);

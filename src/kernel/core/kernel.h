@@ -129,9 +129,11 @@ struct k_kernel {
   const k_net *net;                     /* net_ops.h; NULL: the network is off. Borrowed, set once */
   uint32_t callbacks K_GUARDED;         /* questions that somebody holds */
   list message_queues K_GUARDED;        /* that have a name (mqueue.h) */
-  list ttys K_GUARDED;                  /* of k_tty, by number (tty.h) */
-  pthread_mutex_t seen_mu;              /* of `seen`, taken inside or outside of kernel.mu */
-  k_account seen;                       /* the last copy of `used` that k_usage made */
+  list watched K_GUARDED;               /* inodes whose changes somebody wants to know (notify/) */
+  uint32_t watches, inotifies, moves_told K_GUARDED; /* watches and descriptors; cookies that were given */
+  list ttys K_GUARDED;                               /* of k_tty, by number (tty.h) */
+  pthread_mutex_t seen_mu;                           /* of `seen`, taken inside or outside of kernel.mu */
+  k_account seen;                                    /* the last copy of `used` that k_usage made */
 };
 
 typedef struct k_options {

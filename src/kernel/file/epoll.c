@@ -99,6 +99,7 @@ K_LOCKED static void epoll_release(k_file *f) {
 static k_waitq *epoll_queue(k_file *f) { return &epoll_of(f)->changed; }
 
 static const k_file_ops epoll_ops = {
+  .name = "anon_inode:[eventpoll]",
   .ready = epoll_ready,
   .queue = epoll_queue,
   .release = epoll_release,

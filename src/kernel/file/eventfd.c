@@ -49,6 +49,7 @@ static k_waitq *counter_queue(k_file *f) { return &eventfd_of(f)->changed; }
 static void counter_release(k_file *f) { mem_free(eventfd_of(f)); }
 
 static const k_file_ops counter_ops = {
+  .name = "anon_inode:[eventfd]",
   .read = counter_read,
   .write = counter_write,
   .ready = counter_ready,

@@ -4,6 +4,7 @@
 #include "kernel/file/epoll.h"
 #include "kernel/file/fcntl.h"
 #include "kernel/file/transfer.h"
+#include "kernel/notify/notify.h"
 
 #include <string.h>
 
@@ -35,6 +36,8 @@ void k_file_unref(k_file *f) {
   if (f == NULL || --f->refs > 0) return;
   k_locks_drop_file(f);
   k_epoll_forget(f);
+  if (f->inode != NULL && (f->flags & K_O_PATH) == 0)
+    k_notify(f->inode, (f->flags & K_O_ACCMODE) == K_O_RDONLY ? K_IN_CLOSE_NOWRITE : K_IN_CLOSE_WRITE);
   if (f->ops->release != NULL) f->ops->release(f);
   k_memory_uncharge(f->kernel, FILE_COST);
   k_inode_unref(f->inode);
@@ -219,18 +222,36 @@ K_LOCKED static k_ret write_moving(k_process *p, k_file *f, const void *buf, siz
 
 static size_t cut(size_t len) { return len < K_TRANSFER_MAX ? len : K_TRANSFER_MAX; }
 
-k_ret k_transfer_read(k_process *p, k_file *f, void *buf, size_t len, int64_t pos, uint32_t how) {
-  K_TRY(k_file_may_read(f));
+K_LOCKED static k_ret read_any(k_process *p, k_file *f, void *buf, size_t len, int64_t pos, uint32_t how) {
   if (pos >= 0) return k_file_seekable(f) ? k_file_read_pieces(p, f, buf, cut(len), pos) : -K_ESPIPE;
   if (k_file_seekable(f)) return read_moving(p, f, buf, cut(len));
   return read_stream(p, f, buf, cut(len), how);
 }
 
-k_ret k_transfer_write(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos, uint32_t how) {
-  K_TRY(k_file_may_write(f));
+K_LOCKED static k_ret write_any(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos,
+                                uint32_t how) {
   if (pos >= 0) return k_file_seekable(f) ? write_at(p, f, buf, cut(len), pos) : -K_ESPIPE;
   if (k_file_seekable(f)) return write_moving(p, f, buf, cut(len));
   return write_stream(p, f, buf, cut(len), how);
+}
+
+/* Bytes that pass through a FIFO are not told of (Linux 6.18). */
+void k_file_used(k_file *f, uint32_t event) {
+  if (f->inode != NULL && (f->inode->mode & K_S_IFMT) != K_S_IFIFO) k_notify(f->inode, event);
+}
+
+k_ret k_transfer_read(k_process *p, k_file *f, void *buf, size_t len, int64_t pos, uint32_t how) {
+  K_TRY(k_file_may_read(f));
+  k_ret r = read_any(p, f, buf, len, pos, how);
+  if (r > 0) k_file_used(f, K_IN_ACCESS);
+  return r;
+}
+
+k_ret k_transfer_write(k_process *p, k_file *f, const void *buf, size_t len, int64_t pos, uint32_t how) {
+  K_TRY(k_file_may_write(f));
+  k_ret r = write_any(p, f, buf, len, pos, how);
+  if (r > 0) k_file_used(f, K_IN_MODIFY);
+  return r;
 }
 
 k_ret k_file_read(k_process *p, k_file *f, void *buf, size_t len) {

@@ -50,6 +50,7 @@ enum { K_SEEK_SET, K_SEEK_CUR, K_SEEK_END, K_SEEK_DATA, K_SEEK_HOLE };
 typedef bool k_dirent_fn(void *ctx, k_name name, uint64_t ino, uint32_t mode, int64_t next_pos);
 
 typedef struct k_file_ops {
+  const char *name; /* what /proc/PID/fd says of a file without an inode; NULL: by its type and number */
   k_ret (*read)(k_file *f, void *buf, size_t len,
                 int64_t pos); /* [host] [EINVAL] pos: where, for seekable files */
   k_ret (*write)(k_file *f, const void *buf, size_t len,

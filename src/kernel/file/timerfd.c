@@ -100,6 +100,7 @@ K_LOCKED static void timer_release(k_file *f) {
 }
 
 static const k_file_ops timer_ops = {
+  .name = "anon_inode:[timerfd]",
   .read = timer_read,
   .ready = timer_ready,
   .queue = timer_queue,

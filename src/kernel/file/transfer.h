@@ -23,6 +23,9 @@ k_ret k_file_sleep(k_process *p, k_file *f, int64_t deadline_ns) CHECKED;
 /* Reads in pieces between which others have kernel.mu; the file's own position stays. */
 k_ret k_file_read_pieces(k_process *p, k_file *f, void *buf, size_t len, int64_t pos) CHECKED K_LOCKED;
 
+/* Tells watches of a file's inode that bytes were read or written (K_IN_ACCESS, K_IN_MODIFY). */
+void k_file_used(k_file *f, uint32_t event) K_LOCKED;
+
 bool k_file_seekable(const k_file *f);
 k_ret k_file_may_read(const k_file *f) CHECKED; /* -K_EBADF, -K_EISDIR, -K_EINVAL */
 k_ret k_file_may_write(const k_file *f) CHECKED;

@@ -2,6 +2,7 @@
 #include "kernel/proc/program.h"
 
 #include "base/alloc.h"
+#include "kernel/notify/notify.h"
 #include "kernel/signal/timer.h"
 
 #include <stdio.h>
@@ -67,6 +68,7 @@ K_LOCKED static k_ret find(search *s, const char *path, uint32_t flags) {
 /* Not vfs_open_inode: a program that may be executed need not be readable. */
 K_LOCKED static k_ret open_it(search *s, k_file **out) {
   K_TRY(s->inode->ops->open(s->inode, K_O_RDONLY, out));
+  k_notify(s->inode, K_IN_OPEN);
   k_ret n = vfs_pread(*out, s->head, sizeof s->head, 0);
   if (n < 0) {
     k_file_unref(*out);

@@ -25,6 +25,7 @@ static void pidfd_release(k_file *f) {
 }
 
 static const k_file_ops pidfd_ops = {
+  .name = "anon_inode:[pidfd]",
   .ready = pidfd_ready,
   .queue = pidfd_queue,
   .release = pidfd_release,

@@ -72,6 +72,7 @@ static k_waitq *signals_queue(k_file *f) { return &f->kernel->arrivals; }
 static void signals_release(k_file *f) { mem_free(signalfd_of(f)); }
 
 static const k_file_ops signals_ops = {
+  .name = "anon_inode:[signalfd]",
   .read = signals_read,
   .ready = signals_ready,
   .queue = signals_queue,

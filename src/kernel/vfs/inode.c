@@ -1,10 +1,15 @@
 /* inode.c - references, and one writer at a time (inode.h). */
 #include "kernel/vfs/inode.h"
 
+#include "kernel/notify/notify.h"
+
 void k_inode_unref(k_inode *i) {
   if (i == NULL) return;
   assert(i->refs > 0);
-  if (--i->refs == 0) i->ops->release(i);
+  if (--i->refs == 0)
+    i->ops->release(i);
+  else if (i->refs == 1 && i->watched != NULL)
+    k_notify_unused(i->watched);
 }
 
 K_LOCKED static void wait_for_writer(const k_inode *i) {

@@ -101,6 +101,7 @@ struct k_inode {
   struct vfs_mount *mounted_here K_GUARDED; /* a mount covers this directory */
   struct k_fifo *fifo K_GUARDED;            /* what a FIFO holds while it is open (pipe.h) */
   struct k_socket *socket K_GUARDED;        /* bound to this name, borrowed; NULL: none (socket.h) */
+  struct k_watched *watched K_GUARDED;      /* who wants to know of changes; NULL: unwatched (notify.h) */
   void *exe;        /* the runner's note about a program in this file; see k_inode_changed */
   uint64_t version; /* grows with each change of the contents */
 };

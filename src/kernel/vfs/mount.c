@@ -1,6 +1,7 @@
 #include "kernel/vfs/mount.h"
 
 #include "base/alloc.h"
+#include "kernel/notify/notify.h"
 #include "kernel/proc/process.h"
 
 #include <string.h>
@@ -193,6 +194,7 @@ K_LOCKED k_ret vfs_mount_remove(k_kernel *k, const char *path) {
   vfs_mount *m = NULL;
   K_TRY(mount_at(k, path, &m));
   if (is_used(k, m)) return -K_EBUSY;
+  k_notify_unmounted(k, m->root->fs);
   list_remove(&m->in_mounts);
   mount_free(m);
   return 0;

@@ -66,6 +66,8 @@ k_ret vfs_utimens(const vfs_view *v, k_inode *inode, const int64_t *atime_ns, co
                   bool explicit_times) CHECKED K_LOCKED; /* NULL: as it is */
 k_ret vfs_truncate(const vfs_view *v, k_inode *inode, uint64_t size)
     CHECKED K_LOCKED; /* needs write permission; ftruncate checks the file instead */
+k_ret vfs_set_attributes(k_inode *inode, const k_attr *attr)
+    CHECKED K_LOCKED; /* without a look at permissions, which the caller has checked; EPERM */
 k_ret vfs_chdir(vfs_view *v, k_inode *dir)
     CHECKED K_LOCKED; /* takes its own reference; EACCES without search permission */
 k_ret vfs_may(const vfs_view *v, k_inode *inode,

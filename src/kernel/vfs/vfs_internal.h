@@ -22,6 +22,9 @@ void vfs_last_clear(vfs_last *last) K_LOCKED;
 k_ret vfs_lookup(const vfs_view *v, k_inode *dir, const char *name, size_t len,
                  k_inode **out) CHECKED K_LOCKED;
 
+/* vfs_truncate without its event. */
+k_ret vfs_truncate_untold(const vfs_view *v, k_inode *inode, uint64_t size) CHECKED K_LOCKED;
+
 /* EROFS when the file system of this inode was mounted read-only. */
 k_ret vfs_writable(const vfs_view *v, const k_inode *inode) CHECKED K_LOCKED;
 

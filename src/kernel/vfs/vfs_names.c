@@ -3,6 +3,7 @@
 #include "kernel/vfs/vfs_internal.h"
 
 #include "kernel/file/transfer.h"
+#include "kernel/notify/notify.h"
 
 #include <string.h>
 
@@ -36,6 +37,7 @@ K_LOCKED static k_ret vfs_names_make(const vfs_view *v, k_inode *at, const char 
   k_ret r = -K_EPERM;
   if (last.dir->ops->create != NULL)
     r = last.dir->ops->create(last.dir, vfs_name(&last), mode, v->uid, v->gid, rdev, &made);
+  if (r >= 0) k_notify_created(last.dir, vfs_name(&last), mode);
   vfs_last_clear(&last);
   return r;
 }
@@ -59,6 +61,7 @@ k_ret vfs_make_socket(const vfs_view *v, const char *path, k_inode **out) {
   if (last.dir->ops->create != NULL && last.dir->ops->has_fifos)
     r = last.dir->ops->create(last.dir, vfs_name(&last), K_S_IFSOCK | (0777 & ~v->umask), v->uid, v->gid, 0,
                               out);
+  if (r >= 0) k_notify_created(last.dir, vfs_name(&last), K_S_IFSOCK);
   vfs_last_clear(&last);
   return r;
 }
@@ -72,6 +75,7 @@ k_ret vfs_symlink(const vfs_view *v, const char *target, k_inode *at, const char
   k_ret r = -K_EPERM;
   if (last.dir->ops->symlink != NULL)
     r = last.dir->ops->symlink(last.dir, vfs_name(&last), target, len, v->uid, v->gid);
+  if (r >= 0) k_notify_created(last.dir, vfs_name(&last), K_S_IFLNK);
   vfs_last_clear(&last);
   return r;
 }
@@ -89,6 +93,7 @@ K_LOCKED k_ret vfs_link(const vfs_view *v, k_inode *old_at, const char *old_path
     r = -K_EXDEV;
   else
     r = last.dir->ops->link != NULL ? last.dir->ops->link(last.dir, vfs_name(&last), target) : -K_EPERM;
+  if (r >= 0) k_notify_linked(last.dir, vfs_name(&last), target);
   vfs_last_clear(&last);
   return r;
 }
@@ -132,8 +137,10 @@ K_LOCKED static k_ret take_away(const vfs_view *v, const vfs_last *last, bool di
   if (directory && !k_is_dir(inode)) return -K_ENOTDIR;
   if (!directory && k_is_dir(inode)) return -K_EISDIR;
   if (!directory && last->slash) return -K_ENOTDIR;
-  return last->dir->ops->unlink != NULL ? last->dir->ops->unlink(last->dir, vfs_name(last), directory)
-                                        : -K_EPERM;
+  if (last->dir->ops->unlink == NULL) return -K_EPERM;
+  K_TRY(last->dir->ops->unlink(last->dir, vfs_name(last), directory));
+  k_notify_removed(last->dir, vfs_name(last), inode);
+  return 0;
 }
 
 K_LOCKED static k_ret remove_path(const vfs_view *v, k_inode *at, const char *path, bool directory) {
@@ -196,7 +203,10 @@ K_LOCKED static k_ret rename_checked(const vfs_view *v, const vfs_last *from, co
   if (there == moved && !(flags & VFS_RENAME_NOREPLACE)) return 0;
   if (there != NULL) K_TRY(check_replace(v, to, moved, there, flags));
   if (from->dir->ops->rename == NULL) return -K_EPERM;
-  return from->dir->ops->rename(from->dir, vfs_name(from), to->dir, vfs_name(to), flags);
+  K_TRY(from->dir->ops->rename(from->dir, vfs_name(from), to->dir, vfs_name(to), flags));
+  const k_notify_place old = { from->dir, vfs_name(from), moved }, new = { to->dir, vfs_name(to), there };
+  k_notify_moved(&old, &new, (flags & VFS_RENAME_EXCHANGE) != 0);
+  return 0;
 }
 
 k_ret vfs_rename(const vfs_view *v, k_inode *old_at, const char *old_path, k_inode *new_at,
@@ -238,5 +248,7 @@ K_LOCKED k_ret vfs_access(const vfs_view *v, k_inode *at, const char *path, uint
 
 K_LOCKED k_ret vfs_pread(k_file *f, void *buf, size_t len, int64_t pos) {
   if (f->ops->read == NULL || f->ops->size == NULL) return -K_EINVAL;
-  return k_file_read_pieces(NULL, f, buf, len, pos);
+  k_ret r = k_file_read_pieces(NULL, f, buf, len, pos);
+  if (r > 0) k_file_used(f, K_IN_ACCESS);
+  return r;
 }

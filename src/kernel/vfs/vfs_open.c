@@ -2,6 +2,7 @@
 #include "kernel/vfs/vfs_internal.h"
 
 #include "kernel/file/pipe.h"
+#include "kernel/notify/notify.h"
 #include "kernel/proc/process.h"
 
 #include <string.h>
@@ -37,13 +38,23 @@ static k_ret vfs_open_check_type(const k_inode *inode, uint32_t flags) {
   return 0;
 }
 
-K_LOCKED static k_ret open_checked(const vfs_view *v, k_inode *inode, uint32_t flags, k_file **out) {
+K_LOCKED static k_ret open_by_type(const vfs_view *v, k_inode *inode, uint32_t flags, k_file **out) {
   if ((inode->mode & K_S_IFMT) == K_S_IFIFO && inode->ops->has_fifos)
     return k_fifo_open(v->process, inode, &inode->fifo, flags & STATUS_FLAGS, out);
-  if ((flags & K_O_TRUNC) && k_is_reg(inode)) K_TRY(vfs_truncate(v, inode, 0));
   if (inode->ops->open_by != NULL)
     return inode->ops->open_by(inode, v->process, flags & (STATUS_FLAGS | K_O_NOCTTY), out);
   return inode->ops->open != NULL ? inode->ops->open(inode, flags & STATUS_FLAGS, out) : -K_ENXIO;
+}
+
+/* Cut before it is opened: a file whose bytes are elsewhere is not copied for that. Linux tells of it in the other
+ * order. */
+K_LOCKED static k_ret open_checked(const vfs_view *v, k_inode *inode, uint32_t flags, k_file **out) {
+  bool cut = (flags & K_O_TRUNC) && k_is_reg(inode);
+  if (cut) K_TRY(vfs_truncate_untold(v, inode, 0));
+  K_TRY(open_by_type(v, inode, flags, out));
+  k_notify(inode, K_IN_OPEN);
+  if (cut) k_notify(inode, K_IN_MODIFY);
+  return 0;
 }
 
 k_ret vfs_open_inode(const vfs_view *v, k_inode *inode, uint32_t flags, k_file **out) {
@@ -61,6 +72,7 @@ K_LOCKED static k_ret create(const vfs_view *v, const vfs_last *last, uint32_t f
   if (last->dir->ops->create == NULL) return -K_EACCES;
   K_TRY(last->dir->ops->create(last->dir, vfs_name(last), K_S_IFREG | (mode & 07777 & ~v->umask), v->uid,
                                v->gid, 0, &made));
+  k_notify_created(last->dir, vfs_name(last), K_S_IFREG);
   return open_checked(v, made, flags & ~(uint32_t)K_O_TRUNC, out);
 }
 

@@ -1,6 +1,8 @@
 /* vfs_view.c - the root, working directory and credentials with which a process looks at the tree. */
 #include "kernel/vfs/vfs_internal.h"
 
+#include "kernel/notify/notify.h"
+
 k_ret vfs_view_init(vfs_view *view, k_kernel *k) {
   k_inode *root = vfs_mounts_root(k);
   *view = (vfs_view){
@@ -47,9 +49,16 @@ static k_ret vfs_view_own(const vfs_view *v, k_inode *inode, k_stat *st) {
 
 /* ---- attributes ---- */
 
+k_ret vfs_set_attributes(k_inode *inode, const k_attr *attr) {
+  if (inode->ops->setattr == NULL) return -K_EPERM;
+  K_TRY(inode->ops->setattr(inode, attr));
+  k_notify_attributes(inode, attr->which);
+  return 0;
+}
+
 K_LOCKED static k_ret set(const vfs_view *v, k_inode *inode, const k_attr *attr) {
   K_TRY(vfs_writable(v, inode));
-  return inode->ops->setattr != NULL ? inode->ops->setattr(inode, attr) : -K_EPERM;
+  return vfs_set_attributes(inode, attr);
 }
 
 /* A file of a group that one is not in cannot be made to run as that group. */
@@ -93,11 +102,18 @@ k_ret vfs_utimens(const vfs_view *v, k_inode *inode, const int64_t *atime_ns, co
   return set(v, inode, &attr);
 }
 
-k_ret vfs_truncate(const vfs_view *v, k_inode *inode, uint64_t size) {
+k_ret vfs_truncate_untold(const vfs_view *v, k_inode *inode, uint64_t size) {
   if (k_is_dir(inode)) return -K_EISDIR;
   if (!k_is_reg(inode)) return -K_EINVAL;
   K_TRY(vfs_may(v, inode, 2));
-  return set(v, inode, &(k_attr){ .which = K_ATTR_SIZE, .size = size });
+  if (inode->ops->setattr == NULL) return -K_EPERM;
+  return inode->ops->setattr(inode, &(k_attr){ .which = K_ATTR_SIZE, .size = size });
+}
+
+k_ret vfs_truncate(const vfs_view *v, k_inode *inode, uint64_t size) {
+  K_TRY(vfs_truncate_untold(v, inode, size));
+  k_notify_attributes(inode, K_ATTR_SIZE);
+  return 0;
 }
 
 k_ret vfs_chdir(vfs_view *v, k_inode *dir) {

@@ -1,6 +1,7 @@
 #include "kernel/fs/proc/proc_text.h"
 
 #include "kernel/file/pipe.h"
+#include "kernel/notify/inotify.h"
 #include "kernel/tty/tty.h"
 #include "kernel/vfs/mount.h"
 
@@ -39,7 +40,9 @@ k_ret proc_comm(k_kernel *k, k_process *p, buf *out) {
 }
 
 K_LOCKED static char proc_text_state_of(const k_process *p) {
-  return p->zombie ? 'Z' : p->stopped ? 'T' : p->machine == NULL ? 'S' : 'R';
+  if (p->zombie) return 'Z';
+  if (p->stopped) return 'T';
+  return p->machine == NULL || p->sleeper.asleep ? 'S' : 'R';
 }
 
 K_LOCKED static const char *state_name(char state) {
@@ -177,6 +180,7 @@ k_ret proc_inode_name(k_process *p, k_inode *inode, char *text, size_t cap) {
 
 k_ret proc_file_name(k_process *p, k_file *f, char *text, size_t cap) {
   if (f->inode != NULL) return proc_inode_name(p, f->inode, text, cap);
+  if (f->ops->name != NULL) return snprintf(text, cap, "%s", f->ops->name);
   k_stat st = { 0 };
   k_ret r = k_file_stat(f, &st);
   if (r == -K_EBADF) return snprintf(text, cap, "anon_inode:[dead]"); /* fd_snapshot.h */
@@ -209,6 +213,21 @@ k_ret proc_ostype(k_kernel *k, k_process *p, buf *out) {
 k_ret proc_pid_max(k_kernel *k, k_process *p, buf *out) {
   (void)k, (void)p;
   return PUT("%d\n", K_PID_MAX);
+}
+
+k_ret proc_inotify_events(k_kernel *k, k_process *p, buf *out) {
+  (void)k, (void)p;
+  return PUT("%d\n", K_INOTIFY_EVENTS);
+}
+
+k_ret proc_inotify_instances(k_kernel *k, k_process *p, buf *out) {
+  (void)k, (void)p;
+  return PUT("%d\n", K_INOTIFY_INSTANCES);
+}
+
+k_ret proc_inotify_watches(k_kernel *k, k_process *p, buf *out) {
+  (void)k, (void)p;
+  return PUT("%d\n", K_INOTIFY_WATCHES);
 }
 
 k_ret proc_uuid(k_kernel *k, k_process *p, buf *out) {

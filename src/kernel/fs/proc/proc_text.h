@@ -13,6 +13,7 @@ proc_text_fn proc_cpuinfo K_LOCKED, proc_filesystems K_LOCKED, proc_loadavg K_LO
     proc_system_stat K_LOCKED, proc_uptime K_LOCKED, proc_version K_LOCKED;
 proc_text_fn proc_hostname K_LOCKED, proc_osrelease K_LOCKED, proc_ostype K_LOCKED, proc_pid_max K_LOCKED,
     proc_uuid K_LOCKED;
+proc_text_fn proc_inotify_events K_LOCKED, proc_inotify_instances K_LOCKED, proc_inotify_watches K_LOCKED;
 proc_text_fn proc_net_dev K_LOCKED, proc_net_if_inet6 K_LOCKED, proc_net_tcp K_LOCKED, proc_net_tcp6 K_LOCKED,
     proc_net_udp K_LOCKED, proc_net_udp6 K_LOCKED, proc_net_unix K_LOCKED; /* proc_net.c */
 

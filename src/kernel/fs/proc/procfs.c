@@ -103,7 +103,18 @@ static const struct row KERNEL_ROWS[] = {
   { 0 },
 };
 
-static const struct row SYS_ROWS[] = { { "kernel", DIR_PLAIN, 0555, NULL, NULL, KERNEL_ROWS, NULL }, { 0 } };
+static const struct row INOTIFY_ROWS[] = {
+  { "max_queued_events", TEXT, 0444, proc_inotify_events, NULL, NULL, NULL },
+  { "max_user_instances", TEXT, 0444, proc_inotify_instances, NULL, NULL, NULL },
+  { "max_user_watches", TEXT, 0444, proc_inotify_watches, NULL, NULL, NULL },
+  { 0 },
+};
+
+static const struct row FS_ROWS[] = { { "inotify", DIR_PLAIN, 0555, NULL, NULL, INOTIFY_ROWS, NULL }, { 0 } };
+
+static const struct row SYS_ROWS[] = { { "fs", DIR_PLAIN, 0555, NULL, NULL, FS_ROWS, NULL },
+                                       { "kernel", DIR_PLAIN, 0555, NULL, NULL, KERNEL_ROWS, NULL },
+                                       { 0 } };
 
 static const struct row ROOT_ROWS[] = {
   { "cpuinfo", TEXT, 0444, proc_cpuinfo, NULL, NULL, NULL },
