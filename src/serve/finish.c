@@ -20,6 +20,7 @@ typedef struct finish {
 static bool server_is_idle(const server *s) {
   if (!list_empty(&s->runs) || !list_empty(&s->tool_calls)) return false;
   LIST_EACH (box, &s->boxes, serve_box, in_server) {
+    if (box->takes != 0) return false;
     LIST_EACH (one, &box->sessions, serve_session, in_box) {
       if (one->uses != 0) return false;
     }

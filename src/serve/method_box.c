@@ -216,6 +216,7 @@ enum answer rpc_destroy(call *c) {
   serve_box *box = c->box;
   runs_end(c->server, box, -1);
   sessions_end(c->server, box);
+  snapshot_takes_end(c->server, box);
   list_remove(&box->in_server);
   box_free(box);
   return answer_ok(c);

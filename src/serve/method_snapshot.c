@@ -11,19 +11,12 @@
 #include <unistd.h>
 
 method_fn rpc_snapshot_take, rpc_snapshot_save, rpc_snapshot_load, rpc_snapshot_info, rpc_snapshot_list,
-    rpc_snapshot_remove, rpc_snapshot_diff, rpc_sandbox_fork, rpc_mount_changes, rpc_mount_patch,
-    rpc_mount_apply;
+    rpc_snapshot_remove, rpc_snapshot_diff, rpc_sandbox_fork, rpc_sandbox_park, rpc_mount_changes,
+    rpc_mount_patch, rpc_mount_apply;
 
 enum { NAME_MAX_LEN = 128, SNAPSHOTS_MAX = 10000, PATCH_MAX = 64 << 20 };
 
 /* ---- names ---- */
-
-serve_snapshot *snapshot_named(server *s, const char *name) {
-  LIST_EACH (one, &s->snapshots, serve_snapshot, in_server) {
-    if (strcmp(one->name, name) == 0) return one;
-  }
-  return NULL;
-}
 
 static void snapshot_forget(server *s, serve_snapshot *one) {
   list_remove(&one->in_server);
@@ -33,23 +26,58 @@ static void snapshot_forget(server *s, serve_snapshot *one) {
   mem_free(one);
 }
 
+typedef enum snapshot_state { SNAPSHOT_WAITS, SNAPSHOT_THERE, SNAPSHOT_FAILED } snapshot_state;
+
+static snapshot_state snapshot_look(server *s, const serve_snapshot *one) {
+  pthread_mutex_lock(&s->mu);
+  snapshot_state state = one->failed             ? SNAPSHOT_FAILED
+                         : one->snapshot == NULL ? SNAPSHOT_WAITS
+                                                 : SNAPSHOT_THERE;
+  pthread_mutex_unlock(&s->mu);
+  return state;
+}
+
+/* In that state. Those that waited in vain are forgotten. */
+static serve_snapshot *snapshot_find(server *s, const char *name, snapshot_state wanted) {
+  serve_snapshot *found = NULL;
+  LIST_EACH_SAFE (one, &s->snapshots, serve_snapshot, in_server) {
+    snapshot_state state = snapshot_look(s, one);
+    if (state == SNAPSHOT_FAILED)
+      snapshot_forget(s, one);
+    else if (state == wanted && strcmp(one->name, name) == 0)
+      found = one;
+  }
+  return found;
+}
+
+serve_snapshot *snapshot_named(server *s, const char *name) { return snapshot_find(s, name, SNAPSHOT_THERE); }
+
 void snapshots_free(server *s) {
   LIST_EACH_SAFE (one, &s->snapshots, serve_snapshot, in_server) snapshot_forget(s, one);
 }
 
-/* Takes the snapshot over, also on failure. One of this name is replaced. */
-static cay_status snapshot_add(server *s, const char *name, cay_snapshot *snapshot, cay_error *err) {
-  serve_snapshot *old = snapshot_named(s, name), *one = mem_zalloc(sizeof *one);
+/* In the list; `snapshot` is set by the caller. NULL: no memory. */
+static serve_snapshot *snapshot_reserve(server *s, const char *name) {
+  serve_snapshot *one = mem_zalloc(sizeof *one);
   if (one != NULL) one->name = mem_strdup(name);
   if (one == NULL || one->name == NULL) {
     mem_free(one);
+    return NULL;
+  }
+  list_push(&s->snapshots, &one->in_server);
+  s->snapshot_count++;
+  return one;
+}
+
+/* Takes the snapshot over, also on failure. One of this name is replaced. */
+static cay_status snapshot_add(server *s, const char *name, cay_snapshot *snapshot, cay_error *err) {
+  serve_snapshot *old = snapshot_named(s, name), *one = snapshot_reserve(s, name);
+  if (one == NULL) {
     cay_snapshot_free(snapshot);
     return err_no_memory(err);
   }
   if (old != NULL) snapshot_forget(s, old);
   one->snapshot = snapshot;
-  list_push(&s->snapshots, &one->in_server);
-  s->snapshot_count++;
   return CAY_OK;
 }
 
@@ -59,6 +87,10 @@ static bool param_new_name(call *c, const char *member, const char **out) {
   if (!param_text(c, member, true, out)) return false;
   if (**out == '\0' || strlen(*out) > NAME_MAX_LEN) {
     fail(c, RPC_INVALID_PARAMS, "%s: must have 1 to %d bytes", member, NAME_MAX_LEN);
+    return false;
+  }
+  if (snapshot_find(c->server, *out, SNAPSHOT_WAITS) != NULL) {
+    fail(c, RPC_SANDBOX_ERROR, "EEXIST: the snapshot \"%.100s\" is being taken", *out);
     return false;
   }
   if (snapshot_named(c->server, *out) != NULL || c->server->snapshot_count < SNAPSHOTS_MAX) return true;
@@ -115,7 +147,7 @@ static bool put_sessions(call *c, const cay_snapshot *s, size_t count) {
   return true;
 }
 
-static enum answer answer_info(call *c, const cay_snapshot *s) {
+enum answer snapshot_answer(call *c, const cay_snapshot *s) {
   static const uint8_t none[32];
   cay_snapshot_info info;
   cay_snapshot_info_get(s, &info);
@@ -131,7 +163,7 @@ static enum answer answer_info(call *c, const cay_snapshot *s) {
 
 /* ---- take, fork ---- */
 
-/* A running process is refused or left out. It is not waited for: its end may depend on the next request. */
+/* A running process is refused, left out, or waited for by another thread: its end may depend on the next request. */
 static bool read_how(call *c, cay_snapshot_options *how) {
   bool leave_out = false, sessions = true;
   *how = CAY_INIT(cay_snapshot_options);
@@ -143,16 +175,40 @@ static bool read_how(call *c, cay_snapshot_options *how) {
   return true;
 }
 
+static bool read_wait(call *c, cay_snapshot_options *how) {
+  uint64_t wait_ms = 0;
+  if (!param_number(c, "waitMs", 0, UINT32_MAX - 1, &wait_ms)) return false;
+  if (wait_ms == 0) return true;
+  if (how->running == CAY_RUNNING_LEAVE_OUT) {
+    fail(c, RPC_INVALID_PARAMS, "waitMs: not with leaveOut");
+    return false;
+  }
+  how->running = CAY_RUNNING_WAIT;
+  how->wait_ms = (uint32_t)wait_ms;
+  return true;
+}
+
+static enum answer snapshot_take_waiting(call *c, const char *name, const cay_snapshot_options *how) {
+  cay_error err;
+  if (snapshot_named(c->server, name) != NULL)
+    return fail(c, RPC_SANDBOX_ERROR, "EEXIST: there is a snapshot \"%.100s\"; with waitMs none is replaced",
+                name);
+  serve_snapshot *one = snapshot_reserve(c->server, name);
+  if (one == NULL) return fail_memory(c);
+  return snapshot_take_later(c, one, how, &err) == CAY_OK ? ANSWER_LATER : fail_status(c, &err);
+}
+
 enum answer rpc_snapshot_take(call *c) {
   const char *name;
   cay_snapshot_options how;
   cay_snapshot *snapshot = NULL;
   cay_error err;
-  if (!param_new_name(c, "name", &name) || !read_how(c, &how)) return ANSWER_ERROR;
+  if (!param_new_name(c, "name", &name) || !read_how(c, &how) || !read_wait(c, &how)) return ANSWER_ERROR;
+  if (how.running == CAY_RUNNING_WAIT) return snapshot_take_waiting(c, name, &how);
   if (cay_snapshot_take(c->box->sandbox, &how, &snapshot, &err) != CAY_OK ||
       snapshot_add(c->server, name, snapshot, &err) != CAY_OK)
     return fail_status(c, &err);
-  return answer_info(c, snapshot);
+  return snapshot_answer(c, snapshot);
 }
 
 enum answer rpc_sandbox_fork(call *c) {
@@ -166,6 +222,15 @@ enum answer rpc_sandbox_fork(call *c) {
   cay_status status = cay_snapshot_take(c->box->sandbox, &how, &snapshot, &err);
   if (status == CAY_OK) status = box_fork(c->box, to, snapshot, &err);
   cay_snapshot_free(snapshot);
+  return answer_done(c, status, &err);
+}
+
+enum answer rpc_sandbox_park(call *c) {
+  char path[SERVE_PATH_MAX] = "";
+  cay_error err;
+  if (!param_file(c, "path", false, path)) return ANSWER_ERROR;
+  cay_status status = path[0] != '\0' ? cay_sandbox_park_to(c->box->sandbox, path, &err)
+                                      : cay_sandbox_park(c->box->sandbox, &err);
   return answer_done(c, status, &err);
 }
 
@@ -209,23 +274,25 @@ enum answer rpc_snapshot_load(call *c) {
   if (status == CAY_OK) status = cay_snapshot_load_fd(engine, NULL, fd, &snapshot, &err);
   if (fd >= 0) (void)close(fd);
   if (status == CAY_OK) status = snapshot_add(c->server, name, snapshot, &err);
-  return status == CAY_OK ? answer_info(c, snapshot) : fail_status(c, &err);
+  return status == CAY_OK ? snapshot_answer(c, snapshot) : fail_status(c, &err);
 }
 
 /* ---- the rest ---- */
 
 enum answer rpc_snapshot_info(call *c) {
   const serve_snapshot *one = param_snapshot(c);
-  return one != NULL ? answer_info(c, one->snapshot) : ANSWER_ERROR;
+  return one != NULL ? snapshot_answer(c, one->snapshot) : ANSWER_ERROR;
 }
 
 enum answer rpc_snapshot_list(call *c) {
   yyjson_mut_val *names = yyjson_mut_obj_add_arr(c->doc, c->result, "names");
   LIST_EACH (one, &c->server->snapshots, serve_snapshot, in_server) {
+    if (snapshot_look(c->server, one) != SNAPSHOT_THERE) continue;
     if (!yyjson_mut_arr_add_strcpy(c->doc, names, one->name)) return fail_memory(c);
   }
   yyjson_mut_val *tree = yyjson_mut_obj_add_arr(c->doc, c->result, "snapshots");
   LIST_EACH (one, &c->server->snapshots, serve_snapshot, in_server) {
+    if (snapshot_look(c->server, one) != SNAPSHOT_THERE) continue;
     if (!put_branch(c, yyjson_mut_arr_add_obj(c->doc, tree), one)) return fail_memory(c);
   }
   return ANSWER_RESULT;

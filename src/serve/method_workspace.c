@@ -41,8 +41,28 @@ static bool ws_read_network(call *c, char **text, cay_slice *out) {
   return *text != NULL;
 }
 
+/* ---- progress of clones: on the thread of workspace.provision ---- */
+
+static _Thread_local const rpc_id *ws_progress_id; /* of the request, if it wants to know */
+
+static void ws_progress(void *ctx, const char *path, uint64_t received, uint64_t total) {
+  server *s = ctx;
+  if (ws_progress_id == NULL) return;
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
+  yyjson_mut_val *params = doc != NULL ? yyjson_mut_obj(doc) : NULL;
+  size_t len = 0;
+  bool fine = params != NULL &&
+              yyjson_mut_obj_add_val(doc, params, "id", yyjson_mut_raw(doc, ws_progress_id->text)) &&
+              yyjson_mut_obj_add_strcpy(doc, params, "path", path) &&
+              yyjson_mut_obj_add_uint(doc, params, "received", received) &&
+              yyjson_mut_obj_add_uint(doc, params, "total", total);
+  char *line = fine ? rpc_notification_line(doc, "workspace.progress", params, &len) : NULL;
+  if (line != NULL) server_send(s, ws_progress_id, line, len);
+  yyjson_mut_doc_free(doc);
+}
+
 enum answer rpc_ws_open(call *c) {
-  cay_ws_options o = CAY_INIT(cay_ws_options);
+  cay_ws_options o = CAY_INIT(cay_ws_options, .git_progress = ws_progress, .git_progress_ctx = c->server);
   cay_ws_error err;
   cay_error cause;
   char *network = NULL;
@@ -149,13 +169,17 @@ static enum answer ws_provision(call *c) {
   cay_ws_error err;
   char handle[CAY_WS_ID_MAX];
   size_t len = 0;
+  bool progress = false;
+  if (!param_bool(c, "progress", &progress)) return ANSWER_ERROR;
   if (!yyjson_is_obj(value)) return fail(c, RPC_INVALID_PARAMS, "manifest: must be an object");
   char *text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &JSON_ALLOC, &len, NULL);
   if (text == NULL) return fail_memory(c);
   cay_status status = cay_ws_manifest_parse((cay_slice){ text, len }, &d, &err);
   mem_free(text);
+  ws_progress_id = progress ? c->id : NULL;
   if (status == CAY_OK)
     status = cay_ws_provision(c->server->workspaces, cay_ws_manifest_get(d), handle, &err);
+  ws_progress_id = NULL;
   cay_ws_manifest_free(d);
   return status == CAY_OK ? ws_text(c, "handle", handle) : ws_refuse(c, &err);
 }

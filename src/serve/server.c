@@ -91,6 +91,7 @@ static enum answer dispatch(call *c, const char *name) {
 static void end_all(server *s, int wait_ms) {
   runs_end(s, NULL, wait_ms);
   sessions_end(s, NULL);
+  snapshot_takes_end(s, NULL);
 }
 
 /* False: the server is to end. */

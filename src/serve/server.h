@@ -34,6 +34,8 @@ typedef struct serve_box {
   size_t output_max;       /* bytes of each stream of a run that are kept */
   uint64_t disk_max;       /* bytes in files: the limit of the sandbox */
   uint32_t runs;           /* under way */
+  uint32_t takes;          /* snapshots that wait for rest; with server.mu */
+  bool takes_end;          /* they give up; with server.mu */
   bool ending;             /* asks nothing any more; with server.mu */
   list sinks;              /* method_run.c */
   list sessions;           /* python.h */

@@ -1,6 +1,7 @@
 /* snapshot.h - whole sandboxes, kept in the server under names.
  *
- * Threads     the reading thread alone looks at the list. */
+ * Threads     the reading thread alone looks at the list. A snapshot that waits for rest is taken by a thread of
+ *             server.waiters, which sets `snapshot` or `failed` with server.mu. */
 #pragma once
 
 #include "serve/server.h"
@@ -10,8 +11,16 @@
 typedef struct serve_snapshot {
   list in_server;
   char *name;
-  cay_snapshot *snapshot;
+  cay_snapshot *snapshot; /* NULL: not yet */
+  bool failed;            /* and never will be */
 } serve_snapshot;
+
+/* With `how->running` CAY_RUNNING_WAIT: answers later, when it was taken or `how->wait_ms` are over. `one` is in the list. */
+CAY_CHECK cay_status snapshot_take_later(call *c, serve_snapshot *one, const cay_snapshot_options *how,
+                                         cay_error *err);
+/* Gives up those of the sandbox (NULL: all) that wait, and returns when none does. */
+void snapshot_takes_end(server *s, serve_box *box);
+enum answer snapshot_answer(call *c, const cay_snapshot *snapshot);
 
 serve_snapshot *snapshot_named(server *s, const char *name); /* NULL: none */
 void snapshots_free(server *s);                              /* before the engines */

@@ -1,9 +1,12 @@
 /* image.c - any bytes become an image or an error with a message. The first byte says how the rest is
  * used: as the image itself, whose head is set right so that the reader looks further, or as a list of runs,
- * of which a whole image is made. An image that was read can be written, with the same bytes. */
+ * of which a whole image is made, or as lines over an image. An image that was read can be written, with the same bytes. */
 #include "base/buf.h"
 #include "engine/checksum.h"
 #include "engine/image_file.h"
+#include "engine/image_lines.h"
+
+#include "base/error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,8 +115,70 @@ static void use(eng_image *image) {
   buf_free(&second);
 }
 
+static cay_status take(void *ctx, void *out, size_t len, cay_error *err) {
+  cay_slice *left = ctx;
+  if (len > left->len) return err_set(err, CAY_CORRUPT, "too short");
+  if (len > 0) memcpy(out, left->data, len);
+  *left = (cay_slice){ (const uint8_t *)left->data + len, left->len - len };
+  return CAY_OK;
+}
+
+static eng_image *at_rest(void) {
+  eng_instance *instance = NULL;
+  eng_image *image = NULL;
+  if (eng_instance_new(module, &(eng_instance_options){ 0 }, &instance, NULL) != CAY_OK) abort();
+  if (eng_image_freeze(instance, &image, NULL) != CAY_OK) abort();
+  eng_instance_free(instance);
+  return image;
+}
+
+/* The head and the globals are right; then pages as the input has them, and the sum of all. */
+static void put_lines(eng_image *base, const uint8_t *data, size_t len, buf *out) {
+  const size_t sum_len = sizeof(uint64_t), end_len = 16;
+  checksum sum = { 0 };
+  if (eng_lines_write(base, base, append, out, NULL) != CAY_OK) abort();
+  size_t head = out->len - sum_len - end_len;
+  out->len = head;
+  put(out, data, len);
+  checksum_add(&sum, out->data, 8);
+  if (head > 8) checksum_add(&sum, out->data + 8, head - 8);
+  for (size_t at = head; at + 16 <= out->len;) {
+    uint64_t l[2];
+    memcpy(l, out->data + at, sizeof l);
+    checksum_add(&sum, out->data + at, sizeof l);
+    at += sizeof l;
+    size_t lines = (size_t)__builtin_popcountll(l[1]) * 64;
+    if (l[1] == 0 || lines > out->len - at) break;
+    checksum_add(&sum, out->data + at, lines);
+    at += lines;
+  }
+  uint64_t end = checksum_end(&sum);
+  put(out, &end, sizeof end);
+}
+
+static void run_lines(const uint8_t *data, size_t len, bool whole) {
+  buf bytes = BUF_INIT(16 << 20);
+  cay_error err = { 0 };
+  eng_image *base = at_rest(), *image = NULL;
+  if (whole)
+    put(&bytes, data, len);
+  else
+    put_lines(base, data, len, &bytes);
+  cay_slice left = { bytes.data, bytes.len };
+  cay_status status = eng_lines_read(base, take, &left, MEMORY_MAX, &image, &err);
+  if ((status == CAY_OK) != (image != NULL) || (status != CAY_OK && err.message[0] == '\0')) abort();
+  if (image != NULL) use(image);
+  eng_image_unref(image);
+  eng_image_unref(base);
+  buf_free(&bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
   load();
+  if (len > 0 && len <= 100000 && data[0] >= 0xf0) {
+    run_lines(data + 1, len - 1, data[0] % 2 == 0);
+    return 0;
+  }
   buf bytes = BUF_INIT(16 << 20);
   if (len == 0 || len > 100000) return 0;
   switch (data[0] % 3) {

@@ -40,8 +40,10 @@ export type {
 } from "./types.js";
 export { WorkspaceError, WorkspaceProcess, Workspaces, WorkspaceSession } from "./workspaces.js";
 export type {
+  CloneProgress,
   Manifest,
   ManifestEntry,
+  ProvisionOptions,
   WorkspaceEntry,
   WorkspaceExecOptions,
   WorkspaceResult,

@@ -209,15 +209,24 @@ export class Sandbox {
    * sandbox held: keep it as you would keep that. SandboxError EBUSY: a process runs in the background, or a session evaluates.
    */
   async saveSnapshot(path: string | URL, options: SnapshotOptions = {}): Promise<void> {
-    checkOptions("saveSnapshot", options, { ...ABORTABLE, label: "text", leaveOut: "boolean" });
+    checkOptions("saveSnapshot", options, { ...ABORTABLE, label: "text", leaveOut: "boolean", waitMs: "count" });
     const name = `node saved ${++snapshots}`;
     options.signal?.throwIfAborted();
-    await this.link.call("snapshot.take", { name, label: options.label ?? "", leaveOut: options.leaveOut ?? false });
+    const { label = "", leaveOut = false, waitMs = 0 } = options;
+    await this.link.call("snapshot.take", { name, label, leaveOut, waitMs });
     try {
       await unlessAborted(options.signal, () => this.link.call("snapshot.save", { name, ...pathParam("path", hostPath(path)) }));
     } finally {
       await this.link.call("snapshot.remove", { name });
     }
+  }
+
+  /**
+   * Gives the memory of its sessions back until they are used again, but for what they changed. That goes to a file, too, if `path` names
+   * one that is not there yet; it is removed when the last session is back.
+   */
+  async park(path?: string | URL): Promise<void> {
+    await this.link.call("sandbox.park", path === undefined ? {} : pathParam("path", hostPath(path)));
   }
 
   /** A copy: files, variables, limits, and sessions. Mounts and callbacks are not copied. */

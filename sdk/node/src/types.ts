@@ -42,6 +42,8 @@ export interface SnapshotOptions extends Abortable {
   label?: string;
   /** Goes on without processes that run and sessions that evaluate, which else are an error (EBUSY). */
   leaveOut?: boolean;
+  /** Waits so many milliseconds for their end before they are that error. */
+  waitMs?: number;
 }
 
 /** A decision about the network, or a question. */

@@ -67,6 +67,22 @@ export interface WorkspacesOptions {
   binary?: string;
 }
 
+/** How far the clone of a repository is. */
+export interface CloneProgress {
+  /** Of the entry of the manifest. */
+  path: string;
+  /** Objects that have come. */
+  received: number;
+  /** Objects of the repository; 0: not yet known. */
+  total: number;
+}
+
+/** Of a provision. */
+export interface ProvisionOptions {
+  /** Gets the progress of clones. */
+  onProgress?: (progress: CloneProgress) => unknown;
+}
+
 /** Of a command of a workspace. */
 export interface WorkspaceExecOptions {
   /** Relative to the workspace. */
@@ -266,8 +282,11 @@ export class Workspaces {
   }
 
   /** Makes a workspace of a manifest: all of it or nothing. */
-  async provision(manifest: Manifest): Promise<WorkspaceSession> {
-    const reply = await this.call("workspace.provision", { manifest } as unknown as Params);
+  async provision(manifest: Manifest, options: ProvisionOptions = {}): Promise<WorkspaceSession> {
+    checkOptions("provision", options, { onProgress: "function" });
+    const { onProgress } = options;
+    const params = { manifest, progress: onProgress !== undefined } as unknown as Params;
+    const reply = await this.stream("workspace.provision", params, (told) => void onProgress?.(told as unknown as CloneProgress));
     return new WorkspaceSession(this, reply["handle"] as string);
   }
 

@@ -88,3 +88,22 @@ test("changes of a copy-on-write mount stay in the sandbox until they are applie
   writeFileSync(join(place, "a"), "by another program\n");
   await assert.rejects(sandbox.mountApply("/w"), errno("EEXIST"));
 });
+
+const PROVOKED = {
+  ProvisionFailed: (w) => w.provision({ entries: [{ type: "git_repo", url: "ssh://x", path: "r" }] }, { onProgress: () => {} }),
+  PathTraversal: (w, s) => s.readFile("../x"),
+  SessionNotFound: (w) => w.start("session-0"),
+  SnapshotNotFound: (w) => w.resume("snap-0"),
+  ExecutionFailed: (w, s) => s.readFile("missing"),
+  Timeout: async (w, s) => (await s.start("sleep 10")).wait(1),
+  InvalidRequest: (w) => w.provision({ entries: 1 }),
+  BackendUnavailable: () => Workspaces.open({ store: "/proc/version/x" }),
+  PolicyViolation: (w, s) => s.writeFile("big", Buffer.alloc(2 << 20)),
+};
+for (const [name, provoke] of Object.entries(PROVOKED)) {
+  test(`${name} comes by its name`, async (t) => {
+    const workspaces = await opened(t, { store: folder(t) });
+    const session = await workspaces.provision({ limits: { disk: 1 << 20 } });
+    await assert.rejects(async () => provoke(workspaces, session), kind(name));
+  });
+}

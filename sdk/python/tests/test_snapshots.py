@@ -84,3 +84,51 @@ def test_a_refusal_names_all_processes_that_run(sandbox):
     sandbox.commands.run("sleep 100 >/dev/null 2>&1 & cat /dev/zero >/dev/null 2>&1 & echo")
     with pytest.raises(SandboxError, match=r"EBUSY.* processes \d+ \((sleep|bash)\), \d+ \((cat|bash)\) are running"):
         sandbox.snapshot()
+
+
+def test_a_snapshot_waits_for_what_runs(sandbox):
+    sandbox.commands.run("(sleep 0.5; echo done > f) &")
+    with pytest.raises(SandboxError, match=r"EBUSY: .*\d+ \((bash|sleep)\)"):
+        sandbox.snapshot()
+    with pytest.raises(SandboxError, match="EBUSY"):
+        sandbox.snapshot(wait=0.05)
+    with sandbox.fork(wait=30) as copy:
+        assert copy.files.read("f") == b"done\n"
+    sandbox.commands.run("sleep 100 &")
+    with pytest.raises(SandboxError, match="EBUSY"):
+        sandbox.snapshot(wait=0.05)
+    assert sandbox.snapshot(leave_out=True).files > 0
+
+
+def test_a_sandbox_ends_while_a_snapshot_waits_for_it():
+    import threading
+    failures = []
+    sandbox = Sandbox()
+    sandbox.commands.run("sleep 100 &")
+
+    def take():
+        try:
+            sandbox.snapshot(wait=60)
+        except Exception as problem:
+            failures.append(problem)
+
+    waiting = threading.Thread(target=take)
+    waiting.start()
+    sandbox.commands.run("true")  # other requests are answered meanwhile
+    sandbox.kill()
+    waiting.join(20)
+    assert not waiting.is_alive() and len(failures) == 1
+
+
+def test_parked_sessions_come_back_from_memory_and_from_a_file(sandbox, tmp_path):
+    sandbox.python.run("x = list(range(100))")
+    sandbox.js.run("globalThis.y = 6")
+    sandbox.park()
+    assert sandbox.python.run("sum(x)").value == 4950
+    place = tmp_path / "parked"
+    sandbox.park(place)
+    assert place.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(SandboxError, match="EEXIST"):
+        sandbox.park(place)
+    assert (sandbox.python.run("x[-1]").value, sandbox.js.run("y").value) == (99, 6)
+    assert not place.exists()

@@ -144,3 +144,21 @@ def test_each_failure_of_the_contract_comes_by_its_name(name, tmp_path):
         with pytest.raises(WorkspaceError) as refused:
             PROVOKED[name](workspaces, session)
         assert refused.value.name == name, refused.value
+
+
+def test_a_clone_tells_of_its_progress(tmp_path):
+    import subprocess
+    repository = tmp_path / "repo"
+    script = "git init -q . && for i in 1 2 3; do echo $i > f$i; done && git add -A && git -c user.name=a -c user.email=a@b commit -qm one"
+    repository.mkdir()
+    subprocess.run(["sh", "-c", script], cwd=repository, check=True)
+    manifest = {"entries": [{"type": "git_repo", "path": "r", "url": f"file://{repository}"}]}
+    told = []
+    with Workspaces(git_files=tmp_path) as workspaces:
+        try:
+            session = workspaces.provision(manifest, on_progress=lambda path, received, total: told.append((path, received, total)))
+        except WorkspaceError as problem:
+            assert problem.name == "ProvisionFailed" and "cay-git is not installed" in str(problem)
+            return  # the package brings no cay-git
+        assert session.read_file("r/f2") == b"2\n"
+        assert {path for path, _, _ in told} == {"r"} and told[-1][1] == told[-1][2] == 5

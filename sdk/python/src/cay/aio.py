@@ -567,14 +567,18 @@ class AsyncSandbox:
         """As Sandbox.pid."""
         return self._calls().link.pid
 
-    async def snapshot(self, label: str = "", *, leave_out: bool = False) -> Snapshot:
+    async def snapshot(self, label: str = "", *, leave_out: bool = False, wait: float = 0) -> Snapshot:
         """As Sandbox.snapshot."""
-        return await _in_thread(Snapshot._take, self._calls().link, label, leave_out)
+        return await _in_thread(Snapshot._take, self._calls().link, label, leave_out, wait)
 
-    async def fork(self, *, leave_out: bool = False) -> "AsyncSandbox":
+    async def park(self, path: Optional[Local] = None) -> None:
+        """As Sandbox.park."""
+        await self._calls().call("sandbox.park", {} if path is None else path_param("path", os.path.abspath(path)))
+
+    async def fork(self, *, leave_out: bool = False, wait: float = 0) -> "AsyncSandbox":
         """As Sandbox.fork; the copy is started."""
         kept: Any = self._kept
-        return await AsyncSandbox(snapshot=await self.snapshot(leave_out=leave_out), **kept)
+        return await AsyncSandbox(snapshot=await self.snapshot(leave_out=leave_out, wait=wait), **kept)
 
     async def kill(self) -> None:
         """Ends everything in it. Twice is fine."""

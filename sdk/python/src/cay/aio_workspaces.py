@@ -66,7 +66,13 @@ class AsyncWorkspaceSession:
         params = exec_params(self.handle, command, working_dir, timeout_ms, env, stdin)
         if on_stdout is None and on_stderr is None:
             return executed(await self._workspaces._call("workspace.exec", params))
-        return executed(await self._workspaces._stream({**params, "stream": True}, {"stdout": on_stdout, "stderr": on_stderr}))
+        outputs = {"stdout": on_stdout, "stderr": on_stderr}
+
+        def hear(told: Dict[str, Any]) -> Any:
+            output = outputs[told["stream"]]
+            return output(told["data"]) if output is not None else None
+
+        return executed(await self._workspaces._stream("workspace.exec", {**params, "stream": True}, hear))
 
     async def start(self, command: str, *, working_dir: Optional[str] = None, timeout_ms: Optional[int] = None,
                     env: Optional[Mapping[str, str]] = None) -> AsyncWorkspaceProcess:
@@ -125,10 +131,11 @@ class AsyncWorkspaces:
         except SandboxError as problem:
             raise workspace_error(problem) from None
 
-    async def _stream(self, params: Dict[str, Any], outputs: Dict[str, Optional[AsyncOutput]]) -> Dict[str, Any]:
-        assert self._link is not None
+    async def _stream(self, method: str, params: Dict[str, Any], hear: Callable[[Dict[str, Any]], Any]) -> Dict[str, Any]:
+        if self._link is None:
+            raise SandboxDied("the workspaces were not opened: use `async with AsyncWorkspaces() as workspaces`")
         items: "asyncio.Queue[Item]" = asyncio.Queue()
-        await _Calls(self._link).start("workspace.exec", params, items)
+        await _Calls(self._link).start(method, params, items)
         while True:
             kind, value = await items.get()
             if kind == "error":
@@ -136,14 +143,20 @@ class AsyncWorkspaces:
             if kind == "result":
                 reply: Dict[str, Any] = value
                 return reply
-            output = outputs[value["stream"]]
-            answer = output(value["data"]) if output is not None else None
+            answer = hear(value)
             if inspect.isawaitable(answer):
                 await answer
 
-    async def provision(self, manifest: Mapping[str, Any]) -> AsyncWorkspaceSession:
-        """As Workspaces.provision."""
-        return AsyncWorkspaceSession(self, (await self._call("workspace.provision", {"manifest": dict(manifest)}))["handle"])
+    async def provision(self, manifest: Mapping[str, Any], *,
+                        on_progress: Optional[Callable[[str, int, int], Any]] = None) -> AsyncWorkspaceSession:
+        """As Workspaces.provision; on_progress may be a coroutine function."""
+        params = {"manifest": dict(manifest)}
+        if on_progress is None:
+            return AsyncWorkspaceSession(self, (await self._call("workspace.provision", params))["handle"])
+        tell = on_progress
+        reply = await self._stream("workspace.provision", {**params, "progress": True},
+                                   lambda told: tell(told["path"], told["received"], told["total"]))
+        return AsyncWorkspaceSession(self, reply["handle"])
 
     async def start(self, handle: str) -> AsyncWorkspaceSession:
         """As Workspaces.start."""

@@ -143,17 +143,23 @@ class Sandbox:
         """Of the server process, in which all sandboxes of this program live."""
         return self._link.pid
 
-    def snapshot(self, label: str = "", *, leave_out: bool = False) -> Snapshot:
+    def snapshot(self, label: str = "", *, leave_out: bool = False, wait: float = 0) -> Snapshot:
         """The sandbox as it is now, as a value; the sandbox goes on.
 
-        SandboxError EBUSY: a process runs in the background, or a session evaluates; `leave_out` goes on without them.
+        SandboxError EBUSY: a process runs in the background, or a session evaluates. `wait` seconds are given them to end;
+        `leave_out` goes on without them.
         """
-        return Snapshot._take(self._link, label, leave_out)
+        return Snapshot._take(self._link, label, leave_out, wait)
 
-    def fork(self, *, leave_out: bool = False) -> "Sandbox":
+    def park(self, path: Optional[Local] = None) -> None:
+        """Gives the memory of its sessions back until they are used again, but for what they changed. That goes to a file, too, if
+        `path` names one that is not there yet; it is removed when the last session is back."""
+        self._link.call("sandbox.park", {} if path is None else path_param("path", os.path.abspath(path)))
+
+    def fork(self, *, leave_out: bool = False, wait: float = 0) -> "Sandbox":
         """A copy: files, variables, limits, and sessions with all that is in their memory. Mounts and callbacks are not copied."""
         kept: Any = self._kept
-        return Sandbox(snapshot=self.snapshot(leave_out=leave_out), **kept)
+        return Sandbox(snapshot=self.snapshot(leave_out=leave_out, wait=wait), **kept)
 
     def kill(self) -> None:
         """Ends everything in it. Twice is fine."""

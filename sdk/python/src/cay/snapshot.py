@@ -63,9 +63,10 @@ class Snapshot:
         self._finalizer.atexit = False
 
     @classmethod
-    def _take(cls, link: Link, label: str, leave_out: bool) -> "Snapshot":
+    def _take(cls, link: Link, label: str, leave_out: bool, wait: float) -> "Snapshot":
         name = f"snapshot {next(_numbers)}"
-        return cls(link, name, link.call("snapshot.take", {"name": name, "label": label, "leaveOut": leave_out}))
+        how = {"leaveOut": True} if leave_out else {"waitMs": int(wait * 1000)}
+        return cls(link, name, link.call("snapshot.take", {"name": name, "label": label, **how}))
 
     @classmethod
     def load(cls, path: Local, *, binary: Optional[str] = None, isolation: Optional[str] = None) -> "Snapshot":

@@ -124,7 +124,14 @@ class WorkspaceSession:
         params = exec_params(self.handle, command, working_dir, timeout_ms, env, stdin)
         if on_stdout is None and on_stderr is None:
             return executed(self._call("workspace.exec", params))
-        return executed(self._workspaces._stream({**params, "stream": True}, {"stdout": on_stdout, "stderr": on_stderr}))
+        outputs = {"stdout": on_stdout, "stderr": on_stderr}
+
+        def hear(told: Dict[str, Any]) -> None:
+            output = outputs[told["stream"]]
+            if output is not None:
+                output(told["data"])
+
+        return executed(self._workspaces._stream("workspace.exec", {**params, "stream": True}, hear))
 
     def start(self, command: str, *, working_dir: Optional[str] = None, timeout_ms: Optional[int] = None,
               env: Optional[Mapping[str, str]] = None) -> "WorkspaceProcess":
@@ -227,9 +234,9 @@ class Workspaces:
         except SandboxError as problem:
             raise workspace_error(problem) from None
 
-    def _stream(self, params: Dict[str, Any], outputs: Dict[str, Optional[Callable[[str], Any]]]) -> Dict[str, Any]:
+    def _stream(self, method: str, params: Dict[str, Any], hear: Callable[[Dict[str, Any]], Any]) -> Dict[str, Any]:
         items = self._link.inbox()
-        self._link.start("workspace.exec", params, items.put)
+        self._link.start(method, params, items.put)
         while True:
             kind, value = items.get()
             if kind == "error":
@@ -237,13 +244,18 @@ class Workspaces:
             if kind == "result":
                 reply: Dict[str, Any] = value
                 return reply
-            output = outputs[value["stream"]]
-            if output is not None:
-                output(value["data"])
+            hear(value)
 
-    def provision(self, manifest: Mapping[str, Any]) -> WorkspaceSession:
-        """Makes a workspace of a manifest: all of it or nothing."""
-        return WorkspaceSession(self, self._call("workspace.provision", {"manifest": dict(manifest)})["handle"])
+    def provision(self, manifest: Mapping[str, Any], *, on_progress: Optional[Callable[[str, int, int], Any]] = None) -> WorkspaceSession:
+        """Makes a workspace of a manifest: all of it or nothing. on_progress gets the path of a repository, the objects that have come
+        and those that there are (0: not yet known), in this thread."""
+        params = {"manifest": dict(manifest)}
+        if on_progress is None:
+            return WorkspaceSession(self, self._call("workspace.provision", params)["handle"])
+        tell = on_progress
+        reply = self._stream("workspace.provision", {**params, "progress": True},
+                             lambda told: tell(told["path"], told["received"], told["total"]))
+        return WorkspaceSession(self, reply["handle"])
 
     def start(self, handle: str) -> WorkspaceSession:
         """The session of a handle, parked ones of the store too."""
