@@ -126,6 +126,7 @@ static const char snapshot_help[] =
     "       cay snapshot ls [--long] [--all] FILE [PATH]\n"
     "       cay snapshot cat FILE PATH\n"
     "       cay snapshot diff [--patch] FILE FILE [PATH]\n"
+    "       cay snapshot tree FILE...\n"
     "       cay snapshot save FILE ARCHIVE [DIR]\n"
     "       cay snapshot load ARCHIVE FILE [DIR]\n"
     "\n"
@@ -139,6 +140,7 @@ static const char snapshot_help[] =
     "cat     the contents of one file.\n"
     "diff    what changed from the first to the second, as a list (A added, D removed, M changed) or as a patch that\n"
     "        git apply and patch -p1 take. Exits with 0 when nothing did, 1 when something did, 2 when that is unknown.\n"
+    "tree    the files as branches: each below the one that it was made from, with its label.\n"
     "save    writes its files as a tar archive: all that differ, or those below DIR.\n"
     "load    makes a snapshot of an archive, whose names begin at DIR; /home/agent unless said.\n";
 

@@ -162,6 +162,8 @@ static int act_load(const snapshot_words *w) {
   return stored ? 0 : EXIT_WRONG;
 }
 
+static int act_tree(const snapshot_words *w) { return snapshot_tree(w->engine, w->words, w->count); }
+
 /* ---- the words ---- */
 
 static const struct {
@@ -173,6 +175,7 @@ static const struct {
   { "ls", "cay snapshot ls wants a file, and a path in it if not all", 1, 2, act_ls },
   { "cat", "cay snapshot cat wants a file and a path in it", 2, 2, act_cat },
   { "diff", "cay snapshot diff wants two files, and a path in them if not all", 2, 3, act_diff },
+  { "tree", "cay snapshot tree wants files", 1, 10000, act_tree },
   { "save", "cay snapshot save wants a snapshot, an archive to write, and a directory in it if not /", 2, 3,
     act_save },
   { "load",
@@ -212,5 +215,5 @@ int command_snapshot(int argc, char **argv) {
   w.count = argc - optind - 1;
   for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
     if (strcmp(verb, verbs[i].name) == 0) return snapshot_act(i, &w);
-  return snapshot_refuse("cay snapshot wants info, ls, cat, diff, save or load");
+  return snapshot_refuse("cay snapshot wants info, ls, cat, diff, tree, save or load");
 }

@@ -12,3 +12,6 @@ bool snapshot_store(const cay_snapshot *snapshot, const char *path, const cay_sn
 
 /* For `cay run`: keeps the sandbox as it is now. */
 bool snapshot_keep(cay_sandbox *box, const char *path);
+
+/* `cay snapshot tree`: prints the files as branches; the exit code. */
+int snapshot_tree(cay_engine *engine, char **paths, int count);

@@ -38,6 +38,20 @@ def test_a_snapshot_is_shown_and_compared(t):
     assert r.code == 2 and "nothing.snap" in r.errors, r
 
 
+def test_snapshots_are_a_tree_of_branches(t):
+    saved(t, "start.snap", "echo one > f")
+    saved(t, "left.snap", "echo left > f", "--snapshot", "start.snap")
+    saved(t, "leaf.snap", "echo leaf > f", "--snapshot", "left.snap")
+    saved(t, "right.snap", "echo right > f", "--snapshot", "start.snap")
+    saved(t, "other.snap", "true")
+    files = ["other.snap", "leaf.snap", "right.snap", "left.snap", "start.snap"]
+    assert t.cay("snapshot", "tree", *files).text == "start.snap\n  left.snap\n    leaf.snap\n  right.snap\nother.snap\n"
+    assert t.cay("snapshot", "tree", "leaf.snap", "start.snap").text == "start.snap\nleaf.snap\n"
+    assert t.cay("snapshot", "tree", "leaf.snap", "leaf.snap").text == "leaf.snap\nleaf.snap\n"
+    r = t.cay("snapshot", "tree", "leaf.snap", "nothing.snap")
+    assert r.code != 0 and "nothing.snap" in r.errors, r
+
+
 def test_archives_become_snapshots_and_the_other_way(t):
     t.path("d/f", "text\n")
     subprocess.run(["tar", "-cf", "in.tar", "-C", "d", "."], cwd=t.dir, check=True)

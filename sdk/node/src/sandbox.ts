@@ -222,7 +222,7 @@ export class Sandbox {
   }
 
   /**
-   * Gives the memory of its sessions back until they are used again, but for what they changed. That goes to a file, too, if `path` names
+   * Gives the memory of its sessions back until they are used again, but for their own changes. That goes to a file, too, if `path` names
    * one that is not there yet; it is removed when the last session is back.
    */
   async park(path?: string | URL): Promise<void> {

@@ -60,7 +60,7 @@ _cay() {
     ;;
   snapshot)
     case $before in
-    snapshot) COMPREPLY=($(compgen -W 'info ls cat diff save load --help' -- "$word")) ;;
+    snapshot) COMPREPLY=($(compgen -W 'info ls cat diff tree save load --help' -- "$word")) ;;
     *)
       if [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W '--patch --all --long --help' -- "$word"))

@@ -85,7 +85,7 @@ _cay() {
     ;;
   snapshot)
     _arguments '--patch[as a patch]' '--all[what every sandbox has, too]' '--long[with mode, owner, length, links]' '--help[explain the command]' \
-      '1:what:(info ls cat diff save load)' '2:file:_files' '3:file:_files' '4:path:'
+      '1:what:(info ls cat diff tree save load)' '2:file:_files' '3:file:_files' '4:path:'
     ;;
   ws)
     _arguments '--store=[the store]:folder:_files -/' '--json[as JSON]' '(-C --cwd)'{-C,--cwd=}'[where]:directory of the workspace:' \

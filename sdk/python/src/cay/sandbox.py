@@ -152,7 +152,7 @@ class Sandbox:
         return Snapshot._take(self._link, label, leave_out, wait)
 
     def park(self, path: Optional[Local] = None) -> None:
-        """Gives the memory of its sessions back until they are used again, but for what they changed. That goes to a file, too, if
+        """Gives the memory of its sessions back until they are used again, but for their own changes. That goes to a file, too, if
         `path` names one that is not there yet; it is removed when the last session is back."""
         self._link.call("sandbox.park", {} if path is None else path_param("path", os.path.abspath(path)))
 
