@@ -92,25 +92,26 @@ static void hide_interpreter(char *text, size_t len) {
   if (len > 1 && text[0] == '#' && text[1] == '!') text[0] = text[1] = '/';
 }
 
-/* compileFunction(text, file, "a,b", line, context or undefined): a function whose body is the text. */
+/* compileFunction(text, file, "a,b", line, context or undefined): a function whose body is the text. Its columns are those of the text, too:
+ * the head stands in lines of its own, two of them, for the engine takes a line 0 for none. */
 NATIVE(compileFunction) {
   source s;
   const char *names = JS_ToCString(c, argv[2]);
   if (!names || !source_get(c, argv, &s)) return JS_EXCEPTION;
-  size_t head = strlen(names) + 13;
+  int line = JS_IsUndefined(argv[3]) ? 1 : native_int(c, argv[3]) + 1, lines = line == 1 ? 2 : 1;
+  size_t head = strlen(names) + 13 + (size_t)lines;
   char *wrapped = js_malloc(c, head + s.len + 4);
   JSValue function = JS_EXCEPTION;
   if (wrapped) {
     memcpy(wrapped, "(function (", 11);
-    memcpy(wrapped + 11, names, head - 13);
-    memcpy(wrapped + head - 2, "){", 2);
+    memcpy(wrapped + 11, names, strlen(names));
+    memcpy(wrapped + head - lines - 2, "){\n\n", 2 + (size_t)lines);
     memcpy(wrapped + head, s.text, s.len);
     hide_interpreter(wrapped + head, s.len);
     memcpy(wrapped + head + s.len, "\n})", 4);
     source whole = { wrapped, s.file, head + s.len + 3 };
     JSContext *in = JS_IsObject(argv[4]) ? engine_context(argv[4]) : NULL;
-    function = evaluate(in ? in : c, &whole, JS_IsUndefined(argv[3]) ? 1 : native_int(c, argv[3]) + 1,
-                        JS_EVAL_TYPE_GLOBAL);
+    function = evaluate(in ? in : c, &whole, line - lines, JS_EVAL_TYPE_GLOBAL);
     js_free(c, wrapped);
   }
   source_free(c, &s);
