@@ -55,7 +55,7 @@ this page. They are those of Debian's source of Node.js 24.21; the library insid
 options that they ask for. A file passes when its process ends with 0; one failed assertion among hundreds fails it.
 
 **Of the {ran:,} files that apply {passed:,} pass: {share}.** {skipped} skip themselves, and {left} are left out, because they test features that are
-not there by decision.
+not there by decision, or fail in Node 24.19 itself.
 
 """
 
