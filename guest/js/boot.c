@@ -61,6 +61,7 @@ static int run_source(const char *source) {
 int EXPORT(cay_boot)(void) {
   char **argv = start_process();
   if (runtime_start(true) < 0) return -1;
+  runtime_hold_reserve();
   if (call("prepareSession") < 0) return runtime_report("preparing a session"), -1;
   rehearse();
   if (argv[0] && argv[1] && run_source(argv[1]) < 0) return runtime_report("the image's code"), -1;

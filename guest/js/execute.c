@@ -318,6 +318,7 @@ bool request_begin(uint32_t op, reply *r) {
   static bool begun;
   (void)op, (void)r;
   runtime_enter();
+  runtime_hold_reserve();
   if (!begun) stop_install();
   return begun = true;
 }

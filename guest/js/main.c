@@ -5,6 +5,7 @@
 #include "start.h"
 
 static _Noreturn void run(char **argv) {
+  runtime_hold_reserve();
   JSValue arguments[] = { runtime_strings(argv[0] ? argv + 1 : argv) };
   JSValue done = runtime_call("main", 1, arguments);
   if (JS_IsException(done)) runtime_report("running");

@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +14,55 @@ enum { STACK_MAX = 2 << 20 };
 JSContext *js;
 static JSValue host;
 
+/* ---- memory ---- */
+
+/* Held back, and given up by the first allocation that fails: code that catches the error needs some, too. It is taken again when there is
+ * room. */
+enum { RESERVE = 512 << 10 };
+static void *reserve;
+
+static void *checked(void *memory, size_t len) {
+  if (memory || !len) return memory;
+  free(reserve);
+  reserve = NULL;
+  return NULL;
+}
+
+static void *memory_take(void *opaque, size_t len) {
+  (void)opaque;
+  return checked(malloc(len), len);
+}
+
+static void *memory_take_zeroed(void *opaque, size_t count, size_t len) {
+  (void)opaque;
+  return checked(calloc(count, len), count * len);
+}
+
+static void *memory_resize(void *opaque, void *memory, size_t len) {
+  (void)opaque;
+  return checked(realloc(memory, len), len);
+}
+
+static void memory_give(void *opaque, void *memory) {
+  (void)opaque;
+  free(memory);
+}
+
+void runtime_hold_reserve(void) {
+  if (!reserve) reserve = malloc(RESERVE);
+}
+
+static size_t memory_size(const void *memory) { return malloc_usable_size((void *)memory); }
+
+static const JSMallocFunctions memory = { memory_take_zeroed, memory_take, memory_give, memory_resize,
+                                          memory_size };
+
 static void (*const parts[])(JSContext *, JSValueConst) = {
   native_add_values,  native_add_code,     native_add_modules, native_add_tasks,    native_add_bytes,
   native_add_files,   native_add_stat,     native_add_process, native_add_children, native_add_constants,
   native_add_host,    native_add_session,  native_add_digest,  native_add_deflate,  native_add_typescript,
-  native_add_sockets, native_add_terminal, native_add_http,    native_add_tls,
+  native_add_sockets, native_add_terminal, native_add_http,    native_add_tls,      native_add_brotli,
+  native_add_zstd,    native_add_watch,
 };
 
 static JSValue make_native(void) {
@@ -32,7 +77,7 @@ static int fail(const char *doing) {
 }
 
 int runtime_start(bool image) {
-  JSRuntime *rt = JS_NewRuntime();
+  JSRuntime *rt = JS_NewRuntime2(&memory, NULL);
   if (rt) JS_SetMaxStackSize(rt, STACK_MAX);
   if (rt) js = JS_NewContext(rt);
   if (!js) return fprintf(stderr, "node: no memory for the engine\n"), -1;

@@ -45,9 +45,15 @@ static bool interruptible; /* SIGINT ends what runs, too: the option `breakOnSig
 
 void stop_on_interrupt(bool on) { interruptible = on; }
 
+/* Handlers run in system calls alone, and code that computes makes none. */
+static bool stop_interrupted(void) {
+  (void)stop_now();
+  return children_interrupted();
+}
+
 int stop_wanted(JSRuntime *rt, void *opaque) {
   (void)rt, (void)opaque;
-  if (!reason && interruptible && children_interrupted()) {
+  if (!reason && interruptible && stop_interrupted()) {
     interruptible = false;
     return passed = true;
   }

@@ -187,6 +187,26 @@ def test_python_alone_is_to_be_talked_to(t):
     assert code == 0, (code, w.shown)
 
 
+def test_the_prompt_of_node(t):
+    w = Window(t, "js")
+    w.until("Welcome to Node.js.*> ")
+    w.type("const x = { abc: 1, abd: 2 }\r")
+    w.until("undefined.*> ")
+    w.type("x.ab\t\t")
+    w.until("x.abc.*x.abd")
+    w.type("c + await Promise.resolve(41)\r")
+    w.until("42.*> ")
+    w.type("for (;;);\r")
+    w.until("for \\(;;\\);\r\r\n")
+    time.sleep(0.3)
+    w.type("\x03")
+    w.until("interrupted.*> ")
+    w.type("6 * 7\r")
+    w.until("42.*> ")
+    w.type(".exit\r")
+    assert w.end() == 0
+
+
 def test_python_on_an_unknown_terminal(t):
     for words, env in (((), {"TERM": "strange"}), (("--env", "PYTHON_BASIC_REPL=1"), {})):
         w = Window(t, "python", *words, env=env)

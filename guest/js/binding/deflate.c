@@ -94,27 +94,20 @@ static int step(stream *s, int flush) {
   return result;
 }
 
-static size_t within(int64_t value, size_t max) {
-  return value < 0 ? 0 : (uint64_t)value > max ? max : (size_t)value;
-}
-
 /* zlibWrite(stream, flush, in, offset, length, out, offset, length): [result, room left, input left, message] */
 NATIVE(zlibWrite) {
   stream *s = JS_GetOpaque2(c, argv[0], stream_class);
-  size_t in_len, out_len;
-  uint8_t *in = native_bytes(c, argv[2], &in_len), *out = native_bytes(c, argv[5], &out_len);
   if (!s) return JS_EXCEPTION;
-  size_t in_at = within(native_integer(c, argv[3]), in_len),
-         out_at = within(native_integer(c, argv[6]), out_len);
-  s->z.next_in = in ? in + in_at : in;
-  s->z.avail_in = (uInt)within(native_integer(c, argv[4]), in_len - in_at);
-  s->z.next_out = out ? out + out_at : out;
-  s->z.avail_out = (uInt)within(native_integer(c, argv[7]), out_len - out_at);
+  native_flow f = native_flow_of(c, argv + 2);
+  s->z.next_in = (Bytef *)f.in;
+  s->z.avail_in = (uInt)f.in_len;
+  s->z.next_out = f.out;
+  s->z.avail_out = (uInt)f.out_len;
   s->z.msg = NULL;
   int result = s->ready ? step(s, native_int(c, argv[1])) : Z_STREAM_ERROR;
-  const int numbers[] = { result, (int)s->z.avail_out, (int)s->z.avail_in };
-  JSValue list = JS_NewArray(c);
-  for (uint32_t i = 0; i < 3; i++) JS_SetPropertyUint32(c, list, i, JS_NewInt32(c, numbers[i]));
+  f.out_len = s->z.avail_out;
+  f.in_len = s->z.avail_in;
+  JSValue list = native_flow_list(c, result, &f);
   if (s->z.msg) JS_SetPropertyUint32(c, list, 3, JS_NewString(c, s->z.msg));
   return list;
 }

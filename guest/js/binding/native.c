@@ -57,6 +57,30 @@ uint8_t *native_bytes(JSContext *c, JSValueConst value, size_t *len) {
   return NULL;
 }
 
+static size_t flow_within(JSContext *c, JSValueConst value, size_t max) {
+  int64_t number = native_integer(c, value);
+  return number < 0 ? 0 : (uint64_t)number > max ? max : (size_t)number;
+}
+
+native_flow native_flow_of(JSContext *c, JSValueConst *argv) {
+  native_flow f;
+  size_t in_len, out_len;
+  uint8_t *in = native_bytes(c, argv[0], &in_len), *out = native_bytes(c, argv[3], &out_len);
+  size_t in_at = flow_within(c, argv[1], in_len), out_at = flow_within(c, argv[4], out_len);
+  f.in = in ? in + in_at : in;
+  f.in_len = flow_within(c, argv[2], in_len - in_at);
+  f.out = out ? out + out_at : out;
+  f.out_len = flow_within(c, argv[5], out_len - out_at);
+  return f;
+}
+
+JSValue native_flow_list(JSContext *c, int result, const native_flow *f) {
+  const int64_t numbers[] = { result, (int64_t)f->out_len, (int64_t)f->in_len };
+  JSValue list = JS_NewArray(c);
+  for (uint32_t i = 0; i < 3; i++) JS_SetPropertyUint32(c, list, i, JS_NewInt64(c, numbers[i]));
+  return list;
+}
+
 JSValue native_by_name(JSContext *c, JSValueConst name, JSValue (*find)(JSContext *c, const char *name)) {
   const char *text = JS_ToCString(c, name);
   JSValue found = text ? find(c, text) : JS_EXCEPTION;

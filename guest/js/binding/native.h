@@ -32,6 +32,9 @@ void native_add_http(JSContext *c, JSValueConst into);
 void native_add_tls(JSContext *c, JSValueConst into);
 void native_add_digest(JSContext *c, JSValueConst into);
 void native_add_deflate(JSContext *c, JSValueConst into);
+void native_add_brotli(JSContext *c, JSValueConst into);
+void native_add_zstd(JSContext *c, JSValueConst into);
+void native_add_watch(JSContext *c, JSValueConst into);
 void native_add_host(JSContext *c, JSValueConst into);
 void native_add_typescript(JSContext *c, JSValueConst into);
 void native_add_session(JSContext *c, JSValueConst into);
@@ -46,6 +49,16 @@ JSValue native_result(JSContext *c, int64_t result); /* below 0: -errno */
 
 /* The bytes of an ArrayBuffer or of a view of one. NULL: it is none, or has none. */
 uint8_t *native_bytes(JSContext *c, JSValueConst value, size_t *len);
+
+/* The input of a compressor and its room, of six arguments: bytes, offset, length, twice. Never beyond the bytes. */
+typedef struct {
+  const uint8_t *in;
+  uint8_t *out;
+  size_t in_len, out_len; /* the bytes left of them */
+} native_flow;
+native_flow native_flow_of(JSContext *c, JSValueConst *argv);
+JSValue native_flow_list(JSContext *c, int result,
+                         const native_flow *f); /* [result, room left, input left] */
 
 /* A path as a string or as bytes. The caller frees it with js_free. NULL with an exception, also for a path
  * with a zero in it. */

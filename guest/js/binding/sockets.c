@@ -171,6 +171,63 @@ NATIVE(socketPair) {
   return list;
 }
 
+/* What kind of socket: 0 TCP, 2 UDP, 4 Unix, as uv_guess_handle numbers them. */
+NATIVE(socketKind) {
+  int fd = native_int(c, argv[0]), type = 0;
+  endpoint e = { 0 };
+  socklen_t type_len = sizeof type, len = sizeof e;
+  if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) < 0 || getsockname(fd, &e.any, &len) < 0)
+    return native_result(c, -1);
+  if (e.any.sa_family == AF_UNIX) return JS_NewInt32(c, 4);
+  return JS_NewInt32(c, type == SOCK_DGRAM ? 2 : 0);
+}
+
+/* ---- descriptors that travel beside bytes: SCM_RIGHTS of unix(7), one at a time ---- */
+
+typedef union {
+  struct cmsghdr header;
+  char room[CMSG_SPACE(sizeof(int))];
+} carried;
+
+/* socketGive(fd, bytes, at, descriptor): as write(2) from there on, and the descriptor beside the first byte */
+NATIVE(socketGive) {
+  size_t len;
+  uint8_t *data = native_bytes(c, argv[1], &len);
+  int64_t at = native_integer(c, argv[2]);
+  int fd = native_int(c, argv[3]);
+  if (at < 0 || (uint64_t)at > len) at = 0;
+  carried control = {
+    .header = { .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS }
+  };
+  memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+  struct iovec bytes = { data + at, len - (size_t)at };
+  struct msghdr message = {
+    .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+  };
+  return native_result(c, sendmsg(native_int(c, argv[0]), &message, 0));
+}
+
+/* socketTake(fd, bytes): [length, descriptor or -1], or -errno */
+NATIVE(socketTake) {
+  size_t len;
+  uint8_t *data = native_bytes(c, argv[1], &len);
+  carried control;
+  struct iovec bytes = { data, len };
+  struct msghdr message = {
+    .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+  };
+  ssize_t got = recvmsg(native_int(c, argv[0]), &message, MSG_CMSG_CLOEXEC);
+  if (got < 0) return native_result(c, -1);
+  int fd = -1;
+  const struct cmsghdr *h = CMSG_FIRSTHDR(&message);
+  if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS && h->cmsg_len >= CMSG_LEN(sizeof fd))
+    memcpy(&fd, CMSG_DATA(h), sizeof fd);
+  JSValue list = JS_NewArray(c);
+  JS_SetPropertyUint32(c, list, 0, JS_NewInt64(c, got));
+  JS_SetPropertyUint32(c, list, 1, JS_NewInt32(c, fd));
+  return list;
+}
+
 /* ---- datagrams ---- */
 
 /* socketSend(fd, bytes, address, port); without an address to the one it is connected with */
@@ -297,7 +354,8 @@ static const JSCFunctionListEntry functions[] = {
   FUNCTION(socketSet, 4),     FUNCTION(socketGet, 3),    FUNCTION(socketReset, 1),
   FUNCTION(socketPair, 0),    FUNCTION(socketSend, 4),   FUNCTION(socketReceive, 2),
   FUNCTION(findAddresses, 3), FUNCTION(findName, 2),     FUNCTION(addressBytes, 1),
-  FUNCTION(addressText, 1),
+  FUNCTION(addressText, 1),   FUNCTION(socketKind, 1),   FUNCTION(socketGive, 4),
+  FUNCTION(socketTake, 2),
 };
 
 void native_add_sockets(JSContext *c, JSValueConst into) {

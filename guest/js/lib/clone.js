@@ -42,6 +42,12 @@ function cloneByItself(value, copy, put) {
   const symbols = host.perIsolateSymbols;
   const given = value[symbols.messaging_clone_symbol]?.();
   if (given === undefined || given === null) return undefined;
+  return revive(given, copy, put);
+}
+
+// What an object of lib/ has given of itself, made anew.
+function revive(given, copy, put) {
+  const symbols = host.perIsolateSymbols;
   const [module, name] = given.deserializeInfo.split(':');
   const result = put(new (host.require(module)[name])());
   result[symbols.messaging_deserialize_symbol](copy(given.data));
@@ -51,7 +57,9 @@ function cloneByItself(value, copy, put) {
 function cloneObject(value, copy, put, transfer) {
   const kind = native.classOf(value);
   if (host.handles.has(value)) return put(value);
-  if (transfer.has(value)) return put(value.transfer ? value.transfer() : value);
+  if (transfer.has(value)) return put(transfer.get(value)(copy, put));
+  if (host.isPort?.(value)) fail('Object that needs transfer was found in message but not listed in transferList');
+  if (value[uncloneable] !== undefined && mode(value) === 0) refuse(nameOf(value));
   if (kind === CLASS.DATE) return put(new Date(Number(value)));
   if (kind === CLASS.REGEXP) return put(new RegExp(value.source, value.flags));
   if (kind === CLASS.ARRAY_BUFFER) return put(value.slice(0));
@@ -73,11 +81,42 @@ function cloneObject(value, copy, put, transfer) {
   return cloneByItself(value, copy, put) ?? cloneProperties(value, copy, put);
 }
 
-host.clone = (input, transferred = []) => {
+// ---- objects that change hands ----
+
+const { transfer_mode_private_symbol: uncloneable, untransferable_object_private_symbol: untransferable } = host.privateSymbols;
+const TRANSFERABLE = 1;
+const mode = (value) => value[uncloneable] ?? 0;
+const fail = (text) => { throw new host.DOMException(text, 'DataCloneError'); };
+
+// {object: function that makes the new one}; all are looked at before anything changes hands.
+function takeOver(list, source) {
+  const result = new Map();
+  for (const item of list) {
+    const isBuffer = native.classOf(item) === CLASS.ARRAY_BUFFER;
+    if (result.has(item)) fail(`Transfer list contains duplicate ${isBuffer ? 'ArrayBuffer' : 'MessagePort'}`);
+    if (typeof item !== 'object' || item === null) throw new TypeError('Found invalid object in transferList');
+    if (item[untransferable]) fail('An object in the transfer list cannot be transferred');
+    if (item === source) fail('Transfer list contains source port');
+    if (isBuffer) {
+      if (item.detached) fail('An ArrayBuffer is detached and could not be cloned.');
+      result.set(item, () => item.transfer());
+    } else if (host.isPort?.(item)) {
+      if (!host.isOpenPort(item)) fail('MessagePort in transfer list is already detached');
+      result.set(item, () => host.movePort(item));
+    } else if (mode(item) & TRANSFERABLE) {
+      const symbols = host.perIsolateSymbols;
+      for (const [inner, make] of takeOver(item[symbols.messaging_transfer_list_symbol]?.() ?? [], source)) result.set(inner, make);
+      result.set(item, (copy, put) => revive(item[symbols.messaging_transfer_symbol](), copy, put));
+    } else {
+      fail('Value could not be cloned.');
+    }
+  }
+  return result;
+}
+
+host.clone = (input, transferred = [], source = undefined) => {
   const seen = new Map();
-  const transfer = new Set(transferred);
-  for (const item of transfer)
-    if (native.classOf(item) !== CLASS.ARRAY_BUFFER && !(item instanceof host.MessagePort)) refuse('Value');
+  const transfer = takeOver(transferred, source);
   const copy = (value) => {
     if (typeof value === 'function' || typeof value === 'symbol') refuse(nameOf(value));
     if (typeof value !== 'object' || value === null) return value;
@@ -88,5 +127,7 @@ host.clone = (input, transferred = []) => {
     };
     return cloneObject(value, copy, put, transfer);
   };
-  return copy(input);
+  const result = copy(input);
+  for (const [item, make] of transfer) if (!seen.has(item) && native.classOf(item) === CLASS.ARRAY_BUFFER) make(); // detached all the same
+  return result;
 };

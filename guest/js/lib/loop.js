@@ -122,9 +122,12 @@ function anyReferenced(items) {
 function runTimers() {
   now = native.now();
   if (!timerAt || now - loop.origin < timerAt) return;
-  timerAt = 0;
-  const next = call(loop.processTimers, process, loop.now());
-  if (!next) return;
+  let next;
+  do { // once more behind a timer that has thrown something; in a session that ends the round, and the others stay due
+    timerAt = 1;
+    timerReferenced = true;
+    next = call(loop.processTimers, process, loop.now());
+  } while (next === undefined);
   timerAt = Math.abs(next);
   timerReferenced = next > 0;
 }
@@ -180,7 +183,9 @@ loop.round = (isDone) => {
   runReady();
   if (isDone?.()) return;
   wait();
-  if (immediateInfo[0] > 0) call(loop.processImmediate, process);
+  if (immediateInfo[0] > 0)
+    do call(loop.processImmediate, process);
+    while (immediateInfo[2] > 0); // one has thrown something, and others wait
 };
 
 loop.run = () => {

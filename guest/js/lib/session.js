@@ -14,6 +14,7 @@ host.prepareSession = () => {
   const { prepareMainThreadExecution, markBootstrapComplete } = host.require('internal/process/pre_execution');
   prepareMainThreadExecution(false, true);
   markBootstrapComplete();
+  for (const id of ['internal/vm/module', 'internal/source_map/source_map', 'module']) host.require(id); // what each program loads when it begins
   host.exit = (code) => {
     cellInfo[0] = 1;
     native.leaveSession(code);
@@ -61,11 +62,13 @@ host.endSession = () => {
 function prepareAgain() {
   const execution = host.require('internal/process/pre_execution');
   const prepare = execution.prepareMainThreadExecution;
-  execution.prepareMainThreadExecution = (expandArgv1, initializeModules) => {
+  const prepareOnce = (expandArgv1, preload) => {
     const main = prepare(expandArgv1, false);
-    if (options['--require'].length > 0) host.require('internal/modules/cjs/loader').Module._preloadModules(options['--require']);
+    if (preload && options['--require'].length > 0) host.require('internal/modules/cjs/loader').Module._preloadModules(options['--require']);
     return main;
   };
+  execution.prepareMainThreadExecution = (expandArgv1) => prepareOnce(expandArgv1, true);
+  execution.prepareTestRunnerMainExecution = (loadUserModules = true) => prepareOnce(false, loadUserModules);
 }
 
 // ---- require and import ----

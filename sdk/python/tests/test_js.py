@@ -119,6 +119,27 @@ def test_a_recursion_without_an_end_is_a_range_error():
     with Sandbox() as sandbox:
         assert sandbox.js.run("function f() { f() } try { f() } catch (e) { e instanceof RangeError }").value is True
         assert sandbox.js.run("f()").error.type == "RangeError"
+        sandbox.js.run("let deep = []; for (let i = 0; i < 1e6; i++) deep = [deep]")
+        for code in ("JSON.stringify(deep)", "String(deep)", "structuredClone(deep)", "JSON.parse('['.repeat(1e6))"):
+            assert sandbox.js.run(code).error.type == "RangeError", code
+        assert sandbox.js.run("deep").outcome == "value"  # its JSON is left out
+        assert sandbox.js.run("deep = null; 6 * 7").value == 42
+
+
+def test_a_session_at_its_memory_limit_goes_on():
+    with Sandbox(memory_limit_bytes=96 << 20) as sandbox:
+        sandbox.js.run("let kept = 1, a = []")
+        filled = sandbox.js.run("for (;;) a.push(Buffer.alloc(1e5, 1))")
+        assert filled.outcome == "exception" and "memory" in filled.error.message, filled
+        assert sandbox.js.run("kept").value == 1
+        assert sandbox.js.run("a = null; const b = Buffer.alloc(3e7, 1); b.length").value == 30_000_000
+
+
+def test_timers_go_on_behind_one_that_throws():
+    with Sandbox() as sandbox:
+        sandbox.js.run("let seen = []; setTimeout(() => { throw new Error('first') }, 1); setTimeout(() => seen.push(2), 2)")
+        assert sandbox.js.run("await new Promise((done) => setTimeout(done, 30))").error.message == "first"
+        assert sandbox.js.run("await new Promise((done) => setTimeout(done, 30)); seen").value == [2]
 
 
 def test_hostile_values_do_not_confuse_the_driver():

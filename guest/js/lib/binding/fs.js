@@ -45,6 +45,10 @@ const silent = (f) => (...args) => {
   return failed(result) ? result : undefined;
 };
 
+// A descriptor that the C++ of Node checks, too.
+const checkedFd = (fd) => host.require('internal/fs/utils').getValidatedFd(fd);
+const ofDescriptor = (f) => (fd, ...more) => f(checkedFd(fd), ...more);
+
 // Names are bytes to the system.
 function inEncoding(bytes, encoding) {
   if (typeof bytes === 'number') return bytes;
@@ -74,7 +78,8 @@ function statOf(syscall, follow) {
   };
 }
 
-function fstat(fd, big, request, shouldNotThrow) {
+function fstat(given, big, request, shouldNotThrow) {
+  const fd = checkedFd(given);
   const result = statInto((fields) => native.fstat(fd, fields), big);
   if (request === undefined && shouldNotThrow && failed(result)) return undefined;
   const error = failed(result) ? systemError(result, 'fstat') : undefined;
@@ -285,7 +290,7 @@ class StatWatcher {
 }
 
 const path1 = (name, count, syscall = name) => operation(count, syscall, silent(native[name]));
-const descriptor = (name, count, syscall = name) => operation(count, syscall, silent(native[name]), 0);
+const descriptor = (name, count, syscall = name) => ofDescriptor(operation(count, syscall, silent(native[name]), 0));
 
 const closeDescriptor = descriptor('close', 1);
 function close(fd, ...more) {
@@ -316,6 +321,6 @@ return {
   lchown: path1('lchown', 3), ftruncate: descriptor('ftruncate', 2), fsync: descriptor('fsync', 1), fdatasync: descriptor('fdatasync', 1),
   utimes: operation(3, 'utime', (path, atime, mtime) => silent(native.utimes)(path, atime, mtime, true)),
   lutimes: operation(3, 'lutime', (path, atime, mtime) => silent(native.utimes)(path, atime, mtime, false)),
-  futimes: operation(3, 'futime', silent(native.futimes), 0),
-  internalModuleStat, legacyMainResolve, getFormatOfExtensionlessFile: () => 0,
+  futimes: ofDescriptor(operation(3, 'futime', silent(native.futimes), 0)),
+  ...host.part('fs/copy'), internalModuleStat, legacyMainResolve, getFormatOfExtensionlessFile: () => 0,
 };

@@ -8,16 +8,48 @@ class JSStream extends LibuvStreamWrap {
   emitEOF() { this.give(EOF, undefined); }
   readStart() { return this.onreadstart(); }
   readStop() { return this.onreadstop(); }
+
+  // One write at a time; the others wait for it, and a shutdown for all of them.
+  #queue = [];
+  #isWriting = false;
+  #ending;
+
   writeBytes(request, bytes) {
-    streamBaseState[kBytesWritten] = bytes.byteLength;
+    const own = host.toBuffer(bytes.slice().buffer);
     this.bytesWritten += bytes.byteLength;
-    const result = this.onwrite(request, [host.toBuffer(bytes.slice().buffer)]);
+    this.#queue.push([request, own]);
+    const result = this.#pump();
     streamBaseState[kBytesWritten] = bytes.byteLength;
     streamBaseState[kLastWriteWasAsync] = 1;
     return result;
   }
-  shutdown(request) { return this.onshutdown(request); }
-  finishWrite(request, status) { request.oncomplete?.(status, this, undefined); }
+
+  #pump() {
+    if (this.#isWriting) return 0;
+    const next = this.#queue.shift();
+    if (next === undefined) return this.#end();
+    this.#isWriting = true;
+    const result = this.onwrite(next[0], [next[1]]);
+    if (result !== 0) this.#isWriting = false;
+    return result;
+  }
+
+  #end() {
+    const request = this.#ending;
+    this.#ending = undefined;
+    return request ? this.onshutdown(request) : 0;
+  }
+
+  shutdown(request) {
+    this.#ending = request;
+    return this.#pump();
+  }
+
+  finishWrite(request, status) {
+    this.#isWriting = false;
+    this.#pump();
+    request.oncomplete?.(status, this, undefined);
+  }
   finishShutdown(request, status) { request.oncomplete?.(status); }
 }
 

@@ -5,16 +5,19 @@ const { oninit, no_message_symbol: NO_MESSAGE, handle_onclose: onClose } = perIs
 
 class MessagePort {
   constructor() { throw host.nodeError('ERR_CONSTRUCT_CALL_INVALID'); }
-  postMessage(message, options) {
-    const transfer = Array.isArray(options) ? options : options?.transfer ?? [];
+  postMessage(...given) {
+    if (given.length === 0) throw new TypeError('Not enough arguments to MessagePort.postMessage');
+    const [message, options] = given;
+    const transfer = transferList(options);
     const state = states.get(this);
     if (state.group) {
       for (const port of state.group) if (port !== this) states.get(port).queue.push(host.clone(message)), deliver(port);
       return;
     }
-    const other = states.get(state.other);
-    if (!other || other.closed) return;
-    other.queue.push(host.clone(message, transfer));
+    const copy = host.clone(message, transfer, this); // also without a reader
+    const other = state.other && states.get(state.other);
+    if (!other || other.closed || transfer.includes(state.other)) return;
+    other.queue.push(copy);
     deliver(state.other);
   }
   start() {
@@ -34,6 +37,30 @@ class MessagePort {
 }
 
 const states = new WeakMap();
+
+// An array, or an object with one as `transfer`.
+function transferList(options) {
+  if (options === undefined || options === null) return [];
+  if (typeof options !== 'object') throw host.nodeError('ERR_INVALID_ARG_TYPE', 'options', 'Object', options);
+  const list = Symbol.iterator in options ? options : options.transfer;
+  if (list === undefined || list === null) return [];
+  if (typeof list !== 'object' || !(Symbol.iterator in list)) throw new TypeError('Optional options.transfer argument must be an iterable');
+  return [...list];
+}
+
+// A port that changes hands: another object stands for it from now on.
+function movePort(port) {
+  const state = states.get(port);
+  const made = newPort();
+  Object.assign(states.get(made), { queue: state.queue, other: state.other });
+  if (state.other) states.get(state.other).other = made;
+  Object.assign(state, { queue: [], other: undefined, closed: true });
+  hold(port, false);
+  return made;
+}
+host.isPort = (value) => states.has(value);
+host.isOpenPort = (port) => !states.get(port).closed;
+host.movePort = movePort;
 
 function newPort() {
   const port = Object.create(MessagePort.prototype);
@@ -118,12 +145,13 @@ return {
   drainMessagePort: drain,
   receiveMessageOnPort(port) {
     const state = states.get(port);
-    return state?.queue.length ? state.queue.shift() : NO_MESSAGE;
+    if (!state) throw host.nodeError('ERR_INVALID_ARG_TYPE', 'port', 'MessagePort', port);
+    return state.queue.length ? state.queue.shift() : NO_MESSAGE;
   },
   moveMessagePortToContext: (port) => port,
   structuredClone(value, options) {
     if (options !== undefined && options !== null && typeof options !== 'object') throw host.nodeError('ERR_INVALID_ARG_TYPE', 'options', 'Object', options);
-    return host.clone(value, options?.transfer ?? []);
+    return host.clone(value, transferList(options?.transfer));
   },
   get DOMException() { return host.DOMException; },
 };

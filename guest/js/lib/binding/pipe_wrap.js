@@ -6,12 +6,34 @@ const FIFO = 0o010000, KIND = 0o170000;
 
 const pathBytes = (path) => (typeof path === 'string' ? new Uint8Array(native.encode(1, path)) : path);
 
+const KINDS = new Map([[0, ['tcp_wrap', 'TCP']], [2, ['udp_wrap', 'UDP']]]);
+
+function handleOf(fd) {
+  const [binding, name] = KINDS.get(native.socketKind(fd)) ?? ['pipe_wrap', 'Pipe'];
+  const handle = new (host.internalBinding(binding)[name])(SOCKET);
+  handle.open(fd);
+  return handle;
+}
+
 // Unix sockets, and pipes, which can be read or written alone.
 class Pipe extends host.SocketWrap {
   open(fd) {
     this.isFifo = (native.modeOfDescriptor(fd) & KIND) === FIFO;
     if (fd > 2) native.setBlocking(fd, false);
     return this.take(fd);
+  }
+
+  // A channel of messages between processes: a socket may come beside the bytes, and is `pendingHandle` when they are read.
+  transmit(bytes, at, handle) {
+    return at === 0 && handle?.fd >= 0 ? native.socketGive(this.fd, bytes, at, handle.fd) : super.transmit(bytes, at);
+  }
+  receive(buffer) {
+    if (this.type !== IPC) return super.receive(buffer);
+    const came = native.socketTake(this.fd, buffer);
+    if (typeof came === 'number') return came;
+    const [count, fd] = came;
+    if (fd >= 0) this.pendingHandle = handleOf(fd);
+    return count;
   }
 
   finish() {

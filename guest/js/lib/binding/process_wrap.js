@@ -39,8 +39,7 @@ class Process {
     const pid = native.spawn(file, args ?? [file], environment ?? null, cwd ?? null, fds, Boolean(flags & DETACHED));
     for (const fd of closing) native.close(fd);
     for (const [entry, fd] of pipes) {
-      if (pid < 0) native.close(fd);
-      else entry.handle.open(fd);
+      entry.handle.open(fd); // also when nothing was started: it is at its end then
     }
     if (pid < 0) return pid;
     this.pid = pid;

@@ -181,7 +181,11 @@ class Serializer {
     this.#value(value);
     return true;
   }
-  releaseBuffer() { return host.toBuffer(this.#bytes.slice(0, this.#length).buffer); }
+  releaseBuffer() { // the next bytes begin anew
+    const released = this.#bytes.slice(0, this.#length);
+    this.#length = 0;
+    return host.toBuffer(released.buffer);
+  }
   transferArrayBuffer(id, buffer) { this.#transferred.set(buffer, id); }
   writeUint32(value) { this.#varint(value); }
   writeUint64(high, low) { this.#varint(BigInt(high) << 32n | BigInt(low)); }

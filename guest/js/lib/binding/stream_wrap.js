@@ -43,7 +43,7 @@ class LibuvStreamWrap {
 
   #read() {
     const buffer = new ArrayBuffer(CHUNK);
-    const count = native.read(this.fd, buffer, 0, CHUNK);
+    const count = this.receive(buffer);
     if (count === -EAGAIN) return;
     if (count > 0) {
       this.bytesRead += count;
@@ -53,6 +53,10 @@ class LibuvStreamWrap {
     this.readStop();
     this.give(count === 0 ? EOF : count, undefined);
   }
+
+  // The calls for the descriptor; channels of messages have handles beside the bytes.
+  receive(buffer) { return native.read(this.fd, buffer, 0, CHUNK); }
+  transmit(bytes, at) { return native.write(this.fd, bytes, at, bytes.byteLength - at); }
 
   // The reader is lib/, or a stream above this one.
   give(count, bytes) {
@@ -67,26 +71,26 @@ class LibuvStreamWrap {
 
   // ---- writing ----
 
-  writeBytes(request, bytes) {
+  writeBytes(request, bytes, handle) {
     streamBaseState[kBytesWritten] = bytes.byteLength;
     streamBaseState[kLastWriteWasAsync] = 0;
     this.bytesWritten += bytes.byteLength;
     let at = 0;
     if (this.pending.length === 0) {
-      const count = native.write(this.fd, bytes, 0, bytes.byteLength);
+      const count = this.transmit(bytes, 0, handle);
       if (count < 0 && count !== -EAGAIN) return count;
       at = Math.max(0, count);
     }
     if (at === bytes.byteLength) return 0;
     streamBaseState[kLastWriteWasAsync] = 1;
-    this.pending.push({ request, bytes, at });
+    this.pending.push({ request, bytes, at, handle });
     this.#watch();
     return 0;
   }
 
   #writeMore() {
     const [first] = this.pending;
-    const count = native.write(this.fd, first.bytes, first.at, first.bytes.byteLength - first.at);
+    const count = this.transmit(first.bytes, first.at, first.handle);
     if (count === -EAGAIN) return;
     first.at += Math.max(0, count);
     if (count >= 0 && first.at < first.bytes.byteLength) return;
@@ -96,8 +100,8 @@ class LibuvStreamWrap {
     if (this.pending.length === 0 && this.ending) this.#end();
   }
 
-  writeBuffer(request, buffer) { return this.writeBytes(request, buffer); }
-  writeUtf8String(request, text) { return this.writeBytes(request, new Uint8Array(native.encode(1, text))); }
+  writeBuffer(request, buffer, handle) { return this.writeBytes(request, buffer, handle); }
+  writeUtf8String(request, text, handle) { return this.writeBytes(request, new Uint8Array(native.encode(1, text)), handle); }
   writeAsciiString(request, text) { return this.writeBytes(request, new Uint8Array(native.encode(4, text))); }
   writeLatin1String(request, text) { return this.writeBytes(request, new Uint8Array(native.encode(4, text))); }
   writeUcs2String(request, text) { return this.writeBytes(request, new Uint8Array(native.encode(3, text))); }

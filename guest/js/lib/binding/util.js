@@ -18,7 +18,7 @@ function guessHandleType(fd) {
   if (mode < 0) return 5;
   const kind = mode & KIND;
   if (kind === FILE || kind === CHARACTERS) return 3;
-  return kind === PIPE ? 4 : kind === SOCKET ? (native.socketKind?.(fd) ?? 4) : 5;
+  return kind === PIPE ? 4 : kind === SOCKET ? Math.max(0, native.socketKind(fd)) : 5;
 }
 
 function defineLazyProperties(target, id, keys, enumerable = true) {
