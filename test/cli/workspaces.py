@@ -84,6 +84,32 @@ def test_wrong_manifests_and_words_are_refused(t):
     assert "usage: cay ws" in t.cay("ws", "--help").text
 
 
+# How a user meets each failure: words of `cay ws` with HANDLE for the session, and standard input.
+PROVOKED = [
+    ("ProvisionFailed", ["provision", "-"], b'{"entries": [{"type": "git_repo", "url": "ssh://x", "path": "r"}]}'),
+    ("PathTraversal", ["provision", "-"], b'{"entries": [{"type": "directory", "path": "../x"}]}'),
+    ("PathTraversal", ["read", "HANDLE", "/etc/passwd"], b""),
+    ("SessionNotFound", ["exec", "session-0", "true"], b""),
+    ("SnapshotNotFound", ["resume", "snap-0"], b""),
+    ("SnapshotNotFound", ["delete", "snap-0"], b""),
+    ("ExecutionFailed", ["read", "HANDLE", "missing"], b""),
+    ("ExecutionFailed", ["patch", "HANDLE"], b"--- a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n"),
+    ("InvalidRequest", ["provision", "-"], b'{"entries": 1}'),
+    ("PolicyViolation", ["write", "HANDLE", "big"], b"x" * (2 << 20)),
+]
+
+
+def test_failures_come_by_their_names(t):
+    h = provisioned(t, {"entries": [{"type": "file", "path": "a", "content": "one\n"}], "limits": {"disk": 1 << 20}})
+    for name, words, data in PROVOKED:
+        r = ws(t, *[h if word == "HANDLE" else word for word in words], input=data)
+        assert r.code == 1 and r.errors.startswith(f"cay: {name}: "), (name, words, r)
+    r = t.cay("ws", "provision", "--store", "/proc/version/x", "-", input=b"{}")
+    assert r.code == 1 and r.errors.startswith("cay: BackendUnavailable: "), r
+    r = ws(t, "exec", "--timeout", "100ms", h, "sleep 10")
+    assert r.code == 124, r
+
+
 def repository(t):
     path = t.dir / "repos" / "r"
     path.mkdir(parents=True)
