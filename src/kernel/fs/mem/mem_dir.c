@@ -202,7 +202,8 @@ K_LOCKED static bool is_as_inherited(const mem_inode *dir, const mem_entry *e) {
   if (i->dirty || i->dirty_below || i->frozen != NULL || i->pinned || i->was != NULL) return false;
   if (i->counted || i->links_counted != 0 || i->contents.charged != 0 || i->source != NULL) return false;
   if (i->dir.entry_count != 0 || i->dir.fresh_len != 0 || i->base.mounted_here != NULL) return false;
-  if (i->base.fifo != NULL || i->base.socket != NULL || i->base.watched != NULL || i->base.writing) return false;
+  if (i->base.fifo != NULL || i->base.socket != NULL || i->base.watched != NULL || i->base.writing)
+    return false;
   return i->base.version == 0 && i->base.exe == c->node->exe;
 }
 
