@@ -32,6 +32,7 @@ pub use error::{Error, Status};
 pub use sandbox::{End, Kind, RunOptions, RunResult, Sandbox, SandboxBuilder, Stat};
 pub use session::{Evaluation, Outcome, Session};
 pub use workspace::{
-    Entry, Exec, ExecOptions, Manifest, PatchOptions, Process, SessionInfo, SnapshotInfo, WorkspaceCode,
+    Entry, Exec, ExecOptions, Manifest, PatchOptions, Process, SessionInfo, SnapshotInfo, Stream,
+    WorkspaceCode,
     WorkspaceError, WorkspaceSession, Workspaces, WorkspacesBuilder,
 };

@@ -6,7 +6,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::fmt;
 use std::path::PathBuf;
 use std::ptr::{null, null_mut};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What a failure means for the caller; the names are those of the contract.
@@ -126,6 +126,43 @@ pub struct Manifest {
 struct WorkspacesInner {
     raw: *mut sys::cay_ws,
     _engine: Engine, // outlives it
+    /// Processes that a command leaves behind may write as long as the client is there.
+    sinks: Mutex<Vec<Box<Sink>>>,
+}
+
+/// A stream of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+type OutputFn = dyn FnMut(Stream, &[u8]) + Send;
+
+/// Takes output until its command has ended.
+struct Sink(Mutex<Option<Box<OutputFn>>>);
+
+impl Sink {
+    fn hear(&self, stream: Stream, bytes: &[u8]) {
+        let Ok(mut to) = self.0.lock() else { return };
+        if let Some(function) = to.as_mut() {
+            function(stream, bytes);
+        }
+    }
+
+    fn close(&self) {
+        match self.0.lock() {
+            Ok(mut to) => *to = None,
+            Err(poisoned) => *poisoned.into_inner() = None,
+        }
+    }
+}
+
+/// A panic of the function ends its hearing, and does not unwind into the library.
+unsafe extern "C" fn sink_output(ctx: *mut c_void, fd: c_int, bytes: sys::cay_slice) {
+    let (sink, bytes) = (unsafe { &*ctx.cast::<Sink>() }, unsafe { sys::copy(bytes) });
+    let stream = if fd == 1 { Stream::Stdout } else { Stream::Stderr };
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sink.hear(stream, &bytes)));
 }
 
 unsafe impl Send for WorkspacesInner {}
@@ -173,7 +210,7 @@ impl WorkspacesBuilder {
         }
         let mut raw = null_mut();
         check(|e| unsafe { sys::cay_ws_open(&options, &mut raw, e) })?;
-        Ok(Workspaces(Arc::new(WorkspacesInner { raw, _engine: engine.clone() })))
+        Ok(Workspaces(Arc::new(WorkspacesInner { raw, _engine: engine.clone(), sinks: Mutex::default() })))
     }
 }
 
@@ -431,7 +468,7 @@ pub struct PatchOptions {
 
 impl WorkspaceSession {
     fn with_options<T>(
-        &self, command: &str, o: &ExecOptions, open: bool,
+        &self, command: &str, o: &ExecOptions, open: bool, sink: *const Sink,
         call: impl FnOnce(*mut sys::cay_ws_session, &sys::cay_ws_exec_options) -> Result<T>,
     ) -> Result<T> {
         let (command, env) = (c_word(command)?, c_env(&o.env)?);
@@ -444,8 +481,8 @@ impl WorkspaceSession {
             env: env.as_ptr(),
             input: sys::slice(&o.input),
             input_open: open,
-            output: None,
-            output_ctx: null_mut(),
+            output: if sink.is_null() { None } else { Some(sink_output) },
+            output_ctx: sink.cast_mut().cast(),
         };
         call(self.0.raw, &options)
     }
@@ -455,16 +492,36 @@ impl WorkspaceSession {
     }
 
     pub fn exec_with(&self, command: &str, o: &ExecOptions) -> Result<Exec> {
-        self.with_options(command, o, false, |s, options| {
+        self.exec_to(command, o, null())
+    }
+
+    fn exec_to(&self, command: &str, o: &ExecOptions, sink: *const Sink) -> Result<Exec> {
+        self.with_options(command, o, false, sink, |s, options| {
             let mut raw = null_mut();
             check(|e| unsafe { sys::cay_ws_exec(s, options, &mut raw, e) })?;
             Ok(unsafe { take_output(raw) })
         })
     }
 
+    /// As `exec_with`, and `on_output` gets the output as it appears, on a thread of the library. A slow one makes the
+    /// command wait. What the command leaves running is not heard any more.
+    pub fn exec_streaming(
+        &self, command: &str, o: &ExecOptions, on_output: impl FnMut(Stream, &[u8]) + Send,
+    ) -> Result<Exec> {
+        let boxed: Box<dyn FnMut(Stream, &[u8]) + Send + '_> = Box::new(on_output);
+        // It is dropped before this function returns, so it need not be static.
+        let function: Box<OutputFn> = unsafe { std::mem::transmute(boxed) };
+        let sink = Box::new(Sink(Mutex::new(Some(function))));
+        let at: *const Sink = &*sink;
+        self.0._client.0.sinks.lock().unwrap_or_else(|p| p.into_inner()).push(sink);
+        let done = self.exec_to(command, o, at);
+        unsafe { &*at }.close();
+        done
+    }
+
     /// In the background, with its standard input open.
     pub fn spawn(&self, command: &str, o: &ExecOptions) -> Result<Process> {
-        self.with_options(command, o, true, |s, options| {
+        self.with_options(command, o, true, null(), |s, options| {
             let mut raw = null_mut();
             check(|e| unsafe { sys::cay_ws_spawn(s, options, &mut raw, e) })?;
             Ok(Process { raw, _session: self.clone() })
