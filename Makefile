@@ -1,4 +1,5 @@
 # make            set up this machine, build cay and its guests; afterwards ./cay works
+# make science    the image `science` besides: a Python with numpy (half an hour of processor time)
 # make demo       build what the demonstration needs (all but the userland of GNU's tools), then show it
 # make test       every test, with all of its own set-up
 # make test-python-full   CPython's own tests, in sandboxes: minutes
@@ -17,7 +18,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all demo setup setup-test setup-bench fetch fetch-core build units guests guests-core build-asan build-tsan build-fuzz soak test test-python-full test-node-full lint coverage bench install wheel npm clean
+.PHONY: all science demo setup setup-test setup-bench fetch fetch-core build units guests guests-core build-asan build-tsan build-fuzz soak test test-python-full test-node-full lint coverage bench install wheel npm clean
 
 all: guests
 
@@ -80,6 +81,10 @@ guests: fetch
 guests guests-core: build
 	@CAY_JOBS=$(JOBS) guest/build --out build/guest --aot build/src/aot/cay-aot --cay build/src/cli/cay $(if $(filter %-core,$@),--core)
 	@ln -sfn ../../guest build/src/cay/guest
+
+science: guests
+	@scripts/fetch --science
+	@CAY_JOBS=$(JOBS) guest/build --out build/guest --aot build/src/aot/cay-aot --cay build/src/cli/cay --science
 
 # ---- using it ----
 

@@ -55,7 +55,13 @@ static PyObject *create(void) {
   return NULL;
 }
 
-int module_register(void) { return PyImport_AppendInittab("cay", create); }
+/* The extension modules of a Python that has more of them; guest/extension/link writes it. */
+extern struct _inittab cay_more_modules[] __attribute__((weak));
+
+int module_register(void) {
+  if (cay_more_modules && PyImport_ExtendInittab(cay_more_modules) < 0) return -1;
+  return PyImport_AppendInittab("cay", create);
+}
 
 static PyObject *load(const struct embedded *e) {
   char full[32], file[64];

@@ -60,12 +60,18 @@ typedef struct cay_engine_options {
   cay_log_fn *log;       /* NULL: silent */
   void *log_ctx;
   const cay_net_limits *net_limits; /* of every sandbox with a network; NULL: as net.h says */
+  const char
+      *image; /* an installed image, such as "science": its programs take the place of namesakes, in every
+                        sandbox of this engine; NULL: none */
 } cay_engine_options;
 
-/* CAY_NOT_FOUND: no guests there. CAY_CORRUPT: their manifest cannot be read. */
+/* CAY_NOT_FOUND: no guests there, or the image is not installed. CAY_CORRUPT: their manifest cannot be read. */
 CAY_CHECK CAY_API cay_status cay_engine_new(const cay_engine_options *options, cay_engine **out,
                                             cay_error *err);
 CAY_API void cay_engine_free(cay_engine *engine); /* after its last sandbox */
+
+/* Whether this can be the name of an installed image: lower-case letters, digits and '-'. Others are names of files. */
+CAY_API bool cay_image_is_name(const char *image);
 
 /* Makes the folder if need be, and says whether compiled code may be kept there. Code there is run as it is, so the
  * folder must belong to this user, and neither it nor a directory above it may be one that other users write to

@@ -4,7 +4,7 @@ With CAY_NATIVE naming a folder as `make install` leaves it (bin/, lib/), that g
 for this platform. Without, the wheel is pure Python, and a `cay` program has to be on PATH or in CAY_BINARY.
 
     build_wheel.py FOLDER                   the wheel of cay, into FOLDER
-    build_wheel.py FOLDER GUESTS NATIVE     that of cay-guests-extra, with the guests of a folder
+    build_wheel.py FOLDER GUESTS NATIVE     that of cay-guests-extra or cay-science, with the guests of a folder `extra` or `science`
 """
 import base64
 import hashlib
@@ -118,16 +118,23 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     return file_name
 
 
-def build_extra(wheel_directory, guests, native):
+# By the name of the folder of guests: the package and its summary.
+FURTHER = {"extra": ("cay-guests-extra", "Further programs for the sandboxes of cay"),
+           "science": ("cay-science", "The image `science` for the sandboxes of cay: Python with numpy")}
+
+
+def build_further(wheel_directory, guests, native):
     """The wheel of further guests, from their folder: its files go into the folder of the package's own guests."""
-    name, info = "cay_guests_extra", f"cay_guests_extra-{version()}.dist-info"
+    package, summary = FURTHER[guests.name]
+    name = package.replace("-", "_")
+    info = f"{name}-{version()}.dist-info"
     machine = f"py3-none-manylinux_2_17_{os.uname().machine}"
     file_name = f"{name}-{version()}-{machine}.whl"
     wheel = Wheel(pathlib.Path(wheel_directory) / file_name)
     for file in sorted(p for p in guests.rglob("*") if p.is_file()):
-        wheel.add(f"cay/_native/lib/cay/guest/extra/{file.relative_to(guests).as_posix()}", file.read_bytes())
+        wheel.add(f"cay/_native/lib/cay/guest/{guests.name}/{file.relative_to(guests).as_posix()}", file.read_bytes())
     licences = [licence for licence in LICENCES if (native / licence).is_file()]
-    lines = ["Metadata-Version: 2.4", "Name: cay-guests-extra", f"Version: {version()}", "Summary: Further programs for the sandboxes of cay",
+    lines = ["Metadata-Version: 2.4", f"Name: {package}", f"Version: {version()}", f"Summary: {summary}",
              f"Requires-Dist: cay=={version()}", "License-Expression: Apache-2.0", *(f"License-File: {licence}" for licence in licences), ""]
     wheel.add(f"{info}/METADATA", "\n".join(lines).encode())
     for licence in licences:
@@ -146,5 +153,5 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 if __name__ == "__main__":
-    made = build_extra(sys.argv[1], *map(pathlib.Path, sys.argv[2:])) if len(sys.argv) > 2 else build_wheel(sys.argv[1])
+    made = build_further(sys.argv[1], *map(pathlib.Path, sys.argv[2:])) if len(sys.argv) > 2 else build_wheel(sys.argv[1])
     print(pathlib.Path(sys.argv[1]) / made)

@@ -49,19 +49,26 @@ static void explain(const cay_error *err) {
     say_hint("`cay doctor` looks for the cause");
 }
 
-cay_engine *engine_open(void) {
+/* `image`: the name of an installed one; NULL: none. */
+static cay_status engine_try(const char *image, cay_engine **out, cay_error *err) {
   static cay_log_level level; /* lives as long as the engine, which keeps the address */
   level = log_level_wanted();
-  cay_error err = { 0 }, no_cache;
+  cay_error no_cache;
   char *cache = engine_cache_dir(&no_cache);
   if (no_cache.message[0] != '\0' && getenv("CAY_CACHE") != NULL)
     say("compiled code is not kept: %s", no_cache.message);
   cay_engine_options options = {
-    .size = sizeof options, .cache_dir = cache, .log = log_line, .log_ctx = &level
+    .size = sizeof options, .cache_dir = cache, .log = log_line, .log_ctx = &level, .image = image
   };
-  cay_engine *engine = NULL;
-  if (cay_engine_new(&options, &engine, &err) != CAY_OK) explain(&err);
+  cay_status status = cay_engine_new(&options, out, err);
   free(cache);
+  return status;
+}
+
+cay_engine *engine_open(void) {
+  cay_engine *engine = NULL;
+  cay_error err = { 0 };
+  if (engine_try(NULL, &engine, &err) != CAY_OK) explain(&err);
   return engine;
 }
 
@@ -75,4 +82,48 @@ cay_status engine_load_image(cay_engine *engine, const char *language, const cha
   for (size_t i = 0; i < sizeof languages / sizeof *languages && status == CAY_UNSUPPORTED; i++)
     status = cay_image_load(engine, languages[i], path, out, err);
   return status;
+}
+
+/* Installed images on which the image of a file may be built, after the standard ones. */
+static const char *const BASES[] = { NULL, "science" };
+
+static cay_status engine_use_file(cay_engine *engine, const char *path, cay_error *err) {
+  cay_image *image = NULL;
+  cay_status status = engine_load_image(engine, NULL, path, &image, err);
+  if (status == CAY_OK) status = cay_image_use(engine, image, err);
+  cay_image_free(image);
+  return status;
+}
+
+/* CAY_UNSUPPORTED: the file's image does not fit this base. */
+static cay_status engine_try_file(const char *base, const char *path, cay_engine **out, cay_error *err) {
+  cay_engine *engine = NULL;
+  cay_status status = engine_try(base, &engine, err);
+  if (status == CAY_OK) status = engine_use_file(engine, path, err);
+  if (status == CAY_OK)
+    *out = engine;
+  else
+    cay_engine_free(engine);
+  return status;
+}
+
+static cay_engine *engine_open_file(const char *path) {
+  cay_engine *engine = NULL;
+  cay_error err = { 0 }, other;
+  cay_status status = engine_try_file(NULL, path, &engine, &err);
+  for (size_t i = 1; i < sizeof BASES / sizeof *BASES && status == CAY_UNSUPPORTED; i++)
+    if (engine_try_file(BASES[i], path, &engine, &other) == CAY_OK) return engine;
+  if (status != CAY_OK) say("--image: %s", err.message);
+  return engine;
+}
+
+cay_engine *engine_open_image(const char *image) {
+  cay_engine *engine = NULL;
+  cay_error err = { 0 };
+  if (image == NULL) return engine_open();
+  if (!cay_image_is_name(image)) return engine_open_file(image);
+  cay_status status = engine_try(image, &engine, &err);
+  if (status == CAY_NOT_FOUND && access(image, F_OK) == 0) return engine_open_file(image);
+  if (status != CAY_OK) say("--image: %s", err.message);
+  return engine;
 }

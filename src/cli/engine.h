@@ -11,6 +11,9 @@
 /* On failure the person has been told why, and what to do. */
 cay_engine *engine_open(void);
 
+/* The engine whose programs begin as this image: an installed one by its name, or a file. NULL: the standard ones. */
+cay_engine *engine_open_image(const char *image);
+
 /* The folder for compiled code, made if it was missing. Yours (free). NULL: there is none that is private to
  * the user, and *why says so, or is empty when the user asked for none. */
 char *engine_cache_dir(cay_error *why);

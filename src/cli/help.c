@@ -109,8 +109,8 @@ static const char notebook_help[] =
     "  cay notebook run --mount data:/data --timeout 2m in.ipynb out.ipynb\n";
 
 static const char image_help[] =
-    "usage: cay image build [-c CODE] [--language NAME] [--package PACKAGE] FILE\n"
-    "       cay image build [--language NAME] --install FILE\n"
+    "usage: cay image build [-c CODE] [--image NAME] [--language NAME] [--package PACKAGE] FILE\n"
+    "       cay image build [--image NAME] [--language NAME] --install FILE\n"
     "       cay image info FILE\n"
     "\n"
     "build   starts an interpreter, runs CODE in it (imports, usually), and writes all of its memory to FILE. Programs and\n"
@@ -118,6 +118,7 @@ static const char image_help[] =
     "        Sandbox(image=\"FILE\"). Sessions have the files open, too, that CODE left open: by path, in their own files.\n"
     "        --package lets CODE import a package of pure Python or JavaScript, and may be given again. --install writes it in\n"
     "        the form in which it stands beside the guests, as the build of cay needs it; then nothing may be open.\n"
+    "        --image starts the interpreter of an installed image: science has numpy and what stands on it.\n"
     "        The language is python, javascript or typescript; the default is python.\n"
     "info    says how large an image is, and whether it fits this cay.\n";
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct wanted {
-  const char *code, *path, *language;
+  const char *code, *path, *language, *base;
   const char **packages; /* NULL ended; NULL: none */
   bool install;
 } wanted;
@@ -67,7 +67,7 @@ static cay_status info(cay_engine *engine, const wanted *w, cay_error *err) {
 static int with_engine(cay_status (*act)(cay_engine *engine, const wanted *w, cay_error *err),
                        const wanted *w) {
   cay_error err = { 0 };
-  cay_engine *engine = engine_open();
+  cay_engine *engine = engine_open_image(w->base);
   if (engine == NULL) return EXIT_WRONG;
   cay_status status = act(engine, w, &err);
   cay_engine_free(engine);
@@ -77,13 +77,12 @@ static int with_engine(cay_status (*act)(cay_engine *engine, const wanted *w, ca
 }
 
 static int parsed(int argc, char **argv, wanted *w) {
-  static const struct option known[] = { { "install", no_argument, NULL, 'i' },
-                                         { "language", required_argument, NULL, 'l' },
-                                         { "python", no_argument, NULL, 'p' },
-                                         { "package", required_argument, NULL, 'w' },
-                                         { "wheel", required_argument, NULL, 'w' },
-                                         { "help", no_argument, NULL, 'h' },
-                                         { NULL, 0, NULL, 0 } };
+  static const struct option known[] = {
+    { "install", no_argument, NULL, 'i' },     { "language", required_argument, NULL, 'l' },
+    { "python", no_argument, NULL, 'p' },      { "package", required_argument, NULL, 'w' },
+    { "wheel", required_argument, NULL, 'w' }, { "image", required_argument, NULL, 'b' },
+    { "help", no_argument, NULL, 'h' },        { NULL, 0, NULL, 0 }
+  };
   size_t count = 0;
   optind = 0;
   opterr = 0;
@@ -92,11 +91,15 @@ static int parsed(int argc, char **argv, wanted *w) {
     if (answer == 'c') w->code = optarg;
     if (answer == 'w') w->packages[count++] = optarg;
     if (answer == 'l') w->language = optarg;
+    if (answer == 'b') w->base = optarg;
     if (answer == 'i') w->install = true;
     if (answer == '?')
-      return refuse("cay image knows -c CODE, --language NAME, --package PACKAGE, --install and --help");
+      return refuse(
+          "cay image knows -c CODE, --image NAME, --language NAME, --package PACKAGE, --install and --help");
   }
   if (count == 0) w->packages = NULL;
+  if (w->base != NULL && !cay_image_is_name(w->base))
+    return refuse("--image wants the name of an installed image, such as science");
   if (argc - optind != 2) return refuse("cay image wants build or info, and one file");
   w->path = argv[optind + 1];
   if (strcmp(argv[optind], "build") == 0) return with_engine(build, w);

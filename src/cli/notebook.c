@@ -141,7 +141,7 @@ static int notebook_run_request(notebook_run *n, const request *r) {
   bool fine = false;
   n->doc = notebook_read(n->from);
   n->language = n->doc != NULL ? notebook_language(n->doc) : NULL;
-  cay_engine *engine = n->language != NULL ? engine_open() : NULL;
+  cay_engine *engine = n->language != NULL ? engine_open_image(r->image) : NULL;
   cay_sandbox *box = engine != NULL ? run_box_new(engine, r, &network) : NULL;
   if (box != NULL && run_box_prepare(box, r)) fine = session_run(n, box, r);
   cay_sandbox_free(box);

@@ -28,7 +28,7 @@ typedef struct request {
   const char *snapshot, *save_snapshot; /* of argv; NULL: none */
   const char *patch;                    /* of argv; NULL: none */
   bool changes, apply;
-  const char *image; /* of argv: a file; NULL: the standard image */
+  const char *image; /* of argv: a file, or the name of an installed one; NULL: the standard image */
   char *cwd;         /* absolute */
   cay_limits limits;
   bool json, strace, stats, quiet, help, tty;

@@ -129,16 +129,6 @@ static bool publish_all(cay_sandbox *box, const request *r) {
   return true;
 }
 
-static bool run_use_image(cay_engine *engine, const char *path) {
-  cay_image *image = NULL;
-  cay_error err = { 0 };
-  cay_status status = engine_load_image(engine, NULL, path, &image, &err);
-  if (status == CAY_OK) status = cay_image_use(engine, image, &err);
-  cay_image_free(image);
-  if (status != CAY_OK) say("--image: %s", err.message);
-  return status == CAY_OK;
-}
-
 /* Packages come later: they are written into the files that are there. */
 static cay_sandbox *restore_sandbox(cay_engine *engine, const request *r,
                                     const cay_sandbox_options *options) {
@@ -159,7 +149,6 @@ static cay_sandbox *restore_sandbox(cay_engine *engine, const request *r,
 cay_sandbox *run_box_new(cay_engine *engine, const request *r, run_network *network) {
   cay_packages *packages = NULL;
   cay_error err = { 0 };
-  if (r->image != NULL && !run_use_image(engine, r->image)) return NULL;
   if (r->packages != NULL && r->snapshot == NULL &&
       cay_packages_open(engine, (const char *const *)r->packages, &packages, &err) != CAY_OK) {
     say("--package: %s", err.message);
@@ -422,7 +411,7 @@ static int run_request(const request *r) {
     return code;
   }
   (void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead */
-  cay_engine *engine = engine_open();
+  cay_engine *engine = engine_open_image(r->image);
   run_network network = { .quiet = r->quiet }; /* lives as long as the sandbox */
   cay_sandbox *box = engine != NULL ? run_box_new(engine, r, &network) : NULL;
   sink out = { .box = box };

@@ -8,6 +8,7 @@
 #include "sandbox/network.h"
 #include "sandbox/sandbox.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,23 +55,50 @@ static char *find_guest_dir(const char *wanted) {
   return wanted != NULL ? mem_strdup(wanted) : beside_library();
 }
 
+/* The folder of this name in that of the guests. */
+static char *engine_folder(const char *guest_dir, const char *name) {
+  size_t len = strlen(guest_dir), name_len = strlen(name);
+  while (len > 1 && guest_dir[len - 1] == '/') len--;
+  char *path = mem_alloc(len + name_len + 2);
+  if (path == NULL) return NULL;
+  memcpy(path, guest_dir, len);
+  path[len] = '/';
+  memcpy(path + len + 1, name, name_len + 1);
+  return path;
+}
+
 /* The folder of further guests: $CAY_GUESTS_EXTRA, else `extra` in the other. */
 static char *find_extra_dir(const char *guest_dir) {
   const char *wanted = secure_getenv("CAY_GUESTS_EXTRA");
-  if (wanted != NULL) return mem_strdup(wanted);
-  size_t len = strlen(guest_dir);
-  while (len > 1 && guest_dir[len - 1] == '/') len--;
-  char *path = mem_alloc(len + sizeof "/extra");
-  if (path == NULL) return NULL;
-  memcpy(path, guest_dir, len);
-  memcpy(path + len, "/extra", sizeof "/extra");
-  return path;
+  return wanted != NULL ? mem_strdup(wanted) : engine_folder(guest_dir, "extra");
+}
+
+bool cay_image_is_name(const char *image) {
+  return *image != '\0' && strspn(image, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(image) &&
+         strcmp(image, "extra") != 0;
+}
+
+/* The folder of an installed image: $CAY_GUESTS_SCIENCE for "science", else `science` in that of the guests. */
+static char *find_image_dir(const char *guest_dir, const char *name) {
+  char variable[64] = "CAY_GUESTS_";
+  size_t at = strlen(variable);
+  for (const char *c = name; *c != '\0' && at + 1 < sizeof variable; c++)
+    variable[at++] = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+  variable[at] = '\0';
+  const char *wanted = secure_getenv(variable);
+  return wanted != NULL ? mem_strdup(wanted) : engine_folder(guest_dir, name);
 }
 
 static cay_status set_up(cay_engine *e, const cay_engine_options *o, cay_error *err) {
   e->guest_dir = find_guest_dir(o->guest_dir);
   e->extra_dir = e->guest_dir != NULL ? find_extra_dir(e->guest_dir) : NULL;
   if (e->extra_dir == NULL) return err_no_memory(err);
+  if (o->image != NULL) {
+    if (!cay_image_is_name(o->image))
+      return err_set(err, CAY_INVALID, "\"%.60s\" is not the name of an image", o->image);
+    e->image_dir = find_image_dir(e->guest_dir, o->image);
+    if (e->image_dir == NULL) return err_no_memory(err);
+  }
   S_TRY(alarm_set_new(&e->alarms, err));
   S_TRY(eng_engine_new(&(eng_options){ .wasm_stack = WASM_STACK, .cache_dir = o->cache_dir }, &e->wasm, err));
   S_TRY(thread_pool_new(
@@ -79,8 +107,8 @@ static cay_status set_up(cay_engine *e, const cay_engine_options *o, cay_error *
       &e->threads, err));
   S_TRY(eng_pool_new(SPARES, &e->spares, err));
   S_TRY(sb_network_host(e, o->net_limits, err));
-  cay_status status = sb_guests_load(e, err);
-  return status == CAY_OK ? status : err_prefix(err, status, "guests");
+  cay_status status = sb_guests_load(e, o->image, err);
+  return status == CAY_OK || e->image_dir != NULL ? status : err_prefix(err, status, "guests");
 }
 
 cay_status cay_engine_new(const cay_engine_options *options, cay_engine **out, cay_error *err) {
@@ -118,6 +146,7 @@ void cay_engine_free(cay_engine *e) {
   pthread_mutex_destroy(&e->boot_mu);
   mem_free(e->guest_dir);
   mem_free(e->extra_dir);
+  mem_free(e->image_dir);
   mem_free(e);
 }
 

@@ -160,9 +160,16 @@ static cay_status add_tree(cay_engine *e, mem_builder *b, const char *dir, const
 
 /* ---- all of it ---- */
 
-static bool has_namesake(const sb_manifest *m, const sb_entry *entry) {
+static bool manifest_has(const sb_manifest *m, const char *path) {
   for (size_t i = 0; i < m->count; i++)
-    if (m->entries[i].kind != SB_TREE && strcmp(m->entries[i].path, entry->path) == 0) return true;
+    if (m->entries[i].kind != SB_TREE && strcmp(m->entries[i].path, path) == 0) return true;
+  return false;
+}
+
+/* A program or link of this folder whose place one of a later folder takes. */
+static bool is_replaced(const sb_guests *guests, size_t folder, const sb_entry *entry) {
+  for (size_t i = folder + 1; i < guests->folder_count && entry->kind != SB_TREE; i++)
+    if (manifest_has(&guests->folders[i].manifest, entry->path)) return true;
   return false;
 }
 
@@ -176,12 +183,12 @@ static cay_status add_entry(cay_engine *e, mem_builder *b, const char *dir, cons
 }
 
 static cay_status add_entries(cay_engine *e, mem_builder *b, cay_error *err) {
-  for (size_t i = 0; i < e->manifest.count; i++) {
-    const sb_entry *entry = &e->manifest.entries[i];
-    if (entry->kind != SB_TREE && has_namesake(&e->extra, entry)) continue;
-    S_TRY(add_entry(e, b, e->guest_dir, entry, err));
+  for (size_t f = 0; f < e->guests->folder_count; f++) {
+    const sb_guest_folder *folder = &e->guests->folders[f];
+    for (size_t i = 0; i < folder->manifest.count; i++)
+      if (!is_replaced(e->guests, f, &folder->manifest.entries[i]))
+        S_TRY(add_entry(e, b, folder->dir, &folder->manifest.entries[i], err));
   }
-  for (size_t i = 0; i < e->extra.count; i++) S_TRY(add_entry(e, b, e->extra_dir, &e->extra.entries[i], err));
   return CAY_OK;
 }
 
@@ -212,29 +219,49 @@ static cay_status read_manifest(const char *dir, sb_manifest *out, cay_error *er
   return status;
 }
 
+static cay_status read_folder(sb_guests *guests, const char *dir, cay_error *err) {
+  sb_guest_folder *folder = &guests->folders[guests->folder_count];
+  folder->dir = dir;
+  S_TRY(read_manifest(dir, &folder->manifest, err));
+  guests->folder_count++;
+  return CAY_OK;
+}
+
 static cay_status read_extra(cay_engine *e, cay_error *err) {
   cay_error why;
-  cay_status status = read_manifest(e->extra_dir, &e->extra, &why);
+  cay_status status = read_folder(e->guests, e->extra_dir, &why);
   if (status == CAY_OK || status == CAY_NOT_FOUND) return CAY_OK;
   if (err != NULL) *err = why;
   return status;
 }
 
-static size_t count_kind(const cay_engine *e, enum sb_entry_kind kind) {
+static cay_status read_image(cay_engine *e, const char *name, cay_error *err) {
+  if (name == NULL) return CAY_OK;
+  cay_status status = read_folder(e->guests, e->image_dir, err);
+  if (status != CAY_NOT_FOUND) return status;
+  return err_set(
+      err, status,
+      "the image \"%.60s\" is not installed: it comes with the package cay-%.60s of pip and npm, or with `make %.60s`",
+      name, name, name);
+}
+
+static size_t count_kind(const sb_guests *guests, enum sb_entry_kind kind) {
   size_t count = 0;
-  for (size_t i = 0; i < e->manifest.count; i++) count += e->manifest.entries[i].kind == kind;
-  for (size_t i = 0; i < e->extra.count; i++) count += e->extra.entries[i].kind == kind;
+  for (size_t f = 0; f < guests->folder_count; f++)
+    for (size_t i = 0; i < guests->folders[f].manifest.count; i++)
+      count += guests->folders[f].manifest.entries[i].kind == kind;
   return count;
 }
 
-cay_status sb_guests_load(cay_engine *e, cay_error *err) {
-  S_TRY(read_manifest(e->guest_dir, &e->manifest, err));
-  S_TRY(read_extra(e, err));
+cay_status sb_guests_load(cay_engine *e, const char *image, cay_error *err) {
   sb_guests *guests = mem_zalloc(sizeof *guests);
   if (guests == NULL) return err_no_memory(err);
   e->guests = guests;
-  guests->list = mem_zalloc_array(count_kind(e, SB_FILE), sizeof *guests->list);
-  guests->archives = mem_zalloc_array(count_kind(e, SB_TREE), sizeof *guests->archives);
+  S_TRY(read_folder(guests, e->guest_dir, err));
+  S_TRY(read_extra(e, err));
+  S_TRY(read_image(e, image, err));
+  guests->list = mem_zalloc_array(count_kind(guests, SB_FILE), sizeof *guests->list);
+  guests->archives = mem_zalloc_array(count_kind(guests, SB_TREE), sizeof *guests->archives);
   if (guests->list == NULL || guests->archives == NULL) return err_no_memory(err);
   return build_tree(e, err);
 }
@@ -267,9 +294,8 @@ void sb_guests_free(cay_engine *e) {
     for (size_t i = 0; i < e->guests->archive_count; i++) sb_unmap(&e->guests->archives[i]);
     mem_free(e->guests->list);
     mem_free(e->guests->archives);
+    for (size_t i = 0; i < e->guests->folder_count; i++) sb_manifest_free(&e->guests->folders[i].manifest);
     mem_free(e->guests);
     e->guests = NULL;
   }
-  sb_manifest_free(&e->manifest);
-  sb_manifest_free(&e->extra);
 }

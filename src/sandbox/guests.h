@@ -1,6 +1,7 @@
 /* guests.h - the programs every sandbox starts with, and the frozen tree of files they stand in. */
 #pragma once
 
+#include "sandbox/manifest.h"
 #include "sandbox/mapped.h"
 #include "sandbox/sandbox.h"
 
@@ -14,18 +15,27 @@ typedef struct sb_guest {
   k_image *image;
 } sb_guest;
 
+/* A folder with a manifest. The entries of a later folder take the place of namesakes of earlier ones. */
+typedef struct sb_guest_folder {
+  const char *dir;
+  sb_manifest manifest;
+} sb_guest_folder;
+
+enum { SB_GUEST_FOLDERS = 3 };
+
 typedef struct sb_guests {
+  sb_guest_folder folders[SB_GUEST_FOLDERS]; /* the guests, further ones, those of the image */
+  size_t folder_count;
   sb_guest *list;
   size_t count;
   sb_mapped *archives; /* of `tree` lines */
   size_t archive_count;
 } sb_guests;
 
-/* Reads the manifest in engine->guest_dir, and that of the folder `extra` in it, if there is one: a program or link of the
- * latter takes the place of a namesake. Makes engine->manifest, ->extra, ->guests and ->base. A program's code is
+/* Reads the manifests of engine->guest_dir, ->extra_dir, if there is one, and ->image_dir, which is that of the installed image `image` (NULL: none). Makes engine->guests and ->base. A program's code is
  * opened when it is first executed; where it does not fit this host it is compiled anew, which takes seconds
  * and is logged. */
-cay_status sb_guests_load(cay_engine *engine, cay_error *err) CHECKED;
+cay_status sb_guests_load(cay_engine *engine, const char *image, cay_error *err) CHECKED;
 void sb_guests_free(cay_engine *engine);
 
 /* The program at this path of every sandbox, ready; borrowed. CAY_NOT_FOUND: there is none. */

@@ -15,7 +15,6 @@
 #include "kernel/core/kernel.h"
 #include "kernel/fs/mem/memfs.h"
 #include "sandbox/env.h"
-#include "sandbox/manifest.h"
 
 #include <cay/cay.h>
 
@@ -25,14 +24,14 @@ struct net_box;
 struct cay_engine {
   eng_engine *wasm;
   alarm_set *alarms;
-  thread_pool *threads;        /* guests run on them */
-  struct eng_pool *spares;     /* interpreters that were used, and are as new */
-  mem_tree *base;              /* the files every sandbox starts with */
-  sb_manifest manifest, extra; /* of guest_dir; of the folder beside it (guests.h) */
+  thread_pool *threads;    /* guests run on them */
+  struct eng_pool *spares; /* interpreters that were used, and are as new */
+  mem_tree *base;          /* the files every sandbox starts with */
   struct sb_guests *guests;
-  char *guest_dir, *extra_dir;
-  pthread_mutex_t boot_mu; /* of interpreters whose image is being made; held while one is */
-  bool several_processors; /* it makes sense to look for a moment before sleeping */
+  char *guest_dir, *extra_dir; /* of further guests, which need not be there */
+  char *image_dir;             /* of an installed image; NULL: none was asked for */
+  pthread_mutex_t boot_mu;     /* of interpreters whose image is being made; held while one is */
+  bool several_processors;     /* it makes sense to look for a moment before sleeping */
   cay_log_fn *log;
   void *log_ctx;
   struct net_host *net;

@@ -6,6 +6,7 @@
 #include "serve/snapshot.h"
 
 #include <string.h>
+#include <unistd.h>
 
 method_fn rpc_protocol, rpc_create, rpc_destroy, rpc_kill, rpc_usage;
 
@@ -33,38 +34,42 @@ enum answer rpc_protocol(call *c) {
 
 enum answer rpc_kill(call *c) { return answer_ok(c) == ANSWER_RESULT ? ANSWER_QUIT : ANSWER_ERROR; }
 
-/* ---- engines: one for each folder of guests ---- */
+/* ---- engines: one for each folder of guests and each installed image ---- */
 
 void engine_free(serve_engine *e) {
   cay_engine_free(e->engine);
   mem_free(e->guest_dir);
+  mem_free(e->image);
   mem_free(e);
 }
 
-static cay_status engine_new(server *s, const char *guest_dir, serve_engine **out, cay_error *err) {
+static cay_status engine_new(server *s, const char *guest_dir, const char *image, serve_engine **out,
+                             cay_error *err) {
   serve_engine *e = mem_zalloc(sizeof *e);
   if (e == NULL) return err_no_memory(err);
   e->guest_dir = mem_strdup(guest_dir);
+  e->image = mem_strdup(image);
   cay_engine_options options =
       CAY_INIT(cay_engine_options, .guest_dir = guest_dir[0] != '\0' ? guest_dir : s->options.guest_dir,
-               .cache_dir = s->options.cache_dir, .log = s->options.log, .log_ctx = s->options.log_ctx);
-  cay_status status = e->guest_dir != NULL ? cay_engine_new(&options, &e->engine, err) : err_no_memory(err);
+               .cache_dir = s->options.cache_dir, .log = s->options.log, .log_ctx = s->options.log_ctx,
+               .image = image[0] != '\0' ? image : NULL);
+  cay_status status = e->guest_dir != NULL && e->image != NULL ? cay_engine_new(&options, &e->engine, err)
+                                                               : err_no_memory(err);
   if (status != CAY_OK) {
-    mem_free(e->guest_dir);
-    mem_free(e);
+    engine_free(e);
     return status;
   }
   *out = e;
   return CAY_OK;
 }
 
-cay_status engine_for(server *s, const char *guest_dir, cay_engine **out, cay_error *err) {
+cay_status engine_for(server *s, const char *guest_dir, const char *image, cay_engine **out, cay_error *err) {
   serve_engine *e = NULL;
   LIST_EACH (known, &s->engines, serve_engine, in_server) {
-    if (strcmp(known->guest_dir, guest_dir) == 0) e = known;
+    if (strcmp(known->guest_dir, guest_dir) == 0 && strcmp(known->image, image) == 0) e = known;
   }
   if (e == NULL) {
-    S_TRY(engine_new(s, guest_dir, &e, err));
+    S_TRY(engine_new(s, guest_dir, image, &e, err));
     list_push(&s->engines, &e->in_server);
   }
   *out = e->engine;
@@ -107,9 +112,29 @@ static cay_status box_restore(server *s, const char *name, const cay_sandbox_opt
   return sessions_resume(box, one->snapshot, err);
 }
 
+/* The image of a file fits the standard interpreter or that of an installed image. */
+static cay_status box_image_file(server *s, const struct wanted *w, serve_box *box, cay_error *err) {
+  static const char *const bases[] = { "science" };
+  cay_error other;
+  S_TRY(engine_for(s, w->wasm_dir, "", &box->engine, err));
+  cay_status status = cay_image_load(box->engine, NULL, w->image, &box->image, err);
+  for (size_t i = 0; i < COUNT_OF(bases) && status == CAY_UNSUPPORTED; i++)
+    if (engine_for(s, w->wasm_dir, bases[i], &box->engine, &other) == CAY_OK &&
+        cay_image_load(box->engine, NULL, w->image, &box->image, &other) == CAY_OK)
+      return CAY_OK;
+  return status;
+}
+
+/* A name is that of an installed image, or else of a file in the working directory. */
+static cay_status box_engine(server *s, const struct wanted *w, serve_box *box, cay_error *err) {
+  if (w->image[0] == '\0') return engine_for(s, w->wasm_dir, "", &box->engine, err);
+  if (!cay_image_is_name(w->image)) return box_image_file(s, w, box, err);
+  cay_status status = engine_for(s, w->wasm_dir, w->image, &box->engine, err);
+  return status == CAY_NOT_FOUND && access(w->image, F_OK) == 0 ? box_image_file(s, w, box, err) : status;
+}
+
 static cay_status new_sandbox(server *s, const struct wanted *w, serve_box *box, cay_error *err) {
-  S_TRY(engine_for(s, w->wasm_dir, &box->engine, err));
-  if (w->image[0] != '\0') S_TRY(cay_image_load(box->engine, NULL, w->image, &box->image, err));
+  S_TRY(box_engine(s, w, box, err));
   cay_packages *packages = NULL;
   if (w->packages != NULL) S_TRY(cay_packages_open(box->engine, w->packages, &packages, err));
   cay_sandbox_options options = CAY_INIT(cay_sandbox_options, .limits = &w->limits,

@@ -268,7 +268,7 @@ enum answer rpc_snapshot_load(call *c) {
       !param_text(c, "wasmDir", false, &wasm_dir))
     return ANSWER_ERROR;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  cay_status status = fd >= 0           ? engine_for(c->server, wasm_dir, &engine, &err)
+  cay_status status = fd >= 0           ? engine_for(c->server, wasm_dir, "", &engine, &err)
                       : errno == ENOENT ? err_set(&err, CAY_NOT_FOUND, "there is no file %.150s", path)
                                         : err_errno(&err, errno, "%.150s", path);
   if (status == CAY_OK) status = cay_snapshot_load_fd(engine, NULL, fd, &snapshot, &err);

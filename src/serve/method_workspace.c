@@ -75,7 +75,7 @@ enum answer rpc_ws_open(call *c) {
   enum answer answer;
   if (c->server->workspaces != NULL)
     answer = fail(c, RPC_SANDBOX_ERROR, "EEXIST: workspaces were opened already");
-  else if (engine_for(c->server, "", &o.engine, &cause) != CAY_OK)
+  else if (engine_for(c->server, "", "", &o.engine, &cause) != CAY_OK)
     answer = fail_status(c, &cause);
   else
     answer = ws_done(c, cay_ws_open(&o, &c->server->workspaces, &err), &err);

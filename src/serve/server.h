@@ -18,6 +18,7 @@
 typedef struct serve_engine {
   list in_server;
   char *guest_dir; /* as asked for; "" for the installed guests */
+  char *image;     /* the name of an installed image; "" for none */
   cay_engine *engine;
 } serve_engine;
 

@@ -27,7 +27,8 @@ void snapshots_free(server *s);                              /* before the engin
 
 /* method_box.c */
 serve_box *box_named(server *s, const char *name);
-CAY_CHECK cay_status engine_for(server *s, const char *guest_dir, cay_engine **out, cay_error *err);
+CAY_CHECK cay_status engine_for(server *s, const char *guest_dir, const char *image, cay_engine **out,
+                                cay_error *err);
 /* A sandbox of the name `to`, with the settings of `from`. */
 CAY_CHECK cay_status box_fork(const serve_box *from, const char *to, cay_snapshot *snapshot, cay_error *err);
 

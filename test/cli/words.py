@@ -138,6 +138,19 @@ def test_further_guests_come_from_a_second_folder(t):
     assert r.code == 125 and "extra/guest.list" in r.errors, r
 
 
+def test_installed_image_is_chosen_by_name_and_replaces_namesakes(t):
+    folder = t.path("calculating/guest.list", "file /usr/bin/vi bc.wasm protect\n").parent
+    guests = pathlib.Path(json.loads(t.cay("guests", "--json").text)["dir"])
+    shutil.copy(guests / "bc.wasm", folder)
+    image = {"CAY_GUESTS_CALCULATING_1": str(folder)}
+    r = t.cay("run", "--image", "calculating-1", "echo 1+1 | vi", env=image)
+    assert r.code == 0 and r.text == "2\n", r
+    r = t.cay("run", "--image", "calculating-1", "true")
+    assert r.code == 125 and 'image "calculating-1" is not installed' in r.errors and "cay-calculating-1" in r.errors, r
+    r = t.cay("run", "--image", "./calculating", "true", env=image)
+    assert r.code == 125 and "calculating" in r.errors, r
+
+
 def test_missing_guests_are_named_with_what_to_do(t):
     r = t.run("true", env={"CAY_GUESTS": "/no/such/folder"})
     assert r.code == 125 and "/no/such/folder" in r.errors and "CAY_GUESTS" in r.errors, r

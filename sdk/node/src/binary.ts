@@ -32,12 +32,17 @@ export function findBinary(given?: string): string {
   );
 }
 
-/** The guests of the package cay-guests-extra, where that is installed: servers and the library find them by the environment. */
-export function nameExtraGuests(): void {
-  if (process.env["CAY_GUESTS_EXTRA"] !== undefined) return;
+function nameGuests(variable: string, name: string): void {
+  if (process.env[variable] !== undefined) return;
   try {
-    process.env["CAY_GUESTS_EXTRA"] = join(dirname(createRequire(__filename).resolve("cay-guests-extra/package.json")), "guest");
+    process.env[variable] = join(dirname(createRequire(__filename).resolve(`${name}/package.json`)), "guest");
   } catch {
     // it is not installed
   }
+}
+
+/** The guests of the packages cay-guests-extra and cay-science, where these are installed: servers and the library find them by the environment. */
+export function nameExtraGuests(): void {
+  nameGuests("CAY_GUESTS_EXTRA", "cay-guests-extra");
+  nameGuests("CAY_GUESTS_SCIENCE", "cay-science");
 }

@@ -74,6 +74,11 @@ const NET: Record<keyof NetOptions, Kind> = {
   replayFile: "text",
 };
 
+/** The name of an installed image, or a file. */
+function imageParam(image: string | URL): Params {
+  return typeof image === "string" && /^[a-z0-9-]+$/.test(image) ? { image } : pathParam("image", hostPath(image));
+}
+
 function createParams(options: CreateOptions): Params {
   checkOptions("Sandbox.create", options, CREATE);
   checkTexts("env", options.env);
@@ -84,7 +89,7 @@ function createParams(options: CreateOptions): Params {
   const { ask, decision, ...granted } = net ?? {};
   const told = { ...(ask === undefined ? {} : { ask: true }), ...(decision === undefined ? {} : { decisions: true }) };
   const packages = options.packages?.map(hostPath);
-  const image = options.image === undefined ? {} : pathParam("image", hostPath(options.image));
+  const image = options.image === undefined ? {} : imageParam(options.image);
   // JSON leaves out undefined
   return { timeoutMs, fsLimitBytes, memoryLimitBytes, outputLimitBytes, processLimit, fuelLimit, codeLimitBytes, cpuMs, backgroundMs, env, wasmDir, packages, net: net === undefined ? undefined : { ...granted, ...told }, ...image };
 }

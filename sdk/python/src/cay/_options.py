@@ -1,6 +1,7 @@
 """What a sandbox is made with, and the requests that both kinds of sandboxes make."""
 import binascii
 import os
+import re
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -153,6 +154,13 @@ def net_params(net: Optional[Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
     return {**told, **{NET[name]: _net_member(name, value) for name, value in net.items() if value is not None and name in NET}}
 
 
+def image_param(image: Local) -> Dict[str, Any]:
+    """An image as `create` takes it: the name of an installed one, or a file."""
+    if isinstance(image, str) and re.fullmatch("[a-z0-9-]+", image):
+        return {"image": image}
+    return path_param("image", os.path.abspath(image))
+
+
 def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Optional[int],
                   output_limit_bytes: Optional[int], process_limit: Optional[int], env: Optional[Mapping[str, str]],
                   wasm_dir: Optional[str], packages: Sequence[Any] = (), fuel_limit: Optional[int] = None,
@@ -169,7 +177,7 @@ def create_params(timeout_ms: int, fs_limit_bytes: int, memory_limit_bytes: Opti
              "codeLimitBytes": code_limit_bytes, "cpuMs": cpu_ms, "backgroundMs": background_ms, "net": net_params(net),
              "env": variables(env), "wasmDir": os.path.abspath(wasm_dir) if wasm_dir else None, "packages": paths("packages", packages) or None}
     if image is not None:
-        given.update(path_param("image", os.path.abspath(image)))
+        given.update(image_param(image))
     return {name: value for name, value in given.items() if value is not None}
 
 
