@@ -33,7 +33,7 @@ class Teller:
         tell("started", name_of(nodeid))
 
     def pytest_runtest_logreport(self, report):
-        if report.skipped:  # also what is known to fail
+        if report.skipped:  # also tests that are known to fail
             self.verdict = "skipped", str(report.longrepr)
         elif report.failed:
             self.verdict = "failed", getattr(getattr(report.longrepr, "reprcrash", None), "message", "") or str(report.longrepr)[-300:]
