@@ -124,6 +124,9 @@ cay_engine *engine_open_image(const char *image) {
   if (!cay_image_is_name(image)) return engine_open_file(image);
   cay_status status = engine_try(image, &engine, &err);
   if (status == CAY_NOT_FOUND && access(image, F_OK) == 0) return engine_open_file(image);
-  if (status != CAY_OK) say("--image: %s", err.message);
+  if (status == CAY_NOT_FOUND && strstr(err.message, "is not installed") != NULL)
+    say("--image: there is no file %s, and %s", image, err.message);
+  else if (status != CAY_OK)
+    say("--image: %s", err.message);
   return engine;
 }
