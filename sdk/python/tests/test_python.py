@@ -633,6 +633,8 @@ def test_images_start_sessions(tmp_path):
             sandbox.python.session("none", image=tmp_path / "nothing")
     with pytest.raises(SandboxError, match="ENOENT"):
         Sandbox(image=tmp_path / "nothing")
+    with pytest.raises(SandboxError, match='the image "nonsuch" is not installed: it comes with the package cay-nonsuch'):
+        Sandbox(image="nonsuch")
 
 
 def test_words_that_make_no_sense_in_a_run(tmp_path):
