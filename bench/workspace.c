@@ -8,8 +8,9 @@
  *   workspace tree FOLDER               makes a folder of 10,000 files, and prints nothing
  *   workspace cow FOLDER COMMAND        for a command in a copy-on-write mount of it, mounted anew
  *   workspace host FOLDER COMMAND       for the same command on the host
- *   workspace parked COUNT [FOLDER]     resident bytes of each of COUNT parked sandboxes with a session of Python, in files of
- *                                       the folder if there is one; then bytes of a file, milliseconds to park and to wake */
+ *   workspace parked COUNT [FOLDER WHICH]
+ *                                       of each of COUNT parked sandboxes with a session of Python, in files of the folder if there
+ *                                       is one: its resident bytes; or WHICH of resident, file (bytes), park, wake (milliseconds) */
 #include "bench.h"
 
 #include <cay/snapshot.h>
@@ -223,15 +224,19 @@ static double wake(parked p, unsigned long number) {
   return ms;
 }
 
-static void show_file(const char *folder, unsigned long number) {
+static double file_len(const char *folder, unsigned long number) {
   struct stat st;
   char path[5000];
   (void)snprintf(path, sizeof path, "%s/parked-%lu", folder, number);
   if (stat(path, &st) != 0) exit(1);
-  answer((double)st.st_size);
+  return (double)st.st_size;
 }
 
-static void size_parked(unsigned long count, const char *folder) {
+static void show(const char *which, const char *name, double value) {
+  if (strcmp(which, name) == 0) answer(value);
+}
+
+static void measure_parked(unsigned long count, const char *folder, const char *which) {
   enum { WOKEN = 200 };
   parked *all = calloc(count + PARKED_FIRST, sizeof *all);
   double wake_ms = 0;
@@ -241,12 +246,11 @@ static void size_parked(unsigned long count, const char *folder) {
   double before = resident();
   park_ms = 0;
   for (unsigned long i = PARKED_FIRST; i < count + PARKED_FIRST; i++) all[i] = park(i, folder);
-  answer((resident() - before) / (double)count);
-  if (folder == NULL) return;
-  show_file(folder, count);
-  answer(park_ms / (double)count);
+  show(which, "resident", (resident() - before) / (double)count);
+  show(which, "park", park_ms / (double)count);
+  if (folder != NULL) show(which, "file", file_len(folder, count));
   for (unsigned long i = 0; i < count; i += step, woken++) wake_ms += wake(all[i], i);
-  answer(wake_ms / (double)woken);
+  show(which, "wake", wake_ms / (double)woken);
   for (unsigned long i = 0; i < count + PARKED_FIRST; i++) cay_sandbox_free(all[i].box);
 }
 
@@ -267,7 +271,8 @@ int main(int argc, char **argv) {
   if (strcmp(what, "again") == 0) time_again(count, folder);
   if (strcmp(what, "clone") == 0 || strcmp(what, "git") == 0) time_clones(count, folder, what[0] == 'g');
   if (strcmp(what, "cow") == 0) time_cow(argv[2], argv[3]);
-  if (strcmp(what, "parked") == 0) size_parked(count, argc > 3 ? folder : NULL);
+  if (strcmp(what, "parked") == 0)
+    measure_parked(count, argc > 3 ? folder : NULL, argc > 4 ? argv[4] : "resident");
   fflush(stdout);
   _exit(0);
 }
