@@ -36,6 +36,9 @@ int main(int argc, char **argv) {
   if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
   if (PyStatus_Exception(status)) Py_ExitStatusException(status);
+  PyObject *entered = helper_call("venv", "enter", "()");
+  if (!entered) PyErr_Print();
+  Py_XDECREF(entered);
   if (!helper("fallbacks")) PyErr_Print(); /* a library that is not whole: the program finds out for itself */
   return Py_RunMain();
 }

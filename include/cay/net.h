@@ -85,6 +85,13 @@ typedef struct cay_net_options {
   const char *record, *replay;
   const char
       *ca_file; /* certificate authorities in PEM, beside the usual ones: for guests and for the host */
+  /* A file of answers that are kept as RFC 9111 says of a shared cache, and given again while they are fresh: read now,
+   * written when the sandbox is freed, at most 64 MiB. Sandboxes that name the same file share it; the last one freed
+   * leaves its state. Ends TLS on the host, as record does, and excludes it. NULL: nothing is kept. */
+  const char *cache;
+  /* Lists of revoked certificates in PEM, for servers that the host verifies (of secrets, record, cache): each certificate of a
+   * chain then needs a list of its issuer. NULL: none. What servers staple of OCSP counts without it. */
+  const char *crl_file;
 } cay_net_options;
 
 typedef struct cay_sandbox cay_sandbox;

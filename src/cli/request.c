@@ -199,6 +199,8 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   case OPTION_ALLOW_NET: return add_word(&r->allow_net, &r->allow_net_count, strdup(value), why);
   case OPTION_DENY_NET: return add_word(&r->deny_net, &r->deny_net_count, strdup(value), why);
   case OPTION_NET_CA: return set_text(&r->net_ca, value, why);
+  case OPTION_NET_CRL: return set_text(&r->net_crl, value, why);
+  case OPTION_NET_CACHE: return set_text(&r->net_cache, value, why);
   case OPTION_NET_RECORD: return set_text(&r->net_record, value, why);
   case OPTION_NET_REPLAY: return set_text(&r->net_replay, value, why);
   case OPTION_SECRET: return secret_add(&r->secrets, value, why);
@@ -410,6 +412,8 @@ void request_free(request *r) {
   free(r->net);
   free(r->net_rules);
   free(r->net_ca);
+  free(r->net_crl);
+  free(r->net_cache);
   free(r->net_record);
   free(r->net_replay);
   secret_list_free(&r->secrets);

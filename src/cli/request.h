@@ -21,7 +21,7 @@ typedef struct request {
   request_pairs in, out, mounts;
   char **env, **packages; /* env: "NAME=value"; NULL ended, NULL: none */
   size_t env_count, package_count;
-  char *net, *net_rules, *net_ca, *net_record, *net_replay; /* NULL: not given */
+  char *net, *net_rules, *net_ca, *net_crl, *net_cache, *net_record, *net_replay; /* NULL: not given */
   secret_list secrets;
   char **allow_net, **deny_net, **add_host, **publish; /* NULL ended, NULL: none */
   size_t allow_net_count, deny_net_count, add_host_count, publish_count;

@@ -75,6 +75,7 @@ static void run_on_decision(void *ctx, const cay_net_decision *d) {
   say("network: %s%s%s is denied: %s", d->host, d->method != NULL ? " " : "",
       d->method != NULL ? d->method : "", d->reason);
   bool special = strstr(d->reason, "special") != NULL;
+  known = known && (special || strncmp(d->reason, "no rule", 7) == 0); /* not of a fault of TLS */
   if (known && d->rule < 0 && special) run_hint_special(d);
   if (known && d->rule < 0 && !special) say_hint("--allow-net %s allows it", d->host);
 }
@@ -88,6 +89,8 @@ static cay_net_options run_net_options(const request *r, run_network *network) {
                             .hosts = (const char *const *)r->add_host,
                             .secrets = r->secrets.items,
                             .ca_file = r->net_ca,
+                            .crl_file = r->net_crl,
+                            .cache = r->net_cache,
                             .record = r->net_record,
                             .replay = r->net_replay,
                             .decision = r->json ? NULL : run_on_decision,

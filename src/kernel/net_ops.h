@@ -18,6 +18,9 @@
  *        │ close                 │                                       │
  *        ├──────────────────────►│ state.gone ──────────── changed ─────►│ k_net_free
  *
+ * Once the layer above has nothing to look at in the bytes, it may let a guest's thread move them by itself (k_net_direct): then a
+ * read of an empty queue, and a write that finds an empty queue, go to the world at once, with one copy and no other thread.
+ *
  * Locks       ops are called with kernel.mu held: they neither block nor call back, and take only locks that are held
  *             for a few instructions. The functions take kernel.mu themselves.
  *
@@ -77,6 +80,22 @@ size_t k_net_put(k_net_end *end, const void *data, size_t len);
 void k_net_finish(k_net_end *end); /* nothing more comes from outside */
 void k_net_reset(k_net_end *end,
                  int32_t error); /* the connection is lost, and the guest's next operation answers this */
+
+/* ---- without the queues ---- */
+
+/* Called as an op is, on the thread of a guest's call. */
+typedef struct k_net_direct_ops {
+  /* As recv(2) that does not wait: bytes, 0 at the end, -K_EAGAIN, or the error by which the connection is lost. After 0 or an
+   * error it is not called again. */
+  k_ret (*take)(void *conn, void *buf, size_t len, bool peek);
+  k_ret (*give)(void *conn, const void *buf,
+                size_t len); /* as send(2): bytes, or -K_EAGAIN: they go through the queue */
+} k_net_direct_ops;
+
+/* From now on; between a k_net_put and the next k_net_look. The layer above puts nothing any more, and says with k_net_nudge
+ * that there may be something to take. */
+void k_net_direct(k_net_end *end, const k_net_direct_ops *ops);
+void k_net_nudge(k_net_end *end);
 
 /* The connection ends in order, unless it was reset before. */
 void k_net_free(k_net_end *end);

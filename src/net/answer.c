@@ -2,6 +2,7 @@
 #include "net/exchange.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +79,9 @@ static bool answer_status(const net_line *l, answer_head *h) {
   return h->status >= 100;
 }
 
-/* What the guest gets, for the tape. */
+static int64_t answer_now_s(void) { return clock_real_ns() / NS_PER_SEC; }
+
+/* What the guest gets, for the tape or the cache. An answer that ends with its connection may have been cut: no cache keeps it. */
 static bool answer_take_head(net_exchange *x, const answer_head *h, const buf *clean) {
   const char *at = buf_text(clean), *end = at + clean->len - 2;
   net_line l;
@@ -86,14 +89,28 @@ static bool answer_take_head(net_exchange *x, const answer_head *h, const buf *c
   if (!net_line_next(&at, end, &l)) return false;
   x->take.status = h->status;
   size_t skip = l.len < 13 ? l.len : 13;
-  return buf_append(&x->take.reason, l.at + skip, l.len - skip) == CAY_OK &&
-         buf_append(&x->take.answer_fields, at, (size_t)(end - at)) == CAY_OK;
+  bool fine = buf_append(&x->take.reason, l.at + skip, l.len - skip) == CAY_OK &&
+              buf_append(&x->take.answer_fields, at, (size_t)(end - at)) == CAY_OK;
+  if (x->cache == NULL) return fine;
+  net_cache_drop(x->cache, &x->take);
+  x->taking = fine && (h->length || h->chunked) && net_cache_wants(&x->take, x->credentials);
+  return fine;
+}
+
+/* The server says that the cache's answer holds. */
+static bool answer_from_cache(net_exchange *x, const buf *clean) {
+  OWNED(buf_free) buf fields = BUF_INIT(BUF_UNLIMITED);
+  const char *at = buf_text(clean), *end = at + clean->len - 2;
+  net_line l;
+  bool fine = net_line_next(&at, end, &l) && buf_append(&fields, at, (size_t)(end - at)) == CAY_OK;
+  x->revalidates = x->taking = false;
+  if (fine && net_cache_freshen(x->cache, &x->take, &fields, answer_now_s())) return net_exchange_replay(x);
+  return net_exchange_refuse(x, 502, "Bad Gateway", "the cache has lost the answer that still holds");
 }
 
 /* The scrubbed head; its framing is written anew. */
-static bool answer_write_head(net_exchange *x, size_t len, const answer_head *h) {
-  OWNED(buf_free)
-  buf plain = BUF_INIT(BUF_UNLIMITED), none = BUF_INIT(BUF_UNLIMITED), clean = BUF_INIT(BUF_UNLIMITED);
+static bool answer_clean_head(const net_exchange *x, size_t len, const answer_head *h, buf *clean) {
+  OWNED(buf_free) buf plain = BUF_INIT(BUF_UNLIMITED), none = BUF_INIT(BUF_UNLIMITED);
   const char *at = (const char *)x->answer_in.data, *end = at + len;
   net_line l;
   bool fine = true;
@@ -106,11 +123,14 @@ static bool answer_write_head(net_exchange *x, size_t len, const answer_head *h)
   }
   if (fine && h->chunked) fine = buf_append_text(&plain, "Transfer-Encoding: chunked\r\n") == CAY_OK;
   fine = fine && buf_append_text(&plain, "\r\n") == CAY_OK &&
-         net_scrub(x->secrets, &none, plain.data, plain.len, true, &clean) == CAY_OK &&
-         answer_take_head(x, h, &clean) && buf_append(&x->answer_out, clean.data, clean.len) == CAY_OK;
+         net_scrub(x->secrets, &none, plain.data, plain.len, true, clean) == CAY_OK;
   net_wipe(&plain);
   net_wipe(&none);
   return fine;
+}
+
+static bool answer_write_head(net_exchange *x, const answer_head *h, const buf *clean) {
+  return answer_take_head(x, h, clean) && buf_append(&x->answer_out, clean->data, clean->len) == CAY_OK;
 }
 
 static enum net_answer_state answer_body_of(net_exchange *x, const answer_head *h) {
@@ -141,9 +161,12 @@ static bool answer_on_head(net_exchange *x, bool ended, bool *moved) {
     return answer_fail(x, "the answer is no HTTP/1.1 that has one meaning");
   if (h.encoded && net_secrets_count(x->secrets) > 0)
     return answer_fail(x, "the answer is compressed, so that it cannot be searched for secrets");
-  if (!answer_write_head(x, len, &h)) return false;
+  OWNED(buf_free) buf clean = BUF_INIT(BUF_UNLIMITED);
+  if (!answer_clean_head(x, len, &h, &clean)) return false;
   net_buf_drop(&x->answer_in, len);
   *moved = true;
+  if (h.status == 304 && x->revalidates) return answer_from_cache(x, &clean);
+  if (!answer_write_head(x, &h, &clean)) return false;
   if (h.status >= 200) x->state = answer_body_of(x, &h);
   return true;
 }
@@ -154,6 +177,7 @@ static bool answer_on_head(net_exchange *x, bool ended, bool *moved) {
 static bool answer_put(net_exchange *x, const void *data, size_t len, bool last) {
   OWNED(buf_free) buf clean = BUF_INIT(BUF_UNLIMITED);
   if (net_scrub(x->secrets, &x->held, data, len, last, &clean) != CAY_OK) return false;
+  if (x->cache != NULL && x->take.answer_body.len + clean.len > NET_CACHE_ANSWER_MAX) x->taking = false;
   if (x->taking && buf_append(&x->take.answer_body, clean.data, clean.len) != CAY_OK) return false;
   if (!x->chunked) return buf_append(&x->answer_out, clean.data, clean.len) == CAY_OK;
   if (clean.len == 0) return true;
@@ -284,7 +308,11 @@ bool net_exchange_replay(net_exchange *x) {
 
 /* The answer is whole. */
 static bool answer_over(net_exchange *x) {
-  bool fine = !x->taking || net_tape_put(x->tape, x->secrets, &x->take);
+  bool fine = true;
+  if (x->taking && x->cache != NULL)
+    net_cache_put(x->cache, &x->take, answer_now_s());
+  else if (x->taking)
+    fine = net_tape_put(x->tape, x->secrets, &x->take);
   x->taking = false;
   return fine;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "net/h2.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -116,8 +117,8 @@ static X509 *authority_leaf(net_authority *a, const char *name, enum net_leaf ki
 
 /* ---- contexts ---- */
 
-/* The guest and the server speak HTTP/1.1 to the relay: no other protocol is offered (doc/adr/secrets-in-a-relay.md). */
-static const unsigned char http11[] = "\x08http/1.1";
+/* The guest speaks HTTP/1.1 to the relay; servers may choose HTTP/2 (doc/adr/secrets-in-a-relay.md). */
+static const unsigned char http11[] = "\x08http/1.1", both[] = "\x02h2\x08http/1.1";
 
 static int authority_on_alpn(SSL *s, const unsigned char **out, unsigned char *out_len,
                              const unsigned char *in, unsigned in_len, void *arg) {
@@ -137,17 +138,43 @@ static bool context_settle(const net_authority *a, SSL_CTX *c) {
   return a->ssl->SSL_CTX_ctrl(c, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL) == 1;
 }
 
-/* As curl verifies: the peer's chain, its name, and any authority of the store as the end of the chain. */
-static cay_status authority_client_context(net_authority *a, const char *ca_file, cay_error *err) {
+static bool authority_offer(const net_authority *a, SSL_CTX *c) {
+  bool h2 = net_h2_is_there();
+  const unsigned char *names = h2 ? both : http11;
+  return a->ssl->SSL_CTX_set_alpn_protos(c, names, h2 ? sizeof both - 1 : sizeof http11 - 1) == 0;
+}
+
+/* The number of lists; 0: it has none, or cannot be read. */
+static size_t authority_load_crls(const net_authority *a, SSL_CTX *c, const char *file) {
+  size_t count = 0;
+  X509_CRL *list;
+  BIO *b = a->ssl->BIO_new_file(file, "r");
+  while (b != NULL && (list = a->ssl->PEM_read_bio_X509_CRL(b, NULL, NULL, NULL)) != NULL) {
+    if (a->ssl->X509_STORE_add_crl(a->ssl->SSL_CTX_get_cert_store(c), list) == 1) count++;
+    a->ssl->X509_CRL_free(list);
+  }
+  (void)a->ssl->BIO_free(b);
+  return count;
+}
+
+/* As curl verifies: the peer's chain, its name, and any authority of the store as the end of the chain; with lists of revoked
+ * certificates, each certificate of the chain. */
+static cay_status authority_client_context(net_authority *a, const char *ca_file, const char *crl_file,
+                                           cay_error *err) {
   SSL_CTX *c = a->client = a->ssl->SSL_CTX_new(a->ssl->TLS_client_method());
   if (c == NULL || !context_settle(a, c)) return err_no_memory(err);
   a->ssl->SSL_CTX_set_verify(c, SSL_VERIFY_PEER, NULL);
-  (void)a->ssl->X509_VERIFY_PARAM_set_flags(a->ssl->SSL_CTX_get0_param(c),
-                                            X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
-  if (a->ssl->SSL_CTX_set_alpn_protos(c, http11, sizeof http11 - 1) != 0) return err_no_memory(err);
+  unsigned long flags = X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST;
+  if (crl_file != NULL) flags |= X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL;
+  (void)a->ssl->X509_VERIFY_PARAM_set_flags(a->ssl->SSL_CTX_get0_param(c), flags);
+  (void)a->ssl->SSL_CTX_ctrl(c, SSL_CTRL_SET_TLSEXT_STATUS_REQ_TYPE, TLSEXT_STATUSTYPE_ocsp, NULL);
+  if (!authority_offer(a, c)) return err_no_memory(err);
   (void)a->ssl->SSL_CTX_set_default_verify_paths(c); /* without them every server is refused */
   if (ca_file != NULL && a->ssl->SSL_CTX_load_verify_file(c, ca_file) != 1)
     return err_set(err, CAY_INVALID, "network.ca_file: %.200s holds no certificates in PEM", ca_file);
+  if (crl_file != NULL && authority_load_crls(a, c, crl_file) == 0)
+    return err_set(err, CAY_INVALID, "network.crl_file: %.200s holds no lists of revoked certificates in PEM",
+                   crl_file);
   a->ssl->ERR_clear_error();
   return CAY_OK;
 }
@@ -184,13 +211,14 @@ static bool authority_make(net_authority *a) {
   return a->certificate != NULL && authority_write_pem(a) && authority_server_context(a);
 }
 
-cay_status net_authority_new(const char *ca_file, net_authority **out, cay_error *err) {
+cay_status net_authority_new(const char *ca_file, const char *crl_file, net_authority **out, cay_error *err) {
   const net_openssl *ssl;
   S_TRY(net_openssl_load(&ssl, err));
   net_authority *a = mem_zalloc(sizeof *a);
   if (a == NULL) return err_no_memory(err);
   a->ssl = ssl;
-  cay_status status = authority_make(a) ? authority_client_context(a, ca_file, err) : err_no_memory(err);
+  cay_status status =
+      authority_make(a) ? authority_client_context(a, ca_file, crl_file, err) : err_no_memory(err);
   if (status != CAY_OK) {
     net_authority_free(a);
     return status;

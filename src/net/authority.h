@@ -11,9 +11,11 @@
 
 typedef struct net_authority net_authority;
 
-/* `ca_file`: certificates that servers are verified with, beside the system's; NULL: none. CAY_UNSUPPORTED: no OpenSSL;
- * CAY_INVALID: the file; CAY_NO_MEMORY. */
-cay_status net_authority_new(const char *ca_file, net_authority **out, cay_error *err) CHECKED;
+/* `ca_file`: certificates that servers are verified with, beside the system's; NULL: none. `crl_file`: lists of revoked
+ * certificates; with them each certificate of a server's chain needs a list of its issuer; NULL: none. CAY_UNSUPPORTED: no
+ * OpenSSL; CAY_INVALID: a file; CAY_NO_MEMORY. */
+cay_status net_authority_new(const char *ca_file, const char *crl_file, net_authority **out,
+                             cay_error *err) CHECKED;
 void net_authority_free(net_authority *a); /* NULL is fine */
 
 const char *net_authority_pem(const net_authority *a); /* the certificate; borrowed */

@@ -12,6 +12,7 @@ void net_box_ref(net_box *box) { box->refs++; }
 void net_box_unref(net_box *box) {
   if (--box->refs != 0) return;
   net_policy_free(box->policy);
+  net_cache_free(box->cache);
   net_secrets_free(box->secrets);
   net_authority_free(box->authority);
   net_tape_free(box->tape);
@@ -24,6 +25,7 @@ void net_box_unref(net_box *box) {
 }
 
 cay_status net_box_save(net_box *box, cay_error *err) {
+  if (box->cache != NULL) return net_cache_save(box->cache, err);
   return box->tape != NULL ? net_tape_save(box->tape, err) : CAY_OK;
 }
 
@@ -93,6 +95,7 @@ cay_status net_box_new(net_host *host, const net_box_options *options, net_box *
   b->secrets = options->secrets;
   b->authority = options->authority;
   b->tape = options->tape;
+  b->cache = options->cache;
   b->limits = net_limits_under(&options->limits, &host->options.limits);
   b->pin_count = options->pin_count;
   b->on_decision = options->on_decision;

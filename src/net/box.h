@@ -63,10 +63,11 @@ typedef struct net_pin { /* this name is this address, and no name server is ask
 } net_pin;
 
 typedef struct net_box_options {
-  net_policy *policy;              /* taken over on success, as the next three */
+  net_policy *policy;              /* taken over on success, as the next four */
   struct net_secrets *secrets;     /* NULL: none */
-  struct net_authority *authority; /* with secrets or a tape; NULL: no TLS ends on the host */
+  struct net_authority *authority; /* with secrets, a tape or a cache; NULL: no TLS ends on the host */
   struct net_tape *tape;           /* NULL: nothing is recorded or replayed */
+  struct net_cache *cache;         /* NULL: none; never with a tape */
   net_limits limits;
   const net_pin *pins; /* copied */
   size_t pin_count;
@@ -83,7 +84,7 @@ void net_box_attach(net_box *box, k_kernel *kernel); /* once, before any process
 /* Ends all connections. After it returns nothing of the box touches the kernel or calls back. Between
  * k_kernel_stop and k_kernel_free; from no function that the box calls. */
 void net_box_close(net_box *box);
-/* Writes the tape that it records; CAY_OK without one. */
+/* Writes the tape that it records, or its cache; CAY_OK without them. */
 cay_status net_box_save(net_box *box, cay_error *err) CHECKED;
 void net_box_free(net_box *box); /* closed; NULL is fine */
 OWNED_DEFINE(net_box, net_box_free)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum {
   LEAST_CHUNK = 16 << 10,
@@ -59,6 +60,8 @@ void net_conn_fail(net_poller *p, net_conn *c, int32_t error) {
   conn_free(p, c, true);
 }
 
+enum moved { MOVED_NOTHING, MOVED_SOME, MOVED_AWAY /* the connection is gone */ };
+
 /* ---- time and rate ---- */
 
 static void conn_touch(net_poller *p, net_conn *c) {
@@ -83,24 +86,35 @@ static size_t conn_allowance(net_poller *p, net_conn *c, size_t want) {
   return 0;
 }
 
-/* False: the sandbox may move no more bytes that way, and the connection is gone. */
-static bool conn_count(net_poller *p, net_conn *c, size_t n, bool out) {
+/* Bytes of at most `n` that the sandbox may still move that way. */
+static size_t conn_left(const net_conn *c, size_t n, bool out) {
+  const net_box *box = c->box;
+  uint64_t limit = out ? box->limits.sent : box->limits.received, all = out ? box->sent : box->received;
+  uint64_t left = all < limit ? limit - all : 0;
+  return n < left ? n : (size_t)left;
+}
+
+static void conn_count(const net_conn *c, size_t n, bool out) {
   net_box *box = c->box;
   if (box->limits.rate != UINT64_MAX) box->tokens -= (int64_t)n;
-  uint64_t all = out ? (box->sent += n) : (box->received += n);
-  if (all <= (out ? box->limits.sent : box->limits.received)) return true;
+  *(out ? &box->sent : &box->received) += n;
+}
+
+/* There are bytes beyond a limit: the connection is gone. */
+static enum moved conn_overrun(net_poller *p, net_conn *c, bool out) {
+  net_box *box = c->box;
   net_tell_later(box, NET_EVENT_LIMIT, "", &c->addr, c->port, SIZE_MAX,
                  out ? "the limit of bytes sent is reached" : "the limit of bytes received is reached");
   net_conn_fail(p, c, K_ECONNRESET);
-  return false;
+  return MOVED_AWAY;
 }
 
 /* ---- from the guest ---- */
 
-enum moved { MOVED_NOTHING, MOVED_SOME, MOVED_AWAY /* the connection is gone */ };
+static int32_t conn_loss(int error) { return error == ETIMEDOUT ? K_ETIMEDOUT : K_ECONNRESET; }
 
 static enum moved conn_lost(net_poller *p, net_conn *c, int error) {
-  net_conn_fail(p, c, error == ETIMEDOUT ? K_ETIMEDOUT : K_ECONNRESET);
+  net_conn_fail(p, c, conn_loss(error));
   return MOVED_AWAY;
 }
 
@@ -124,6 +138,8 @@ static enum moved conn_send(net_poller *p, net_conn *c, const k_net_state *state
   if (c->gate == NET_GATE_OPEN) c->passed = 0;
   if (n > 0) n = conn_allowance(p, c, n);
   if (n == 0) return MOVED_NOTHING;
+  n = conn_left(c, n, true);
+  if (n == 0) return conn_overrun(p, c, true);
   ssize_t sent = c->outer->send(c->outer, p->chunk, n);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
     c->item.writable = errno == EINTR;
@@ -133,13 +149,14 @@ static enum moved conn_send(net_poller *p, net_conn *c, const k_net_state *state
   k_net_take(c->end, (size_t)sent);
   conn_see(c, (size_t)sent, p->chunk);
   if (c->passed > 0) c->passed -= (size_t)sent;
-  return conn_count(p, c, (size_t)sent, true) ? MOVED_SOME : MOVED_AWAY;
+  conn_count(c, (size_t)sent, true);
+  return MOVED_SOME;
 }
 
 /* ---- to the guest ---- */
 
 static enum moved conn_receive(net_poller *p, net_conn *c, const k_net_state *state) {
-  if (!c->item.readable || c->ended || state->room == 0) return MOVED_NOTHING;
+  if (c->direct || !c->item.readable || c->ended || state->room == 0) return MOVED_NOTHING;
   size_t want = conn_allowance(p, c, state->room < c->appetite ? state->room : c->appetite);
   if (want == 0) return MOVED_NOTHING;
   ssize_t n = c->outer->recv(c->outer, p->chunk, want);
@@ -153,13 +170,74 @@ static enum moved conn_receive(net_poller *p, net_conn *c, const k_net_state *st
     k_net_finish(c->end);
     return MOVED_SOME;
   }
-  (void)k_net_put(c->end, p->chunk, (size_t)n);
+  size_t fits = conn_left(c, (size_t)n, false);
+  (void)k_net_put(c->end, p->chunk, fits);
+  if (fits < (size_t)n) {
+    conn_count(c, fits, false);
+    return conn_overrun(p, c, false);
+  }
   if ((size_t)n == c->appetite && c->appetite < NET_CHUNK)
     c->appetite *= 2;
   else if ((size_t)n < c->appetite / 4 && c->appetite > LEAST_CHUNK)
     c->appetite /= 2;
   c->answered += (uint64_t)n;
-  return conn_count(p, c, (size_t)n, false) ? MOVED_SOME : MOVED_AWAY;
+  conn_count(c, (size_t)n, false);
+  return MOVED_SOME;
+}
+
+/* ---- on the threads of guests ---- */
+
+/* With kernel.mu, as all ops. */
+static k_ret conn_take_direct(void *conn, void *buf, size_t len, bool peek) {
+  net_conn *c = conn;
+  ssize_t n = recv(c->fd, buf, len, MSG_DONTWAIT | (peek ? MSG_PEEK : 0));
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return -K_EAGAIN;
+  if (n <= 0) {
+    c->direct_end = n == 0 ? -1 : errno;
+    return n == 0 ? 0 : -conn_loss(errno);
+  }
+  if (!peek) {
+    c->answered += (uint64_t)n;
+    c->box->received += (uint64_t)n;
+    c->moved_ns = clock_mono_ns();
+  }
+  return n;
+}
+
+/* What fails here fails again on the poller's thread, which tells. */
+static k_ret conn_give_direct(void *conn, const void *buf, size_t len) {
+  net_conn *c = conn;
+  ssize_t n = send(c->fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (n <= 0) return -K_EAGAIN;
+  c->box->sent += (uint64_t)n;
+  c->moved_ns = clock_mono_ns();
+  return n;
+}
+
+static const k_net_direct_ops direct_ops = { conn_take_direct, conn_give_direct };
+
+/* Nothing is looked at in the bytes any more, and none is counted against a limit. */
+static bool conn_may_be_direct(const net_conn *c) {
+  const net_limits *l = &c->box->limits;
+  return c->gate == NET_GATE_OPEN && c->passed == 0 && c->outer->pump == NULL && c->sighting == NULL &&
+         c->fd >= 0 && !c->ended && l->rate == UINT64_MAX && l->sent == UINT64_MAX &&
+         l->received == UINT64_MAX;
+}
+
+/* True: the connection is gone. */
+static bool conn_hear_direct(net_poller *p, net_conn *c) {
+  int end = c->direct_end;
+  if (!c->direct) return false;
+  if (end > 0) {
+    (void)conn_lost(p, c, end);
+    return true;
+  }
+  if (end == -1) c->ended = true;
+  if (c->item.readable && !c->ended) {
+    c->item.readable = false;
+    k_net_nudge(c->end);
+  }
+  return false;
 }
 
 /* ---- both ---- */
@@ -186,10 +264,11 @@ static bool conn_settle(net_poller *p, net_conn *c, const k_net_state *state) {
 static void conn_move(net_poller *p, net_conn *c) {
   k_net_state state;
   if (c->outer->pump != NULL) c->outer->pump(c->outer);
+  if (conn_hear_direct(p, c)) return;
   for (int round = 0; round < ROUNDS; round++) {
     if (c->outer->pump != NULL)
       c->item.readable = c->item.writable = true; /* each way can make the other go on */
-    k_net_look(c->end, c->item.readable && !c->ended ? c->appetite : 0, &state);
+    k_net_look(c->end, c->item.readable && !c->ended && !c->direct ? c->appetite : 0, &state);
     enum moved up = conn_send(p, c, &state);
     if (up == MOVED_AWAY) return;
     enum moved down = conn_receive(p, c, &state);
@@ -199,6 +278,10 @@ static void conn_move(net_poller *p, net_conn *c) {
       return;
     }
     conn_touch(p, c);
+    if (!c->direct && conn_may_be_direct(c)) {
+      c->direct = true;
+      k_net_direct(c->end, &direct_ops);
+    }
   }
   net_item_again(p, &c->item);
 }
@@ -239,6 +322,13 @@ static bool conn_is_late(net_poller *p, net_conn *c) {
   if (c->resume_ns != 0 && c->item.due_ns == c->resume_ns) {
     c->resume_ns = 0;
     conn_touch(p, c);
+    return false;
+  }
+  int64_t idle_ns = (int64_t)c->box->limits.idle_ms * NS_PER_MS, moved_ns = c->moved_ns;
+  k_net_state state;
+  k_net_look(c->end, 0, &state);
+  if (c->direct && !state.gone && moved_ns + idle_ns > p->now_ns) {
+    net_item_due(p, &c->item, moved_ns + idle_ns);
     return false;
   }
   net_conn_fail(p, c, K_ETIMEDOUT);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "net/authority.h"
+#include "net/cache.h"
 #include "net/dns.h"
 #include "net/poller.h"
 #include "net/tape.h"
@@ -14,6 +15,7 @@ struct net_box {
   net_secrets *secrets;     /* NULL: none */
   net_authority *authority; /* NULL: no TLS ends here */
   net_tape *tape;           /* NULL: nothing is recorded or replayed */
+  net_cache *cache;         /* NULL: no answer is kept */
   net_limits limits;
   net_pin *pins;
   size_t pin_count;
@@ -79,7 +81,10 @@ typedef struct net_conn {
   size_t passed;                 /* bytes at the beginning of the guest's that may go and have not gone */
   bool finished, ended;          /* no more bytes to the outside, from the outside */
   struct dns_question *question; /* to the resolver, on its way */
-  uint64_t answered;             /* bytes that came from outside */
+  _Atomic uint64_t answered;     /* bytes that came from outside */
+  bool direct;                   /* guests' threads move the bytes (k_net_direct) */
+  _Atomic int64_t moved_ns;      /* when they last did */
+  _Atomic int direct_end;        /* their discovery: 0 none, -1 the end, or an errno */
   size_t appetite;               /* bytes that are asked for next: grows while they come */
   net_sighting
       *sighting; /* of placeholders that leave the sandbox; NULL: there are no secrets, or a relay looks */

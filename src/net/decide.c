@@ -111,7 +111,8 @@ void net_decide_connect(net_box *box, const net_addr *addr, uint16_t port, net_c
 
 bool net_conn_is_relayed(const net_conn *c, const net_hello *hello) {
   if (!hello->has_name) return false;
-  if (c->box->tape != NULL) return hello->kind == NET_HELLO_TLS || hello->kind == NET_HELLO_HTTP;
+  if (c->box->tape != NULL || c->box->cache != NULL)
+    return hello->kind == NET_HELLO_TLS || hello->kind == NET_HELLO_HTTP;
   return hello->kind == NET_HELLO_TLS && c->box->authority != NULL &&
          net_secrets_have(c->box->secrets, hello->name, c->port);
 }

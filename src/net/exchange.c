@@ -1,6 +1,7 @@
 #include "net/exchange.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +11,13 @@ void net_exchange_init(net_exchange *x, const net_secrets *secrets, const char *
   *x = (net_exchange){ .secrets = secrets, .port = port };
   (void)snprintf(x->host, sizeof x->host, "%s", host);
   x->request_in = x->request_out = x->answer_in = x->answer_out = BUF_INIT(BUF_UNLIMITED);
-  x->head = x->body = x->held = BUF_INIT(BUF_UNLIMITED);
+  x->head = x->body = x->held = x->conditions = BUF_INIT(BUF_UNLIMITED);
   net_take_init(&x->take);
 }
 
 void net_exchange_free(net_exchange *x) {
-  buf *all[] = {
-    &x->request_in, &x->request_out, &x->answer_in, &x->answer_out, &x->head, &x->body, &x->held
-  };
+  buf *all[] = { &x->request_in, &x->request_out, &x->answer_in, &x->answer_out,
+                 &x->head,       &x->body,        &x->held,      &x->conditions };
   for (size_t i = 0; i < COUNT_OF(all); i++) {
     net_wipe(all[i]);
     buf_free(all[i]);
@@ -106,6 +106,7 @@ static cay_status request_head(net_exchange *x, net_secret_use *use, size_t len,
     else if (!request_drops(x, &l))
       S_TRY(request_field(use, &l, out));
   }
+  S_TRY(buf_append(out, x->conditions.data, x->conditions.len));
   return buf_append_text(out, "Accept-Encoding: identity\r\n");
 }
 
@@ -158,7 +159,7 @@ static bool request_take_head(net_exchange *x, const net_hello *h) {
   const char *at = (const char *)x->request_in.data, *end = at + h->head_len - 2;
   net_line l;
   net_take_free(t);
-  x->taking = x->tape != NULL;
+  x->taking = x->tape != NULL || x->cache != NULL;
   if (!x->taking) return true;
   if (!net_line_next(&at, end, &l)) return false;
   const char *target = memchr(l.at, ' ', l.len), *last = memrchr(l.at, ' ', l.len);
@@ -166,6 +167,18 @@ static bool request_take_head(net_exchange *x, const net_hello *h) {
          buf_appendf(&t->url, "%s://%s:%u", x->plain ? "http" : "https", x->host, x->port) == CAY_OK &&
          buf_append(&t->url, target + 1, (size_t)(last - target) - 1) == CAY_OK &&
          buf_append(&t->request_fields, at, (size_t)(end - at)) == CAY_OK;
+}
+
+/* The answer that the cache has, where it is fresh. *given: it was written. */
+static bool request_from_cache(net_exchange *x, const net_hello *h, bool *given) {
+  *given = x->revalidates = false;
+  net_buf_drop(&x->conditions, x->conditions.len);
+  if (x->cache == NULL || request_has_body(h)) return true;
+  enum net_cache_found found =
+      net_cache_find(x->cache, &x->take, x->credentials, clock_real_ns() / NS_PER_SEC, &x->conditions);
+  x->revalidates = found == NET_CACHE_STALE;
+  *given = found == NET_CACHE_FRESH;
+  return !*given || net_exchange_replay(x);
 }
 
 static cay_status request_write_head(net_exchange *x, net_secret_use *use, const net_hello *h) {
@@ -189,7 +202,14 @@ static bool request_begin(net_exchange *x) {
   x->head_only = strcmp(h->method, "HEAD") == 0;
   x->collecting = request_collects(x, h);
   net_secret_use use = request_use(x);
-  if (!request_take_head(x, h) || request_write_head(x, &use, h) != CAY_OK) return false;
+  bool given;
+  x->credentials = net_secrets_are_in(x->secrets, x->request_in.data, h->head_len);
+  if (!request_take_head(x, h) || !request_from_cache(x, h, &given)) return false;
+  if (given) {
+    net_buf_drop(&x->request_in, h->head_len);
+    return true;
+  }
+  if (request_write_head(x, &use, h) != CAY_OK) return false;
   if (expects && buf_append_text(&x->answer_out, "HTTP/1.1 100 Continue\r\n\r\n") != CAY_OK) return false;
   request_tell(x, use.put, true);
   request_tell(x, use.left, false);
@@ -234,7 +254,8 @@ static bool request_finish(net_exchange *x) {
 static bool request_take(net_exchange *x, enum net_flow_state was, size_t n) {
   bool contents = was == NET_FLOW_BODY || was == NET_FLOW_DATA;
   const uint8_t *data = x->request_in.data;
-  if (contents && x->taking && buf_append(&x->take.request_body, data, n) != CAY_OK) return false;
+  if (contents && x->taking && x->tape != NULL && buf_append(&x->take.request_body, data, n) != CAY_OK)
+    return false;
   if (contents && x->collecting && x->body.len + n > NET_EXCHANGE_BODY_MAX)
     return net_exchange_refuse(x, 413, "Content Too Large",
                                "a body in which secrets are looked for has at most 8 MiB");
@@ -269,7 +290,7 @@ bool net_exchange_request(net_exchange *x) {
     } else {
       if (x->state != NET_ANSWER_NONE || before == 0) return true; /* one at a time */
       if (!request_begin(x)) return false;
-      moved = x->in_body;
+      moved = x->request_in.len != before;
     }
   }
   return true;

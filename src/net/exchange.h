@@ -9,6 +9,7 @@
  * The request loses Accept-Encoding, Range, If-Range, Expect, Upgrade, TE and Trailer: answers come whole and as they are. */
 #pragma once
 
+#include "net/cache.h"
 #include "net/flow.h"
 #include "net/tape.h"
 
@@ -41,10 +42,14 @@ struct net_exchange {
   net_hello *scratch; /* borrowed, between calls anything */
   char host[NET_HOST_MAX + 1];
   uint16_t port;
-  bool plain;     /* no TLS: no secret is put in */
-  net_tape *tape; /* NULL: none */
-  bool taking;    /* `take` is of the open request */
+  bool plain;       /* no TLS: no secret is put in */
+  net_tape *tape;   /* NULL: none */
+  net_cache *cache; /* NULL: none */
+  bool taking;      /* `take` is of the open request */
   net_take take;
+  bool credentials; /* the open request has placeholders of secrets */
+  bool revalidates; /* it asks whether the cache's answer still holds, by `conditions` */
+  buf conditions;
   const char *broken; /* no server: what each request is answered; NULL: there is one */
   buf request_in, request_out, answer_in, answer_out;
   /* the request */
@@ -69,7 +74,7 @@ bool net_exchange_request(net_exchange *x);
 bool net_exchange_answer(net_exchange *x, bool ended); /* `ended`: the server sends no more */
 
 /* answer.c: for exchange.c. */
-bool net_exchange_replay(net_exchange *x); /* writes the answer of x->take */
+bool net_exchange_replay(net_exchange *x); /* writes the answer of x->take, from a tape or a cache */
 bool net_exchange_refuse(net_exchange *x, int status, const char *words, const char *why);
 bool net_exchange_is_idle(const net_exchange *x);
 /* Removes the first bytes. */

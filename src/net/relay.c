@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "net/exchange.h"
+#include "net/h2.h"
 #include "net/tls.h"
 
 #include <errno.h>
@@ -19,6 +20,8 @@ typedef struct net_relay {
   bool replay; /* there is no world */
   net_tls *inner,
       *far;   /* inner NULL: plain, or the server's handshake is not over; far NULL: plain, or no world */
+  net_h2 *h2; /* on the far side; NULL: HTTP/1.1 */
+  buf frames; /* of the server, for h2 */
   buf early;  /* of the guest, until there is an inner side */
   buf sealed; /* for the world, which did not take it yet */
   net_exchange exchange;
@@ -83,10 +86,11 @@ static bool relay_fill(net_relay *r, bool *moved) {
 
 /* ---- handshakes ---- */
 
-/* A fatal alert (RFC 8446, 6.2), for a guest whose server speaks no TLS. */
-static void relay_alert(net_relay *r) {
-  static const char handshake_failure[] = { 21, 3, 3, 0, 2, 2, 40, 0 };
-  r->alert = handshake_failure;
+/* A fatal alert (RFC 8446, 6.2), for a guest whose server speaks no TLS, or has a certificate that was revoked. */
+static void relay_alert(net_relay *r, bool revoked) {
+  static const char handshake_failure[] = { 21, 3, 3, 0, 2, 2, 40, 0 },
+                    certificate_revoked[] = { 21, 3, 3, 0, 2, 2, 44, 0 };
+  r->alert = revoked ? certificate_revoked : handshake_failure;
 }
 
 static bool relay_begin_inner(net_relay *r, enum net_leaf kind) {
@@ -100,12 +104,14 @@ static bool relay_begin_inner(net_relay *r, enum net_leaf kind) {
 static bool relay_far_done(net_relay *r, enum net_tls_state far) {
   enum net_leaf kind = NET_LEAF_GOOD;
   const char *why = "the server ended during the handshake of TLS";
+  if (far == NET_TLS_READY && net_tls_is_h2(r->far) && (r->h2 = net_h2_new()) == NULL) return false;
   if (far == NET_TLS_READY) return relay_begin_inner(r, kind);
-  bool certificate = net_tls_fault(r->far, &kind, &why);
+  bool revoked = net_tls_is_revoked(r->far), certificate = net_tls_fault(r->far, &kind, &why);
+  if (revoked) why = "the server's certificate was revoked";
   r->exchange.broken = why;
   net_tell_fault(r->conn, r->exchange.host, why);
-  if (certificate) return relay_begin_inner(r, kind);
-  relay_alert(r);
+  if (certificate && !revoked) return relay_begin_inner(r, kind);
+  relay_alert(r, revoked);
   return true;
 }
 
@@ -145,11 +151,31 @@ static bool relay_read(net_relay *r, net_tls *t, buf *to, bool *ended, bool *mov
   return true;
 }
 
+/* Frames for the server, whether there was a request or not: windows and settings. */
+static bool relay_write_frames(net_relay *r, bool *moved) {
+  OWNED(buf_free) buf out = BUF_INIT(BUF_UNLIMITED);
+  bool fine = net_h2_write(r->h2, &out) && net_tls_write(r->far, out.data, out.len);
+  if (out.len > 0) *moved = true;
+  net_wipe(&out);
+  return fine;
+}
+
+static bool relay_up_h2(net_relay *r, bool *moved) {
+  buf *request = &r->exchange.request_out;
+  size_t before = request->len;
+  if (!net_h2_put(r->h2, request)) return false;
+  if (request->len != before) *moved = true;
+  return relay_write_frames(r, moved);
+}
+
 static bool relay_up(net_relay *r, bool *moved) {
   net_exchange *x = &r->exchange;
   if (!r->plain && !relay_read(r, r->inner, &x->request_in, &r->guest_ended, moved)) return false;
-  if (r->sealed.len + relay_waiting(r->far) >= NET_EXCHANGE_WINDOW) return true;
+  size_t backlog = r->h2 != NULL ? net_h2_waiting(r->h2) + x->request_out.len : 0;
+  if (r->sealed.len + relay_waiting(r->far) + backlog >= NET_EXCHANGE_WINDOW)
+    return r->h2 == NULL || relay_write_frames(r, moved);
   if (!net_exchange_request(x)) return false;
+  if (r->h2 != NULL) return relay_up_h2(r, moved);
   if (x->request_out.len > 0) {
     *moved = true;
     bool fine = r->plain ? buf_append(&r->sealed, x->request_out.data, x->request_out.len) == CAY_OK
@@ -160,11 +186,23 @@ static bool relay_up(net_relay *r, bool *moved) {
   return true;
 }
 
+/* The server's plain bytes, as HTTP/1.1. */
+static bool relay_read_far(net_relay *r, bool *ended, bool *moved) {
+  net_exchange *x = &r->exchange;
+  if (r->h2 == NULL) return relay_read(r, r->far, &x->answer_in, ended, moved);
+  if (x->answer_in.len >= NET_EXCHANGE_WINDOW) return true;
+  if (!relay_read(r, r->far, &r->frames, ended, moved)) return false;
+  bool fine = net_h2_read(r->h2, r->frames.data, r->frames.len, &x->answer_in);
+  if (r->frames.len > 0) net_buf_drop(&r->frames, r->frames.len);
+  if (!fine || net_h2_is_over(r->h2)) *ended = true; /* what came before counts */
+  return true;
+}
+
 static bool relay_down(net_relay *r, bool *moved) {
   net_exchange *x = &r->exchange;
   bool ended = false;
   if (x->broken == NULL && !r->replay) {
-    if (!r->plain && !relay_read(r, r->far, &x->answer_in, &ended, moved)) return false;
+    if (!r->plain && !relay_read_far(r, &ended, moved)) return false;
     if (relay_waiting(r->inner) + x->answer_out.len >= NET_EXCHANGE_WINDOW) return true;
     /* The end of the world counts when all before it was read. */
     bool drained = x->answer_in.len < NET_EXCHANGE_WINDOW;
@@ -256,6 +294,9 @@ static void relay_close(net_outer *o, bool reset) {
   r->world->close(r->world, reset);
   net_tls_free(r->inner);
   net_tls_free(r->far);
+  net_h2_free(r->h2);
+  net_wipe(&r->frames);
+  buf_free(&r->frames);
   net_exchange_free(&r->exchange);
   buf_free(&r->early);
   buf_free(&r->sealed);
@@ -277,11 +318,13 @@ bool net_relay_begin(net_poller *p, net_conn *c, const char *name, bool plain) {
                     .plain = plain,
                     .replay = replay,
                     .far = far,
+                    .frames = BUF_INIT(BUF_UNLIMITED),
                     .early = BUF_INIT(NET_HELLO_MAX * 2),
                     .sealed = BUF_INIT(BUF_UNLIMITED) };
   net_exchange_init(&r->exchange, c->box->secrets, name, c->port);
   r->exchange.plain = plain;
   r->exchange.tape = c->box->tape;
+  r->exchange.cache = c->box->cache;
   r->exchange.ops = &relay_ops;
   r->exchange.ctx = r;
   r->exchange.scratch = &p->hello;

@@ -166,6 +166,15 @@ static int64_t patterns_match(const net_patterns *p, const uint8_t *at, size_t l
   return best;
 }
 
+size_t net_scrub_longest(const net_secrets *s) {
+  enum { CHARACTER_MAX = 10 + GAP_MAX }; /* an entity, and what may stand behind it */
+  const net_patterns *p = net_secrets_count(s) > 0 ? net_secrets_patterns(s) : NULL;
+  size_t longest = 0;
+  for (size_t i = 0; p != NULL && i < p->count; i++)
+    if (p->list[i].len > longest) longest = p->list[i].len;
+  return longest * CHARACTER_MAX;
+}
+
 /* ---- a stream ---- */
 
 static cay_status scrub_mask(buf *out, size_t len) {

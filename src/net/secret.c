@@ -355,6 +355,10 @@ static uint64_t secrets_in(const net_secrets *s, const void *data, size_t len) {
   return seen;
 }
 
+bool net_secrets_are_in(const net_secrets *s, const void *data, size_t len) {
+  return secrets_in(s, data, len) != 0;
+}
+
 uint64_t net_secrets_see(const net_secrets *s, net_sighting *at, const void *data, size_t len) {
   uint8_t joint[2 * NET_PLACEHOLDER_MAX];
   size_t head = len < NET_PLACEHOLDER_MAX ? len : NET_PLACEHOLDER_MAX;

@@ -89,6 +89,12 @@ uint64_t net_secrets_see(const net_secrets *s, net_sighting *at, const void *dat
 cay_status net_scrub(const net_secrets *s, buf *held, const void *data, size_t len, bool last,
                      buf *out) CHECKED;
 
+/* The most bytes that one value can have in any form. NULL: 0. */
+size_t net_scrub_longest(const net_secrets *s);
+
+/* Whether any placeholder is in these bytes. */
+bool net_secrets_are_in(const net_secrets *s, const void *data, size_t len);
+
 /* Clears the bytes, too. */
 void net_wipe(buf *b);
 

@@ -3,19 +3,15 @@
  *
  *   { "cay-tape": 1,
  *     "names": { "api.example.com": ["203.0.113.7"] },
- *     "exchanges": [ { "request": { "method": "GET", "url": "https://api.example.com:443/", "fields": [["Host", "…"]], "body": "" },
- *                      "answer": { "status": 200, "reason": "OK", "fields": [["Content-Type", "…"]], "body": "…" } } ] }
- *
- * A body that is no UTF-8 is "bodyBase64". Placeholders of secrets stand as {{NAME}}; values are never in it.
+ *     "exchanges": [ … ] }                              each as take.h writes it
  *
  * A request is found by method, URL and body. Equal requests get their answers in the order of the recording, each once.
  *
  * Threads     made and saved on the embedder's thread, used on the poller's in between. */
 #pragma once
 
-#include "base/buf.h"
 #include "net/resolve.h"
-#include "net/secret.h"
+#include "net/take.h"
 
 typedef struct net_tape net_tape;
 
@@ -33,16 +29,6 @@ bool net_tape_replays(const net_tape *t);
 /* The addresses that a name led to. */
 void net_tape_put_name(net_tape *t, const char *host, const net_addrs *addrs);
 bool net_tape_name(const net_tape *t, const char *host, net_addrs *out); /* false: it is not on the tape */
-
-/* One exchange: the request as the guest sent it, the answer as the guest got it. */
-typedef struct net_take {
-  buf method, url, request_fields, request_body; /* fields: lines with their ends */
-  int status;
-  buf reason, answer_fields, answer_body;
-} net_take;
-
-void net_take_init(net_take *take);
-void net_take_free(net_take *take);
 
 /* Takes the contents over. False: no memory, or there is no room on the tape. */
 bool net_tape_put(net_tape *t, const net_secrets *s, net_take *take);

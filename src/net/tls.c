@@ -9,6 +9,7 @@ struct net_tls {
   SSL *ssl;
   BIO *in, *out; /* of ssl */
   enum net_tls_state state;
+  bool client, revoked;
 };
 
 static net_tls *tls_over(net_authority *a, SSL *ssl) {
@@ -29,7 +30,9 @@ static net_tls *tls_over(net_authority *a, SSL *ssl) {
 }
 
 net_tls *net_tls_client(net_authority *a, const char *name) {
-  return tls_over(a, net_authority_client(a, name));
+  net_tls *t = tls_over(a, net_authority_client(a, name));
+  if (t != NULL) t->client = true;
+  return t;
 }
 
 net_tls *net_tls_server(net_authority *a, const char *name, enum net_leaf kind) {
@@ -65,6 +68,40 @@ static bool tls_wants_more(net_tls *t, int result) {
   return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
 }
 
+/* A response of OCSP (RFC 6960) about the server's certificate, signed by its issuer or in its name. */
+static bool tls_response_revokes(const net_tls *t, OCSP_BASICRESP *basic) {
+  enum { CLOCK_SKEW_S = 300 };
+  const net_openssl *o = t->o;
+  STACK_OF(X509) *chain = o->SSL_get0_verified_chain(t->ssl);
+  const OPENSSL_STACK *raw = (const OPENSSL_STACK *)chain;
+  ASN1_GENERALIZEDTIME *from = NULL;
+  int status = V_OCSP_CERTSTATUS_UNKNOWN, reason;
+  if (chain == NULL || o->OPENSSL_sk_num(raw) < 2) return false;
+  X509_STORE *store = o->SSL_CTX_get_cert_store(o->SSL_get_SSL_CTX(t->ssl));
+  if (o->OCSP_basic_verify(basic, chain, store, 0) <= 0) return false;
+  OCSP_CERTID *id =
+      o->OCSP_cert_to_id(o->EVP_sha1(), o->OPENSSL_sk_value(raw, 0), o->OPENSSL_sk_value(raw, 1));
+  bool found = id != NULL && o->OCSP_resp_find_status(basic, id, &status, &reason, NULL, &from, NULL) == 1;
+  o->OCSP_CERTID_free(id);
+  /* An old response revokes, too: a certificate does not become good again. */
+  return found && status == V_OCSP_CERTSTATUS_REVOKED &&
+         o->OCSP_check_validity(from, NULL, CLOCK_SKEW_S, -1) == 1;
+}
+
+/* What the server stapled to its handshake; a server that staples nothing is not asked about elsewhere. */
+static bool tls_staple_revokes(const net_tls *t) {
+  const unsigned char *data = NULL;
+  long len = t->o->SSL_ctrl(t->ssl, SSL_CTRL_GET_TLSEXT_STATUS_REQ_OCSP_RESP, 0, (void *)&data);
+  OCSP_RESPONSE *r = data != NULL && len > 0 ? t->o->d2i_OCSP_RESPONSE(NULL, &data, len) : NULL;
+  OCSP_BASICRESP *basic = NULL;
+  if (r != NULL && t->o->OCSP_response_status(r) == OCSP_RESPONSE_STATUS_SUCCESSFUL)
+    basic = t->o->OCSP_response_get1_basic(r);
+  bool revoked = basic != NULL && tls_response_revokes(t, basic);
+  t->o->OCSP_BASICRESP_free(basic);
+  t->o->OCSP_RESPONSE_free(r);
+  return revoked;
+}
+
 enum net_tls_state net_tls_shake(net_tls *t) {
   if (t->state != NET_TLS_SHAKING) return t->state;
   t->o->ERR_clear_error();
@@ -73,7 +110,22 @@ enum net_tls_state net_tls_shake(net_tls *t) {
     t->state = NET_TLS_READY;
   else if (!tls_wants_more(t, r))
     t->state = NET_TLS_FAILED;
+  if (t->client && t->state == NET_TLS_READY && tls_staple_revokes(t)) {
+    t->revoked = true;
+    t->state = NET_TLS_FAILED;
+  }
   return t->state;
+}
+
+bool net_tls_is_revoked(const net_tls *t) {
+  return t->revoked || t->o->SSL_get_verify_result(t->ssl) == X509_V_ERR_CERT_REVOKED;
+}
+
+bool net_tls_is_h2(const net_tls *t) {
+  const unsigned char *name = NULL;
+  unsigned len = 0;
+  t->o->SSL_get0_alpn_selected(t->ssl, &name, &len);
+  return len == 2 && memcmp(name, "h2", 2) == 0;
 }
 
 bool net_tls_fault(const net_tls *t, enum net_leaf *kind, const char **why) {

@@ -27,3 +27,7 @@ void net_tls_end(net_tls *t);                                 /* no more plain b
 
 /* Of a client that has failed: the fault of the server's certificate. False: it has none, or was not seen. */
 bool net_tls_fault(const net_tls *t, enum net_leaf *kind, const char **why);
+/* Of a client: the server's certificate was revoked, as a list of its issuer or the server's own stapled answer of OCSP says. */
+bool net_tls_is_revoked(const net_tls *t);
+/* Of a client that is ready: the server chose HTTP/2. */
+bool net_tls_is_h2(const net_tls *t);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "kernel/vfs/mount.h"
+#include "sandbox/scrub.h"
 #include "sandbox/status.h"
 #include "sandbox/view.h"
 
@@ -76,6 +77,7 @@ K_LOCKED static k_ret read_whole(const vfs_view *v, const char *path, void *arg)
 cay_status cay_file_read_max(cay_sandbox *box, const char *path, uint64_t max, cay_buf *out, cay_error *err) {
   if (max > BUF_UNLIMITED - 1) max = BUF_UNLIMITED - 1;
   k_ret r = sb_with_view(box, path, read_whole, &(struct whole){ max, out });
+  if (r >= 0) sb_scrub(box, out->data, out->len);
   if (r != -K_EFBIG) return sb_status(err, r, path);
   err_set(err, CAY_LIMIT,
           "EFBIG: %.150s: the file is larger than the limit of %" PRIu64 " bytes; read it in parts", path,
@@ -141,8 +143,31 @@ K_LOCKED static k_ret read_piece(const vfs_view *v, const char *path, void *arg)
   return r;
 }
 
+/* With as much before and behind it as a secret has that lies across the border. */
+static cay_status file_read_scrubbed(cay_sandbox *box, const char *path, const struct piece *wanted,
+                                     cay_error *err) {
+  size_t margin = sb_scrub_margin(box), before = wanted->offset < margin ? (size_t)wanted->offset : margin,
+         got = 0;
+  if (wanted->cap > BUF_UNLIMITED - 2 * margin)
+    return err_set(err, CAY_LIMIT, "%.150s: a piece is too large", path);
+  struct piece wider = { wanted->offset - before, mem_alloc(before + wanted->cap + margin + 1),
+                         before + wanted->cap + margin, &got };
+  if (wider.buf == NULL) return err_no_memory(err);
+  cay_status status = with_view(box, path, read_piece, &wider, err);
+  if (status == CAY_OK) {
+    sb_scrub(box, wider.buf, got);
+    size_t there = got > before ? got - before : 0, n = there < wanted->cap ? there : wanted->cap;
+    if (n != 0) memcpy(wanted->buf, (char *)wider.buf + before, n);
+    *wanted->out = n;
+  }
+  explicit_bzero(wider.buf, got);
+  mem_free(wider.buf);
+  return status;
+}
+
 cay_status cay_file_read_at(cay_sandbox *box, const char *path, uint64_t offset, void *buffer, size_t cap,
                             size_t *out, cay_error *err) {
+  if (sb_scrubs(box)) return file_read_scrubbed(box, path, &(struct piece){ offset, buffer, cap, out }, err);
   return with_view(box, path, read_piece, &(struct piece){ offset, buffer, cap, out }, err);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "net/authority.h"
+#include "net/cache.h"
 #include "net/tape.h"
 
 #include <errno.h>
@@ -124,6 +125,15 @@ static cay_status network_tape(const cay_net_options *o, net_tape **out, cay_err
   if (o->replay != NULL) status = net_tape_replay(o->replay, out, err);
   return status == CAY_OK ? CAY_OK
                           : err_prefix(err, status, "network.%s", o->record != NULL ? "record" : "replay");
+}
+
+static cay_status network_cache(const cay_net_options *o, const net_secrets *secrets, net_cache **out,
+                                cay_error *err) {
+  if (o->cache == NULL) return CAY_OK;
+  if (o->record != NULL || o->replay != NULL)
+    return err_set(err, CAY_INVALID, "network: a cache excludes record and replay");
+  cay_status status = net_cache_open(o->cache, secrets, out, err);
+  return status == CAY_OK ? CAY_OK : err_prefix(err, status, "network.cache");
 }
 
 /* ---- trust stores ---- */
@@ -257,20 +267,23 @@ static cay_status network_grant(cay_sandbox *box, const cay_net_options *o, cay_
   made.pins = pins;
   if (status == CAY_OK) status = network_secrets(o, &made.secrets, err);
   if (status == CAY_OK) status = network_tape(o, &made.tape, err);
-  if (status == CAY_OK && (made.secrets != NULL || made.tape != NULL))
-    status = net_authority_new(o->ca_file, &made.authority, err);
+  if (status == CAY_OK) status = network_cache(o, made.secrets, &made.cache, err);
+  if (status == CAY_OK && (made.secrets != NULL || made.tape != NULL || made.cache != NULL))
+    status = net_authority_new(o->ca_file, o->crl_file, &made.authority, err);
   if (status == CAY_OK) status = network_trust(box, made.authority, o->ca_file, err);
   if (status == CAY_OK) status = network_placeholders(box, made.secrets, err);
   if (status == CAY_OK) status = network_new(box, o, &made, err);
   mem_free(pins);
   if (status != CAY_OK) {
     net_policy_free(made.policy);
+    net_cache_free(made.cache);
     net_secrets_free(made.secrets);
     net_authority_free(made.authority);
     net_tape_free(made.tape);
     return status;
   }
   box->kernel->net = net_box_net(box->net);
+  box->secrets = net_box_secrets(box->net);
   const char *conf = network_resolv_conf(o);
   return cay_file_write(box, "/etc/resolv.conf", (cay_slice){ conf, strlen(conf) }, 0644, err);
 }
@@ -317,7 +330,8 @@ void sb_network_close(cay_sandbox *box) {
   cay_error err = { 0 };
   net_box_close(box->net);
   if (net_box_save(box->net, &err) != CAY_OK)
-    sb_log(box->engine, CAY_LOG_ERROR, "net", "nothing was recorded: %s", err.message);
+    sb_log(box->engine, CAY_LOG_ERROR, "net", "nothing was written: %s", err.message);
+  box->secrets = NULL;
   net_box_free(box->net);
   box->net = NULL;
 }

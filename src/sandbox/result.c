@@ -56,6 +56,7 @@ K_UNCHECKED cay_status sb_result_new(sb_run *run, cay_result **out, cay_error *e
     .wall_ns = (uint64_t)(run->end_ns - run->start_ns),
   };
   pthread_mutex_unlock(&run->mu);
+  sb_scrub_slice(run->box, r->public.detail);
   sb_usage(run->box, &r->public.usage);
   *out = &r->public;
   return CAY_OK;

@@ -16,15 +16,33 @@ static void run_capture(sb_run *run, int which, const void *data, size_t len) {
   if (take < len) run->cut[which] = true;
 }
 
-/* On the guest's thread, without kernel.mu, one at a time for this run. */
-static void sandbox_run_on_output(void *ctx, int fd, const void *data, size_t len) {
-  sb_run *run = ctx;
+static void run_give(sb_run *run, int fd, const void *data, size_t len) {
   if (run->capture) {
     pthread_mutex_lock(&run->mu);
     run_capture(run, fd - 1, data, len);
     pthread_mutex_unlock(&run->mu);
   }
   if (run->output != NULL) run->output(run->output_ctx, fd, (cay_slice){ data, len });
+}
+
+/* On the guest's thread, without kernel.mu, one at a time for this run. No bytes: none come any more. */
+static void sandbox_run_on_output(void *ctx, int fd, const void *data, size_t len) {
+  sb_run *run = ctx;
+  if (!sb_scrubs(run->box)) {
+    run_give(run, fd, data, len);
+    return;
+  }
+  OWNED(buf_free) buf clean = BUF_INIT(BUF_UNLIMITED);
+  if (!sb_scrubber_pass(&run->scrubbers[fd - 1], data, len, len == 0, &clean)) run->cut[fd - 1] = true;
+  if (clean.len > 0) run_give(run, fd, clean.data, clean.len);
+}
+
+/* The end of the output: the held bytes, which could have begun a secret, are given. */
+static void run_flush(sb_run *run) {
+  if (!sb_scrubs(run->box)) return;
+  k_lock(run->box->kernel);
+  k_job_end_output(run->job);
+  k_unlock(run->box->kernel);
 }
 
 /* ---- life ---- */
@@ -37,6 +55,8 @@ static void sandbox_run_free(sb_run *run) {
     k_job_unref(run->job);
     k_unlock(run->box->kernel);
   }
+  sb_scrubber_free(&run->scrubbers[0]);
+  sb_scrubber_free(&run->scrubbers[1]);
   buf_free(&run->captured[0]);
   buf_free(&run->captured[1]);
   pthread_mutex_destroy(&run->mu);
@@ -73,6 +93,7 @@ static cay_status sandbox_run_new(cay_sandbox *box, const cay_run_options *optio
   *run = (sb_run){
     .box = box,
     .captured = { BUF_INIT(box->limits.output), BUF_INIT(box->limits.output) },
+    .scrubbers = { { .box = box }, { .box = box } },
     .capture = !options->no_capture,
     .input_open = options->input_open,
     .tty = options->tty,
@@ -275,6 +296,7 @@ cay_status cay_process_wait(cay_process *run, int64_t timeout_ms, cay_result **o
   if (r == -K_ETIMEDOUT)
     return err_set(err, CAY_TIMEOUT, "still running after %lld ms", (long long)timeout_ms);
   if (r < 0) return sb_status(err, r, NULL);
+  run_flush(run);
   return sb_result_new(run, out, err);
 }
 

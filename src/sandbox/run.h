@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/scrub.h"
 
 struct cay_process {
   cay_sandbox *box;
@@ -15,6 +16,7 @@ struct cay_process {
   pthread_mutex_t mu;
   buf captured[2];
   bool cut[2];
+  sb_scrubber scrubbers[2]; /* on the thread that delivers output, one at a time */
   bool capture;
   bool input_open;
   bool tty;

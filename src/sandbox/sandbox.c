@@ -116,14 +116,27 @@ static cay_status mount_system(cay_sandbox *box, mem_tree *shm, cay_error *err) 
   return sb_status(err, r, "/dev, /proc");
 }
 
+static void sandbox_on_trace(void *ctx, const char *line) {
+  const cay_sandbox *box = ctx;
+  char *copy = sb_scrubs(box) ? mem_strdup(line) : NULL;
+  if (copy != NULL) sb_scrub(box, copy, strlen(copy));
+  if (!sb_scrubs(box))
+    box->trace(box->trace_ctx, line);
+  else if (copy != NULL) /* without memory the line is left out */
+    box->trace(box->trace_ctx, copy);
+  mem_free(copy);
+}
+
 static cay_status sandbox_set_up(cay_sandbox *box, const cay_sandbox_options *o, const beginning *from,
                                  cay_error *err) {
   S_TRY(sb_env_put_all(&box->env, from->env, err));
   S_TRY(sb_env_put_all(&box->env, o->env, err));
+  box->trace = o->trace;
+  box->trace_ctx = o->trace_ctx;
   abi_runner_options runner = { .threads = box->engine->threads,
                                 .spares = box->engine->spares,
-                                .trace = o->trace,
-                                .trace_ctx = o->trace_ctx,
+                                .trace = o->trace != NULL ? sandbox_on_trace : NULL,
+                                .trace_ctx = box,
                                 .fuel = job_fuel,
                                 .fuel_ctx = box,
                                 .code = box->limits.code };

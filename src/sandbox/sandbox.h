@@ -20,6 +20,7 @@
 
 struct net_host;
 struct net_box;
+struct net_secrets;
 
 struct cay_engine {
   eng_engine *wasm;
@@ -59,6 +60,9 @@ struct cay_sandbox {
   sb_fuel *fuel; /* of the sessions that count it, also of those that are gone; freed with the sandbox */
   struct sb_callbacks *callbacks;
   uint8_t lineage[32]; /* runs_mu: the snapshot it was made from, or taken as last; zeros: none */
+  cay_trace_fn *trace; /* of the embedder; NULL: none */
+  void *trace_ctx;
+  const struct net_secrets *secrets; /* of `net`; NULL: none. Never changed while processes run */
   struct net_box *net; /* NULL: the network is off and nothing is published; runs_mu until it is set */
 };
 

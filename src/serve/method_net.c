@@ -54,7 +54,8 @@ static bool wanted_is_known(call *c) {
   static const char *const known[] = {
     "preset",        "allow",       "deny",      "rules",         "hosts",          "decisions",
     "ask",           "connections", "sentBytes", "receivedBytes", "bytesPerSecond", "connectTimeoutMs",
-    "idleTimeoutMs", "secrets",     "caFile",    "recordFile",    "replayFile"
+    "idleTimeoutMs", "secrets",     "caFile",    "recordFile",    "replayFile",     "cacheFile",
+    "crlFile"
   };
   return members_are_known(c, "net", known, COUNT_OF(known));
 }
@@ -114,7 +115,9 @@ bool net_wanted_read(call *c, net_wanted *out) {
               param_bool(c, "decisions", &out->decisions) && param_bool(c, "ask", &out->ask) &&
               wanted_limits(c, &out->limits) && param_text(c, "caFile", false, &out->ca_file) &&
               param_text(c, "recordFile", false, &out->record) &&
-              param_text(c, "replayFile", false, &out->replay) && wanted_secrets(c, out);
+              param_text(c, "replayFile", false, &out->replay) &&
+              param_text(c, "cacheFile", false, &out->cache) &&
+              param_text(c, "crlFile", false, &out->crl_file) && wanted_secrets(c, out);
   c->params = outer;
   return fine;
 }
@@ -177,7 +180,7 @@ cay_net_options net_wanted_options(const net_wanted *w, serve_box *box) {
                   .hosts = (const char *const *)w->hosts, .limits = &w->limits,
                   .decision = w->decisions ? net_on_decision : NULL, .ask = w->ask ? net_on_ask : NULL,
                   .ctx = box, .secrets = w->to_secrets, .ca_file = w->ca_file, .record = w->record,
-                  .replay = w->replay);
+                  .replay = w->replay, .cache = w->cache, .crl_file = w->crl_file);
 }
 
 /* ---- methods ---- */

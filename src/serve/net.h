@@ -9,7 +9,7 @@ typedef struct net_wanted {
   const char *preset, **allow, **deny;
   char *rules, **hosts;
   cay_net_limits limits;
-  const char *ca_file, *record, *replay;
+  const char *ca_file, *crl_file, *cache, *record, *replay;
   cay_net_secret *secrets;           /* each with its hosts */
   const cay_net_secret **to_secrets; /* NULL ended; NULL: none */
   size_t secret_count;

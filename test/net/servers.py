@@ -101,7 +101,7 @@ def _openssl(folder, *words):
 def authority(folder):
     """ca.pem and ca.key in this folder."""
     _openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
-             "-subj", "/CN=test authority", "-days", "30", "-addext", "keyUsage=critical,keyCertSign")
+             "-subj", "/CN=test authority", "-days", "30", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
 
 
 def certificate(folder, name, expired=False, own=False):

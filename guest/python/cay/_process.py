@@ -91,7 +91,10 @@ def begin_program(user_site: bool, interruptible: bool) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    read_path_files()
+    if cay._part("venv").enter():
+        user_site = False
+    else:
+        read_path_files()
     _customize(user_site)
     if sys.warnoptions:
         warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]

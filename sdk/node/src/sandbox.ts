@@ -70,6 +70,8 @@ const NET: Record<keyof NetOptions, Kind> = {
   decision: "function",
   secrets: "list",
   caFile: "text",
+  crlFile: "text",
+  cacheFile: "text",
   recordFile: "text",
   replayFile: "text",
 };

@@ -118,6 +118,10 @@ export interface NetOptions {
   secrets?: readonly Secret[];
   /** Certificate authorities in PEM, beside the usual ones: a file of this machine. */
   caFile?: string;
+  /** Lists of revoked certificates in PEM, for servers that the host verifies: a file of this machine. */
+  crlFile?: string;
+  /** A file of this machine that keeps the answers that a shared cache may keep. */
+  cacheFile?: string;
   /** A file that gets all HTTP and HTTPS of the sandbox as JSON, when it is closed. */
   recordFile?: string;
   /** Such a file, from which requests are answered in place of the network. */

@@ -27,6 +27,8 @@ _cay_run() {
     '--net-ca=[certificate authorities beside the usual ones]:file:_files' \
     '*--secret=[a value that the sandbox never sees]:NAME@HOST:' \
     '--net-record=[write all HTTP of the sandbox to this file]:file:_files' \
+    '--net-crl=[lists of revoked certificates]:file:_files' \
+    '--net-cache=[keep answers that may be kept]:file:_files' \
     '--net-replay=[answer from such a file]:file:_files' \
     '*--publish=[forward a port of this machine]:PORT\[\:HOSTPORT\]:' \
     '--snapshot=[begin as this snapshot]:file:_files' \

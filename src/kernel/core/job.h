@@ -89,6 +89,9 @@ k_ret k_job_terminal(k_job *job, k_process *p, k_winsize size) CHECKED;
 void k_job_show(k_job *job) K_LOCKED;
 k_job *k_job_ref(k_job *job) K_LOCKED;
 
+/* Tells the output function that each stream is at its end, by no bytes. May sleep. */
+void k_job_end_output(k_job *job) K_LOCKED;
+
 /* Discards later output; afterwards no delivery is running. May sleep. */
 void k_job_mute(k_job *job);
 

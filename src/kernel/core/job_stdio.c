@@ -89,6 +89,13 @@ K_LOCKED void k_job_output_wait(k_job *job) {
   k_sleeper_destroy(&sleeper);
 }
 
+K_LOCKED void k_job_end_output(k_job *job) {
+  for (int fd = 1; fd <= 2; fd++) {
+    k_job_output_wait(job);
+    k_job_deliver(job, fd, NULL, 0);
+  }
+}
+
 K_LOCKED void k_job_mute(k_job *job) {
   job->output = NULL;
   k_job_output_wait(job);

@@ -18,8 +18,10 @@ struct k_net_end {
   k_socket *inner; /* the guest's; NULL: closed, refused or reset */
   k_watch watch;
   k_net_changed_fn *changed;
-  void *conn;      /* NULL: `changed` is not called */
-  bool wants_room; /* the last look found less room than was wanted */
+  void *conn;                     /* NULL: `changed` is not called */
+  bool wants_room;                /* the last look found less room than was wanted */
+  const k_net_direct_ops *direct; /* NULL: bytes go through the queues */
+  bool nudged;                    /* there may be bytes to take */
 };
 
 static k_net_addr outside_addr(const k_sockaddr *a) {
@@ -113,12 +115,7 @@ void sock_outside_datagram(k_socket *s, const k_sockaddr *to, const void *buf, s
   net->ops->datagram(net->ctx, &from, buf, len);
 }
 
-/* ---- for the layer above ---- */
-
-void k_net_set_conn(k_net_end *end, k_net_changed_fn *changed, void *conn) {
-  end->changed = changed;
-  end->conn = conn;
-}
+/* ---- ends ---- */
 
 /* The guest's socket is told how it went, and forgets the end. */
 static k_socket *end_part(k_net_end *end) {
@@ -126,6 +123,105 @@ static k_socket *end_part(k_net_end *end) {
   if (s != NULL) s->outside = NULL;
   end->inner = NULL;
   return s;
+}
+
+/* The guest's socket loses its peer. */
+K_LOCKED static void end_lose(k_net_end *end, int32_t error) {
+  k_socket *s = end_part(end);
+  if (s == NULL) return;
+  if (s->state == SOCK_CONNECTING) {
+    s->state = SOCK_DECIDED;
+    s->error = error != 0 ? error : K_ECONNRESET;
+  } else {
+    s->peer = NULL;
+    s->no_more = true;
+    s->broken = s->broken || error != 0;
+    if (error != 0) s->error = error;
+  }
+  end->proxy->peer = NULL;
+  k_wake(&s->changed);
+}
+
+K_LOCKED static void outside_finish(k_net_end *end) {
+  k_socket *s = end->inner;
+  if (s == NULL || s->peer != end->proxy) return;
+  end->proxy->no_writing = s->no_more = true;
+  s->deaf = false;
+  k_wake(&s->changed);
+}
+
+/* ---- bytes that do not go through the queues ---- */
+
+/* The guest's socket has no bytes in its queue. */
+static k_net_end *outside_direct(const k_socket *s) {
+  k_net_end *end = s->outside;
+  bool open = end != NULL && end->direct != NULL && end->conn != NULL && s->peer == end->proxy;
+  return open ? end : NULL;
+}
+
+k_ret sock_outside_take(k_socket *s, void *buf, size_t len, bool peek) {
+  k_net_end *end = outside_direct(s);
+  if (end == NULL || s->no_more || len == 0) return -K_EAGAIN;
+  k_ret r = end->direct->take(end->conn, buf, len, peek);
+  if (r > 0) return r;
+  end->nudged = false;
+  if (r == -K_EAGAIN) return r;
+  end->direct = NULL;
+  end->changed(end->conn);
+  if (r == 0)
+    outside_finish(end);
+  else
+    end_lose(end, (int32_t)-r);
+  return -K_EAGAIN;
+}
+
+void sock_outside_look(k_socket *s) {
+  char byte;
+  if (s->ring.len == 0 && s->outside != NULL && s->outside->nudged)
+    IGNORED(sock_outside_take(s, &byte, 1, true)); /* its state says it */
+}
+
+bool sock_outside_has_more(const k_socket *s) {
+  return s->outside != NULL && s->outside->nudged && !s->no_more;
+}
+
+/* For those who ask how many bytes there are. */
+void sock_outside_fill(k_socket *s) {
+  enum { PIECE = 16 << 10 };
+  if (s->ring.len != 0 || outside_direct(s) == NULL) return;
+  if (s->ring.cap < PIECE) s->ring.cap = PIECE;
+  void *piece = k_ring_reserve(&s->ring, s->kernel, PIECE) >= 0 ? mem_alloc(PIECE) : NULL;
+  k_ret n = piece != NULL ? sock_outside_take(s, piece, PIECE, false) : 0;
+  if (n > 0) IGNORED(k_ring_put(&s->ring, s->kernel, piece, (size_t)n)); /* there is room */
+  mem_free(piece);
+}
+
+k_ret sock_outside_give(k_socket *s, const void *buf, size_t len) {
+  k_net_end *end = outside_direct(s);
+  if (end == NULL || end->proxy->ring.len != 0 || s->no_writing) return -K_EAGAIN;
+  return end->direct->give(end->conn, buf, len);
+}
+
+void k_net_direct(k_net_end *end, const k_net_direct_ops *ops) {
+  k_lock(end->kernel);
+  end->direct = ops;
+  end->nudged = true;
+  if (end->inner != NULL) k_wake(&end->inner->changed);
+  k_unlock(end->kernel);
+}
+
+void k_net_nudge(k_net_end *end) {
+  k_lock(end->kernel);
+  end->nudged = true;
+  if (end->inner != NULL) k_wake(&end->inner->changed);
+  k_unlock(end->kernel);
+}
+
+/* ---- for the layer above ---- */
+
+void k_net_set_conn(k_net_end *end, k_net_changed_fn *changed, void *conn) {
+  end->changed = changed;
+  end->conn = conn;
 }
 
 bool k_net_connected(k_net_end *end) {
@@ -205,30 +301,8 @@ size_t k_net_put(k_net_end *end, const void *data, size_t len) {
 
 void k_net_finish(k_net_end *end) {
   k_lock(end->kernel);
-  k_socket *s = end->inner;
-  if (s != NULL && s->peer == end->proxy) {
-    end->proxy->no_writing = s->no_more = true;
-    s->deaf = false;
-    k_wake(&s->changed);
-  }
+  outside_finish(end);
   k_unlock(end->kernel);
-}
-
-/* The guest's socket loses its peer. */
-K_LOCKED static void end_lose(k_net_end *end, int32_t error) {
-  k_socket *s = end_part(end);
-  if (s == NULL) return;
-  if (s->state == SOCK_CONNECTING) {
-    s->state = SOCK_DECIDED;
-    s->error = error != 0 ? error : K_ECONNRESET;
-  } else {
-    s->peer = NULL;
-    s->no_more = true;
-    s->broken = s->broken || error != 0;
-    if (error != 0) s->error = error;
-  }
-  end->proxy->peer = NULL;
-  k_wake(&s->changed);
 }
 
 void k_net_reset(k_net_end *end, int32_t error) {

@@ -245,7 +245,10 @@ K_LOCKED static void tell_of_room(k_socket *s) {
 }
 
 K_LOCKED static k_ret queue_take_bytes(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
-  if (s->ring.len == 0) return nothing(s);
+  if (s->ring.len == 0) {
+    k_ret r = sock_outside_take(s, buf, len, peek);
+    return r > 0 ? r : nothing(s);
+  }
   size_t n = k_ring_peek(&s->ring, buf, until_border(s, len));
   K_TRY(tell_of_spans(s, n, peek, what));
   if (!peek && n > 0) {

@@ -87,14 +87,15 @@ static uint32_t ready_listening(const k_socket *s) {
   return list_empty(&s->accepts) ? 0 : K_POLLIN | K_POLLRDNORM;
 }
 
-static uint32_t sock_ready(k_file *f) {
-  const k_socket *s = sock_of(f);
+K_LOCKED static uint32_t sock_ready(k_file *f) {
+  k_socket *s = sock_of(f);
   uint32_t ready = 0;
+  sock_outside_look(s);
   if (s->state == SOCK_LISTENING) return ready_listening(s);
   if (s->state == SOCK_CONNECTING) return 0;
   bool connected_kind = sock_is_connected_kind(s);
   bool fresh = connected_kind && (s->state == SOCK_NEW || (s->state == SOCK_DECIDED && !s->has_peer));
-  if (!sock_is_empty(s) || s->no_more) ready |= K_POLLIN | K_POLLRDNORM;
+  if (!sock_is_empty(s) || s->no_more || sock_outside_has_more(s)) ready |= K_POLLIN | K_POLLRDNORM;
   if (s->no_more) ready |= K_POLLRDHUP;
   if (s->error != 0) ready |= K_POLLERR | (connected_kind ? K_POLLIN | K_POLLRDNORM : 0);
   if (s->broken) ready |= K_POLLERR | K_POLLHUP;
@@ -125,11 +126,12 @@ static k_ret sock_stat(k_file *f, k_stat *out) {
   return 0;
 }
 
-static k_ret sock_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
-  const k_socket *s = sock_of(f);
+K_LOCKED static k_ret sock_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
+  k_socket *s = sock_of(f);
   if (request != K_FIONREAD) return sock_interface(request, arg, len);
   if (len < sizeof(int32_t)) return -K_EINVAL;
   if (s->state == SOCK_LISTENING) return -K_EINVAL;
+  sock_outside_fill(s);
   *(int32_t *)arg = (int32_t)sock_next_len(s);
   return 0;
 }

@@ -160,6 +160,12 @@ bool sock_is_resolver(const k_kernel *k, const k_sockaddr *to); /* the layer abo
 k_ret sock_outside_connect(k_socket *s,
                            const k_sockaddr *to) CHECKED K_LOCKED; /* with k_kernel.net: SOCK_CONNECTING */
 void sock_outside_leave(k_socket *s) K_LOCKED; /* tells the other end; no effect without one */
+/* Of a socket whose queue is empty: bytes from outside, or -K_EAGAIN, after which its state says more. */
+k_ret sock_outside_take(k_socket *s, void *buf, size_t len, bool peek) CHECKED K_LOCKED;
+void sock_outside_look(k_socket *s) K_LOCKED; /* finds out whether it can be read */
+bool sock_outside_has_more(const k_socket *s);
+void sock_outside_fill(k_socket *s) K_LOCKED; /* its queue, if that is empty */
+k_ret sock_outside_give(k_socket *s, const void *buf, size_t len) CHECKED K_LOCKED; /* bytes, or -K_EAGAIN */
 void sock_outside_datagram(k_socket *s, const k_sockaddr *to, const void *buf, size_t len);
 
 /* ---- dgram.c ---- */

@@ -339,6 +339,8 @@ k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parce
     return (k_ret)len;
   }
   if (s->peer->no_more && !s->peer->deaf) return -K_EPIPE;
+  k_ret direct = sock_outside_give(s, buf, len);
+  if (direct > 0) return direct;
   k_ret r = sock_is_stream(s) ? sock_put_bytes(s->peer, s, buf, len, parcel)
                               : sock_put_message(s->peer, s, buf, len, NULL, parcel);
   if (r >= 0) k_wake(&s->peer->changed);

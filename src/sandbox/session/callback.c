@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "sandbox/scrub.h"
 #include "sandbox/session/json.h"
 #include "sandbox/session/schema.h"
 
@@ -140,6 +141,20 @@ static cay_callback_call *request_new(sb_callbacks *g, k_callback *call) {
   return request;
 }
 
+static void callback_give(const cay_sandbox *box, const callback *one, cay_callback_call *request,
+                          cay_slice args) {
+  OWNED(buf_free) buf copy = BUF_INIT(BUF_UNLIMITED);
+  if (sb_scrubs(box) && buf_append(&copy, args.data, args.len) != CAY_OK) {
+    cay_callback_fail(request, "no memory for its arguments");
+    return;
+  }
+  if (sb_scrubs(box)) {
+    args.data = copy.data;
+    sb_scrub_slice(box, args);
+  }
+  one->fn(one->ctx, request, one->name, args);
+}
+
 static k_ret callback_call(void *ctx, k_callback *call, const char *name, size_t name_len, const void *args,
                            size_t args_len) {
   sb_callbacks *g = ctx;
@@ -152,7 +167,7 @@ static k_ret callback_call(void *ctx, k_callback *call, const char *name, size_t
   enum sb_fit fit = sb_schema_fits(one->schema, (cay_slice){ args, args_len }, why, sizeof why);
   cay_callback_call *request = fit == SB_FIT_NO_MEMORY ? NULL : request_new(g, call);
   if (request != NULL && fit == SB_FIT)
-    one->fn(one->ctx, request, one->name, (cay_slice){ args, args_len });
+    callback_give(g->box, one, request, (cay_slice){ args, args_len });
   else if (request != NULL)
     cay_callback_fail(request, why);
   pthread_mutex_lock(&g->mu);

@@ -1,6 +1,7 @@
 /* eval.c - code in, a value out (cay_session_eval, cay_session_start). */
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "sandbox/scrub.h"
 #include "sandbox/session/language.h"
 #include "sandbox/session/value.h"
 
@@ -10,6 +11,8 @@ enum { TRACE_MAX = 100000, DISPLAY_MAX = 16 << 20 };
 
 typedef struct evaluation {
   const cay_eval_options *options;
+  const cay_sandbox *box;
+  sb_scrubber scrubbers[2];
   sb_gathered got;
   uint64_t events_max;
   size_t display_room;     /* bytes that may still be displayed */
@@ -51,14 +54,28 @@ static void hand_on_whole(evaluation *e, int fd, const uint8_t *data, size_t len
   s->rest_len = len - whole;
 }
 
-/* k_output_fn: one at a time for this evaluation. */
-static void on_output(void *ctx, int fd, const void *data, size_t len) {
-  evaluation *e = ctx;
+static void eval_give(evaluation *e, int fd, const void *data, size_t len) {
   if (!e->options->no_capture) capture(&e->got.streams[fd - 1], data, len);
   if (e->options->output != NULL) hand_on_whole(e, fd, data, len);
 }
 
+static void eval_scrub(evaluation *e, int fd, const void *data, size_t len, bool last) {
+  OWNED(buf_free) buf clean = BUF_INIT(BUF_UNLIMITED);
+  if (!sb_scrubber_pass(&e->scrubbers[fd - 1], data, len, last, &clean)) e->got.streams[fd - 1].cut = true;
+  if (clean.len > 0) eval_give(e, fd, clean.data, clean.len);
+}
+
+/* k_output_fn: one at a time for this evaluation. */
+static void on_output(void *ctx, int fd, const void *data, size_t len) {
+  evaluation *e = ctx;
+  if (sb_scrubs(e->box))
+    eval_scrub(e, fd, data, len, false);
+  else
+    eval_give(e, fd, data, len);
+}
+
 static void flush(evaluation *e) {
+  for (int fd = 1; fd <= 2 && sb_scrubs(e->box); fd++) eval_scrub(e, fd, NULL, 0, true);
   for (int fd = 1; fd <= 2 && e->options->output != NULL; fd++) {
     sb_stream *s = &e->got.streams[fd - 1];
     hand_on(e, fd, s->rest, s->rest_len);
@@ -72,9 +89,19 @@ static k_ret on_event(void *ctx, uint32_t line, const void *event, size_t event_
                       size_t context_len) {
   evaluation *e = ctx;
   if (e->got.events == e->events_max) return -K_ENOSPC;
+  OWNED(buf_free) buf copies = BUF_INIT(BUF_UNLIMITED);
+  cay_slice what = { event, event_len }, where = { context, context_len };
+  if (sb_scrubs(e->box)) {
+    if (buf_append(&copies, event, event_len) != CAY_OK ||
+        buf_append(&copies, context, context_len) != CAY_OK)
+      return -K_ENOMEM;
+    what.data = copies.data;
+    where.data = copies.data + event_len;
+    sb_scrub_slice(e->box, what);
+    sb_scrub_slice(e->box, where);
+  }
   e->got.events++;
-  e->options->on_trace(e->options->trace_ctx, line, (cay_slice){ event, event_len },
-                       (cay_slice){ context, context_len });
+  e->options->on_trace(e->options->trace_ctx, line, what, where);
   return 0;
 }
 
@@ -84,7 +111,14 @@ static k_ret on_display(void *ctx, const void *bundle, size_t len) {
   evaluation *e = ctx;
   if (len > e->display_room) return -K_ENOSPC;
   e->display_room -= len;
-  e->options->display(e->options->display_ctx, (cay_slice){ bundle, len });
+  OWNED(buf_free) buf copy = BUF_INIT(BUF_UNLIMITED);
+  cay_slice shown = { bundle, len };
+  if (sb_scrubs(e->box)) {
+    if (buf_append(&copy, bundle, len) != CAY_OK) return -K_ENOMEM;
+    shown.data = copy.data;
+    sb_scrub_slice(e->box, shown);
+  }
+  e->options->display(e->options->display_ctx, shown);
   return 0;
 }
 
@@ -161,6 +195,8 @@ static void eval_init(evaluation *e, const cay_session *s, const cay_eval_option
   uint64_t cap = s->box->limits.output;
   *e = (evaluation){
     .options = o,
+    .box = s->box,
+    .scrubbers = { { .box = s->box }, { .box = s->box } },
     .grants_version = s->grants_version,
     .got = { .streams = { { .captured = BUF_INIT(cap) }, { .captured = BUF_INIT(cap) } } },
     .display_room = display_max_of(o),
@@ -169,6 +205,8 @@ static void eval_init(evaluation *e, const cay_session *s, const cay_eval_option
 }
 
 static void eval_clear(evaluation *e) {
+  sb_scrubber_free(&e->scrubbers[0]);
+  sb_scrubber_free(&e->scrubbers[1]);
   buf_free(&e->got.streams[0].captured);
   buf_free(&e->got.streams[1].captured);
   buf_free(&e->got.texts);

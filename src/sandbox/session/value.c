@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "sandbox/scrub.h"
 
 #include <string.h>
 
@@ -128,6 +129,10 @@ cay_status sb_value_new(const sb_request *q, const sb_gathered *from, cay_value 
     .bundle = put_field(&at, from, TALK_BUNDLE),
     .bundle_too_large = (from->too_large & TALK_BUNDLE_LEFT_OUT) != 0,
   };
+  const cay_value *made = &v->public;
+  const cay_slice texts[] = { made->repr,      made->json,   made->error_type, made->error_text,
+                              made->traceback, made->detail, made->bundle };
+  for (size_t i = 0; i < COUNT_OF(texts); i++) sb_scrub_slice(q->session->box, texts[i]);
   sb_usage(q->session->box, &v->public.usage);
   *out = &v->public;
   return CAY_OK;

@@ -431,6 +431,120 @@ TEST(bytes_without_one_meaning_are_refused) {
   EXPECT_TEXT(after_request("127.0.0.1", "\x16\x03\x01\x7f\xffzzzz"), "EACCES");
 }
 
+/* ---- without the queues ---- */
+
+/* Bytes that are no HTTP and no TLS have gone there and back: nothing looks at the next ones. */
+static k_file *direct(world *w, int *peer) {
+  char buf[16];
+  k_file *f = connected(w, peer);
+  for (int i = 0; i < 3; i++) {
+    EXPECT_EQ(guest_write(w, f, "\x01hello", 6), 6);
+    EXPECT_EQ(recv(*peer, buf, 6, MSG_WAITALL), 6);
+    EXPECT_EQ(send(*peer, "=", 1, 0), 1);
+    EXPECT_EQ(guest_read(w, f, buf, sizeof buf), 1);
+  }
+  return f;
+}
+
+static k_ret guest_receive(world *w, k_file *f, void *buf, size_t len, uint32_t flags) {
+  k_lock(w->kernel);
+  k_ret r = k_socket_recv(NULL, f, buf, len, flags, NULL);
+  k_unlock(w->kernel);
+  return r;
+}
+
+TEST(bytes_that_are_peeked_at_stay) {
+  world *w = world_new("127.0.0.1", no_limits, false);
+  int peer;
+  char buf[16] = "";
+  k_file *f = direct(w, &peer);
+  EXPECT_EQ(guest_receive(w, f, buf, 16, 0), -K_EAGAIN);
+  EXPECT_EQ(guest_ready(w, f) & K_POLLIN, 0);
+  EXPECT_EQ(send(peer, "abcdef", 6, 0), 6);
+  guest_await(w, f, K_POLLIN);
+  EXPECT_EQ(guest_receive(w, f, buf, 3, K_MSG_PEEK), 3);
+  EXPECT_EQ(guest_receive(w, f, buf, 2, 0), 2);
+  EXPECT_EQ(memcmp(buf, "ab", 2), 0);
+  int32_t there = 0;
+  k_lock(w->kernel);
+  EXPECT_EQ(f->ops->ioctl(f, K_FIONREAD, &there, sizeof there), 0);
+  k_unlock(w->kernel);
+  EXPECT_EQ(there, 4);
+  EXPECT_EQ(guest_receive(w, f, buf, 16, 0), 4);
+  EXPECT_EQ(memcmp(buf, "cdef", 4), 0);
+  EXPECT_EQ(guest_ready(w, f) & K_POLLIN, 0);
+  guest_close(w, f);
+  (void)close(peer);
+  world_free(w);
+}
+
+TEST(the_end_comes_behind_the_last_bytes) {
+  world *w = world_new("127.0.0.1", no_limits, false);
+  int peer;
+  char buf[16];
+  k_file *f = direct(w, &peer);
+  EXPECT_EQ(send(peer, "last", 4, 0), 4);
+  EXPECT_EQ(shutdown(peer, SHUT_WR), 0);
+  EXPECT_EQ(guest_read(w, f, buf, 16), 4);
+  guest_await(w, f, K_POLLRDHUP);
+  EXPECT_EQ(guest_read(w, f, buf, 16), 0);
+  EXPECT_EQ(guest_write(w, f, "more", 4), 4);
+  EXPECT_EQ(recv(peer, buf, 16, 0), 4);
+  guest_close(w, f);
+  EXPECT_EQ(recv(peer, buf, 16, 0), 0);
+  (void)close(peer);
+  world_free(w);
+}
+
+TEST(a_reset_that_a_read_finds_is_told_once) {
+  world *w = world_new("127.0.0.1", no_limits, false);
+  int peer;
+  char buf[16];
+  k_file *f = direct(w, &peer);
+  struct linger now = { .l_onoff = 1 };
+  EXPECT_EQ(setsockopt(peer, SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
+  (void)close(peer);
+  guest_await(w, f, K_POLLERR | K_POLLHUP);
+  EXPECT_EQ(guest_receive(w, f, buf, 16, 0), -K_ECONNRESET);
+  EXPECT_EQ(guest_receive(w, f, buf, 16, 0), 0);
+  guest_close(w, f);
+  world_free(w);
+}
+
+TEST(a_limit_of_bytes_keeps_the_queues) {
+  net_limits limits = { .received = 1000 };
+  world *w = world_new("127.0.0.1", limits, false);
+  int peer;
+  char buf[2000] = { 0 };
+  k_file *f = direct(w, &peer);
+  EXPECT_EQ(send(peer, buf, sizeof buf, 0), (ssize_t)sizeof buf);
+  guest_await(w, f, K_POLLERR | K_POLLHUP);
+  guest_close(w, f);
+  (void)close(peer);
+  world_free(w);
+}
+
+TEST(traffic_without_the_queues_is_counted_and_is_no_idle_time) {
+  net_limits limits = { .idle_ms = 300 };
+  world *w = world_new("127.0.0.1", limits, false);
+  int peer;
+  char buf[16];
+  net_usage used;
+  k_file *f = direct(w, &peer);
+  for (int i = 0; i < 12; i++) {
+    usleep(50000);
+    EXPECT_EQ(send(peer, "tick", 4, 0), 4);
+    EXPECT_EQ(guest_read(w, f, buf, 16), 4);
+  }
+  net_box_usage(w->box, &used);
+  EXPECT_EQ(used.received, 3 + 48);
+  EXPECT_EQ(used.sent, 18);
+  guest_await(w, f, K_POLLERR | K_POLLHUP); /* now it is idle */
+  guest_close(w, f);
+  (void)close(peer);
+  world_free(w);
+}
+
 /* ---- asking ---- */
 
 TEST(the_embedder_is_asked_where_no_rule_decides) {

@@ -112,8 +112,8 @@ def creation_files(files: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 NET = {"preset": "preset", "allow": "allow", "deny": "deny", "rules": "rules", "hosts": "hosts", "connections": "connections",
        "sent_bytes": "sentBytes", "received_bytes": "receivedBytes", "bytes_per_second": "bytesPerSecond",
-       "connect_timeout_ms": "connectTimeoutMs", "idle_timeout_ms": "idleTimeoutMs", "secrets": "secrets", "ca_file": "caFile",
-       "record_file": "recordFile", "replay_file": "replayFile"}
+       "connect_timeout_ms": "connectTimeoutMs", "idle_timeout_ms": "idleTimeoutMs", "secrets": "secrets", "ca_file": "caFile", "crl_file": "crlFile",
+       "record_file": "recordFile", "replay_file": "replayFile", "cache_file": "cacheFile"}
 SECRET = ("name", "value", "hosts", "query", "body", "placeholder")
 
 

@@ -88,7 +88,7 @@ class Sandbox:
             net: {"allow": ["pypi.org:443"]}; also "deny", "preset" ("package-registries", "all-public"), "rules", "hosts"
                 (names and their addresses), and limits: "connections", "sent_bytes", "received_bytes", "bytes_per_second",
                 "connect_timeout_ms", "idle_timeout_ms"; "secrets": [{"name": "TOKEN", "value": …, "hosts": ["api.example.com"]}],
-                of which code sees a placeholder alone; "ca_file"; "record_file" or "replay_file"; "ask" and "decision", functions
+                of which code sees a placeholder alone; "ca_file"; "crl_file"; "cache_file"; "record_file" or "replay_file"; "ask" and "decision", functions
                 of one mapping: ask decides where no rule does, decision is told of each.
 
         isolation: "process", or "library": in this process, where calls take a fraction of the time. What fails in the
