@@ -1,10 +1,12 @@
 /* interpreter.c - `cay python` and `cay js`: `cay run` of an interpreter, with a script of this machine and
  * the modules beside it. */
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/request.h"
 #include "cli/say.h"
 #include "cli/siblings.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,9 +79,37 @@ static int run_script(const interpreter *in, int argc, char **argv, int options,
   return code;
 }
 
+/* Whether one of these options brings files, so that a relative path may be one of the sandbox. */
+static bool brings_files(int options, char **argv) {
+  static const char *const names[] = { "--in",       "--mount",   "--cwd",   "-C",
+                                       "--snapshot", "--package", "--wheel", "--image" };
+  for (int i = 0; i < options; i++)
+    for (size_t n = 0; n < COUNT_OF(names); n++)
+      if (strncmp(argv[i], names[n], strlen(names[n])) == 0) return true;
+  return false;
+}
+
+/* A script that is nowhere: said here, by the name that was typed; the interpreter would name the place of its copy. */
+static bool says_missing(int argc, char **argv, int options, int script) {
+  if (script >= argc || argv[script][0] == '-' || argv[script][0] == '/' || is_file(argv[script]) ||
+      brings_files(options, argv))
+    return false;
+  struct stat st;
+  bool found = stat(argv[script], &st) == 0;
+  if (!found)
+    say("%s: %s", TEXT_NAME(argv[script]), strerror(errno));
+  else if (S_ISDIR(st.st_mode))
+    say("%s: it is a directory", TEXT_NAME(argv[script]));
+  else
+    say("%s: it is not a regular file", TEXT_NAME(argv[script]));
+  if (found) say_hint("--mount HOST:GUEST lets the sandbox see a directory");
+  return true;
+}
+
 static int run_words(const interpreter *in, int argc, char **argv, int options) {
   int script = options + own_options(in, argc - options, argv + options);
   siblings modules = { 0 };
+  if (says_missing(argc, argv, options, script)) return EXIT_CAY;
   bool (*find)(const char *, siblings *) = in == &PYTHON ? siblings_find_python : siblings_find_js;
   if (is_script(argc, argv, script) && !find(argv[script], &modules)) {
     say("out of memory");

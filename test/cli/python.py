@@ -183,6 +183,18 @@ def test_a_script_finds_the_modules_beside_it(t):
     assert r.text == "42 /home/agent/a.py\n", r
 
 
+def test_a_script_that_is_not_there_is_named_as_it_was_typed(t):
+    for command, name in (("python", "nope.py"), ("python", "dir/nope.py"), ("js", "../nope.js")):
+        r = t.cay(command, name)
+        assert (r.code, r.errors) == (125, f"cay: {name}: No such file or directory\n"), r
+    t.path("folder/x", "")
+    r = t.cay("python", "folder")
+    assert r.code == 125 and r.errors.startswith("cay: folder: it is a directory\n  --mount"), r
+    t.path("in.py", "print(5)")
+    r = t.cay("python", "--in", "in.py:/home/agent/inside.py", "inside.py")
+    assert (r.code, r.text) == (0, "5\n"), r
+
+
 def test_a_script_of_javascript_finds_the_files_that_it_names(t):
     t.path("dir/a.js", "const b = require('./b'); const { v } = require(`./lib/v.js`);\nconsole.log(b.x + v, __filename, require('./c.json').c)\n")
     t.path("dir/b.js", "exports.x = require('./sub').y\n")
