@@ -63,7 +63,7 @@ cay_status eng_wt_trap(cay_error *err, cay_status status, const char *what, wasm
 /* ---- settings ---- */
 
 /* Everything that a toolchain for C, C++, Rust or Go emits today, and nothing that would give a module state
- * we do not handle: no threads, no second memory, no garbage-collected objects. */
+ * we do not handle: no second memory, no garbage-collected objects, and a shared memory in one form only (eng_tame). */
 static void choose_features(wasm_config_t *config) {
   wasmtime_config_wasm_bulk_memory_set(config, true);
   wasmtime_config_wasm_multi_value_set(config, true);
@@ -74,8 +74,8 @@ static void choose_features(wasm_config_t *config) {
   wasmtime_config_wasm_function_references_set(config, false);
   wasmtime_config_wasm_gc_set(config, false);
   wasmtime_config_wasm_relaxed_simd_set(config, false);
-  wasmtime_config_wasm_threads_set(config, false);
-  wasmtime_config_shared_memory_set(config, false);
+  wasmtime_config_wasm_threads_set(config, true);
+  wasmtime_config_shared_memory_set(config, true);
   wasmtime_config_wasm_multi_memory_set(config, false);
   wasmtime_config_wasm_memory64_set(config, false);
   wasmtime_config_wasm_custom_page_sizes_set(config, false);

@@ -51,23 +51,39 @@ static bool copy_differing(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
-static void copy_memory(eng_instance *child, eng_instance *parent) {
-  struct copy_over c = { .to = child->head.base, .from = parent->head.base };
+static void copy_memory(uint8_t *to, eng_instance *parent) {
+  struct copy_over c = { .to = to, .from = parent->head.base };
   const eng_engine *engine = parent->module->engine;
   eng_pages_fn *copy = !engine->scans ? copy_differing : copy_over;
   (void)eng_pages_changed(engine, parent->head.base, parent->head.len, copy, &c);
+}
+
+/* The child's memory is complete before its instance is made, whose start function then finds it so. Pages that were
+ * never written are zero in both. */
+static cay_status fork_shared(eng_instance *parent, const eng_instance_options *options, eng_instance **out,
+                              cay_error *err) {
+  OWNED(eng_shared_unref) eng_shared *shared = NULL;
+  uint64_t more = eng_memory_len(parent) - parent->module->memory_min, before = 0;
+  S_TRY(eng_shared_new(parent->module, &shared, err));
+  wasmtime_error_t *error = wasmtime_sharedmemory_grow(shared->memory, more / ENG_PAGE, &before);
+  if (error != NULL) return eng_wt_error(err, CAY_LIMIT, "cannot copy a shared memory", error);
+  copy_memory(wasmtime_sharedmemory_data(shared->memory), parent);
+  S_TRY(eng_instance_make(parent->module, MOVE(shared), options, out, err));
+  eng_globals_copy(*out, parent);
+  return CAY_OK;
 }
 
 cay_status eng_instance_fork(eng_instance *parent, const eng_instance_options *options, eng_instance **out,
                              cay_error *err) {
   if (!parent->module->forkable)
     return err_set(err, CAY_UNSUPPORTED, "the module cannot be forked: %s", parent->module->why_not);
+  if (parent->shared != NULL) return fork_shared(parent, options, out, err);
   OWNED(eng_instance_free) eng_instance *child = NULL;
   S_TRY(eng_instance_new(parent->module, options, &child, err));
   S_TRY(eng_grow_to(child, eng_memory_len(parent), err));
   if (worth_rebasing(parent)) S_TRY(fork_rebase(parent, err));
   if (parent->image != NULL) S_TRY(eng_overlay(child, parent->image, err));
-  copy_memory(child, parent);
+  copy_memory(child->head.base, parent);
   eng_globals_copy(child, parent);
   parent->forks++;
   *out = MOVE(child);

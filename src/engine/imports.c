@@ -30,11 +30,20 @@ static cay_status missing(const wasm_importtype_t *wanted, cay_error *err) {
                  text_name(of, sizeof of, name->data, name->size));
 }
 
+/* The scan has seen to it that there is no other. */
+static const wasm_memorytype_t *imports_shared_memory(const wasm_importtype_t *wanted) {
+  const wasm_externtype_t *type = wasm_importtype_type(wanted);
+  if (wasm_externtype_kind(type) != WASM_EXTERN_MEMORY) return NULL;
+  const wasm_memorytype_t *memory = wasm_externtype_as_memorytype_const(type);
+  return wasmtime_memorytype_isshared(memory) ? memory : NULL;
+}
+
 cay_status eng_imports_check(const wasmtime_module_t *module, const eng_imports *imports, cay_error *err) {
   wasm_importtype_vec_t wanted;
   wasmtime_module_imports(module, &wanted);
   cay_status status = CAY_OK;
   for (size_t i = 0; i < wanted.size && status == CAY_OK; i++) {
+    if (imports_shared_memory(wanted.data[i]) != NULL) continue;
     bool is_function = wasm_externtype_kind(wasm_importtype_type(wanted.data[i])) == WASM_EXTERN_FUNC;
     if (!is_function || imports_lookup(imports, wanted.data[i]) == NULL)
       status = missing(wanted.data[i], err);
@@ -76,12 +85,29 @@ static wasmtime_error_t *define(wasmtime_linker_t *linker, const eng_import *imp
   return error;
 }
 
+static uint64_t find_shared_max(const wasmtime_module_t *module) {
+  wasm_importtype_vec_t wanted;
+  uint64_t max = 0;
+  wasmtime_module_imports(module, &wanted);
+  for (size_t i = 0; i < wanted.size && max == 0; i++) {
+    const wasm_memorytype_t *memory = imports_shared_memory(wanted.data[i]);
+    if (memory != NULL) (void)wasmtime_memorytype_maximum(memory, &max);
+  }
+  wasm_importtype_vec_delete(&wanted);
+  return max * ENG_PAGE;
+}
+
 cay_status eng_imports_link(eng_module *module, cay_error *err) {
   S_TRY(eng_imports_check(module->wasm, module->imports, err));
+  module->shared_max = find_shared_max(module->wasm);
   wasmtime_linker_t *linker = wasmtime_linker_new(module->engine->wasm[module->stop]);
   wasmtime_error_t *error = NULL;
   for (size_t i = 0; i < module->imports->count && error == NULL; i++)
     error = define(linker, &module->imports->list[i]);
+  if (error == NULL && module->shared_max != 0) {
+    module->linker = linker;
+    return CAY_OK;
+  }
   if (error == NULL) error = wasmtime_linker_instantiate_pre(linker, module->wasm, &module->pre);
   wasmtime_linker_delete(linker);
   if (error != NULL) return eng_wt_error(err, CAY_INVALID, "cannot link the module", error);

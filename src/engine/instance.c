@@ -11,7 +11,7 @@ _Static_assert(sizeof(wasmtime_global_t) <= sizeof(((eng_global *)0)->opaque),
                "eng_global holds a wasmtime_global_t");
 _Static_assert(offsetof(struct eng_instance, head) == 0, "the inline functions of instance.h rely on it");
 
-enum { DEFAULT_TABLE_MAX = 10000000 };
+enum { DEFAULT_TABLE_MAX = 10000000, START_MS = 1000 };
 
 /* ---- making and freeing ---- */
 
@@ -39,9 +39,28 @@ static cay_status make_store(eng_instance *i, cay_error *err) {
   return CAY_OK;
 }
 
+static void start_took_long(void *ctx) { eng_instance_kick(ctx); }
+
+/* The start function of a module with threads copies data, or finds it copied. Another may do anything, and only this
+ * thread knows the instance yet, so no other could stop it. */
+static wasmtime_error_t *instantiate_shared(eng_instance *i, wasm_trap_t **trap) {
+  alarm_entry end = { .fn = start_took_long, .ctx = i };
+  alarm_set *alarms = i->module->engine->alarms;
+  if (alarm_arm(alarms, &end, clock_mono_ns() + START_MS * NS_PER_MS, NULL) != CAY_OK)
+    return wasmtime_error_new("no memory for an alarm");
+  i->starting = true;
+  wasmtime_error_t *error = wasmtime_instance_pre_instantiate(i->shared->pre, i->cx, &i->wasm, trap);
+  alarm_disarm(alarms, &end);
+  i->starting = false;
+  eng_kick_clear(i);
+  return error;
+}
+
 static cay_status instantiate(eng_instance *i, cay_error *err) {
   wasm_trap_t *trap = NULL;
-  wasmtime_error_t *error = wasmtime_instance_pre_instantiate(i->module->pre, i->cx, &i->wasm, &trap);
+  wasmtime_error_t *error = i->shared != NULL
+                                ? instantiate_shared(i, &trap)
+                                : wasmtime_instance_pre_instantiate(i->module->pre, i->cx, &i->wasm, &trap);
   if (trap != NULL) return eng_wt_trap(err, CAY_INVALID, "the module failed to start", trap);
   if (error != NULL && i->unwinding) {
     wasmtime_error_delete(error);
@@ -54,6 +73,11 @@ static cay_status instantiate(eng_instance *i, cay_error *err) {
 static void find_memory(eng_instance *i) {
   const struct export *memory = i->module->memory;
   wasmtime_extern_t item;
+  if (i->shared != NULL) {
+    i->head.base = wasmtime_sharedmemory_data(i->shared->memory);
+    i->head.len = wasmtime_sharedmemory_data_size(i->shared->memory);
+    return;
+  }
   if (!wasmtime_instance_export_get(i->cx, &i->wasm, memory->name, memory->len, &item)) return;
   i->memory = item.of.memory;
   i->head.base = wasmtime_memory_data(i->cx, &i->memory);
@@ -69,12 +93,13 @@ static void take_options(eng_instance *i, const eng_instance_options *options) {
   i->table_max = options->table_max != 0 ? options->table_max : DEFAULT_TABLE_MAX;
 }
 
-cay_status eng_instance_new(eng_module *module, const eng_instance_options *options, eng_instance **out,
-                            cay_error *err) {
-  S_TRY(check(module, options, err));
+cay_status eng_instance_make(eng_module *module, eng_shared *shared, const eng_instance_options *options,
+                             eng_instance **out, cay_error *err) {
+  OWNED(eng_shared_unref) eng_shared *own = shared;
   OWNED(eng_instance_free) eng_instance *i = mem_zalloc(sizeof *i);
   if (i == NULL) return err_no_memory(err);
   i->module = eng_module_ref(module);
+  i->shared = MOVE(own);
   take_options(i, options);
   eng_stop_init(i);
   S_TRY(make_store(i, err));
@@ -83,6 +108,20 @@ cay_status eng_instance_new(eng_module *module, const eng_instance_options *opti
   find_memory(i);
   *out = MOVE(i);
   return CAY_OK;
+}
+
+cay_status eng_instance_new(eng_module *module, const eng_instance_options *options, eng_instance **out,
+                            cay_error *err) {
+  eng_shared *shared = NULL;
+  S_TRY(check(module, options, err));
+  if (module->shared_max != 0) S_TRY(eng_shared_new(module, &shared, err));
+  return eng_instance_make(module, shared, options, out, err);
+}
+
+cay_status eng_instance_thread(eng_instance *first, const eng_instance_options *options, eng_instance **out,
+                               cay_error *err) {
+  if (first->shared == NULL) return err_set(err, CAY_UNSUPPORTED, "the module was not made for threads");
+  return eng_instance_make(first->module, eng_shared_ref(first->shared), options, out, err);
 }
 
 void eng_instance_renew(eng_instance *i, const eng_instance_options *options) {
@@ -97,6 +136,7 @@ void eng_instance_free(eng_instance *i) {
   eng_stop_close(i);
   eng_drop_trap(i);
   if (i->store != NULL) wasmtime_store_delete(i->store);
+  eng_shared_unref(i->shared);
   eng_saved_drop(i);
   eng_image_unref(i->image);
   eng_image_unref(i->origin);
@@ -109,12 +149,23 @@ eng_module *eng_instance_module(const eng_instance *i) { return i->module; }
 /* ---- memory ---- */
 
 uint64_t eng_memory_len(eng_instance *i) {
-  return i->head.len = wasmtime_memory_data_size(i->cx, &i->memory);
+  return i->head.len = i->shared != NULL ? wasmtime_sharedmemory_data_size(i->shared->memory)
+                                         : wasmtime_memory_data_size(i->cx, &i->memory);
+}
+
+bool eng_memory_is_shared(const eng_instance *i) { return i->shared != NULL; }
+
+/* The library asks the limiter of a store for its own memory only. */
+static wasmtime_error_t *grow_shared(const eng_instance *i, uint32_t pages, uint64_t *before) {
+  uint64_t len = wasmtime_sharedmemory_data_size(i->shared->memory), more = (uint64_t)pages * ENG_PAGE;
+  if (len + more > i->memory_max) return wasmtime_error_new("beyond the limit");
+  return wasmtime_sharedmemory_grow(i->shared->memory, pages, before);
 }
 
 cay_status eng_memory_grow(eng_instance *i, uint32_t pages, uint32_t *old_pages, cay_error *err) {
   uint64_t before;
-  wasmtime_error_t *error = wasmtime_memory_grow(i->cx, &i->memory, pages, &before);
+  wasmtime_error_t *error = i->shared != NULL ? grow_shared(i, pages, &before)
+                                              : wasmtime_memory_grow(i->cx, &i->memory, pages, &before);
   if (error != NULL) {
     wasmtime_error_delete(error);
     return err_set(err, CAY_LIMIT, "the memory cannot grow by %u pages beyond %llu bytes", pages,

@@ -6,7 +6,9 @@
  * Memory      The base never moves while the instance lives; the length only grows. Up to 4 GiB of addresses
  *             are reserved, so a stray access of the guest traps.
  * Ownership   eng_instance_new, eng_instance_free. Holds a reference to its module.
- * Not here    several memories, shared memories, 64-bit memories. */
+ * Threads     of a module that imports a shared memory several instances may have one (eng_instance_thread). Each is
+ *             one thread's; that no two of them run, or touch the memory, at once is the owner's affair.
+ * Not here    several memories, 64-bit memories. */
 #pragma once
 
 #include "engine/host.h"
@@ -37,6 +39,11 @@ typedef struct eng_instance_options {
 cay_status eng_instance_new(eng_module *module, const eng_instance_options *options, eng_instance **out,
                             cay_error *err) CHECKED;
 
+/* Another instance on the memory of `first`: 4 us. Runs the start function, which finds the memory as it is. CAY_UNSUPPORTED
+ * (its memory is not shared), and as eng_instance_new. */
+cay_status eng_instance_thread(eng_instance *first, const eng_instance_options *options, eng_instance **out,
+                               cay_error *err) CHECKED;
+
 /* Not from inside a call of it. NULL is fine. */
 void eng_instance_free(eng_instance *instance);
 OWNED_DEFINE(eng_instance, eng_instance_free)
@@ -57,6 +64,7 @@ static inline void *eng_ctx(eng_instance *instance) { return eng_head_of(instanc
 static inline uint8_t *eng_memory(eng_instance *instance) { return eng_head_of(instance)->base; }
 
 uint64_t eng_memory_len(eng_instance *instance); /* bytes, now */
+bool eng_memory_is_shared(const eng_instance *instance);
 
 /* `len` bytes of the guest's memory at `addr`; NULL unless all of them are there (then also for len 0). The
  * bytes may change under your hands only by your own doing: the guest stands still during a host call. */

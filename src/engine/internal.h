@@ -85,7 +85,9 @@ struct eng_module {
   eng_module *doomed; /* the next to be destroyed with this one */
   /* immutable once ready */
   wasmtime_module_t *wasm;
-  wasmtime_instance_pre_t *pre;
+  wasmtime_instance_pre_t *pre; /* NULL when it imports a shared memory: then */
+  wasmtime_linker_t *linker;    /* this, without that memory, */
+  uint64_t shared_max;          /* which may have so many bytes; else 0 */
   const uint8_t *code, *code_end;
   struct export *exports; /* sorted by name */
   size_t export_count;
@@ -167,6 +169,13 @@ struct stop {
   alarm_entry again;
 };
 
+/* One memory of the instances of several threads: shared.c. */
+typedef struct eng_shared {
+  _Atomic size_t refs;
+  wasmtime_sharedmemory_t *memory;
+  wasmtime_instance_pre_t *pre; /* its module, linked with it */
+} eng_shared;
+
 struct eng_instance {
   eng_head head; /* first: instance.h relies on it */
   wasmtime_context_t *cx;
@@ -174,6 +183,7 @@ struct eng_instance {
   eng_module *module;
   wasmtime_instance_t wasm;
   wasmtime_memory_t memory;
+  eng_shared *shared; /* in place of `memory`, or NULL */
   eng_kick_fn *on_kick;
   eng_stack_fn *on_stack;
   int64_t stack_more;      /* told to on_stack */
@@ -186,6 +196,7 @@ struct eng_instance {
   bool asleep;             /* its checkpoint has no copies until it is called: eng_instance_settle */
   unsigned depth;          /* calls under way */
   unsigned forks;          /* children it had since its memory was last mapped from an image */
+  bool starting;           /* its start function runs, and no other thread knows it yet: a kick ends it */
   bool unwinding;          /* somebody answered ENG_UNWIND and the outermost frames are not gone yet */
   wasm_trap_t *trap;       /* of the last call that trapped or threw */
   wasmtime_error_t *error;
@@ -196,6 +207,16 @@ struct eng_instance {
 /* ---- instance.c ---- */
 /* For another owner: as if it had been made with these options. At rest. */
 void eng_instance_renew(eng_instance *instance, const eng_instance_options *options);
+
+/* `shared` is taken over, NULL unless the module imports its memory. */
+cay_status eng_instance_make(eng_module *module, eng_shared *shared, const eng_instance_options *options,
+                             eng_instance **out, cay_error *err);
+
+/* ---- shared.c ---- */
+cay_status eng_shared_new(eng_module *module, eng_shared **out, cay_error *err);
+eng_shared *eng_shared_ref(eng_shared *shared);
+void eng_shared_unref(eng_shared *shared);
+OWNED_DEFINE(eng_shared, eng_shared_unref)
 
 /* ---- call.c ---- */
 wasm_trap_t *eng_host_entry(void *env, wasmtime_caller_t *caller, wasmtime_val_raw_t *values, size_t count);

@@ -9,6 +9,7 @@ enum { COMPILER_STACK = 8 << 20 };
 
 static void destroy_one(eng_module *m) {
   if (m->pre != NULL) wasmtime_instance_pre_delete(m->pre);
+  if (m->linker != NULL) wasmtime_linker_delete(m->linker);
   if (m->wasm != NULL) wasmtime_module_delete(m->wasm);
   eng_exports_free(m);
   mem_free(m);
@@ -145,11 +146,32 @@ static uint64_t beside_of(const eng_scan_info *info) {
          PER_ELEMENT * info->table_min;
 }
 
+static wasmtime_error_t *compile_bytes(eng_module *m, const void *bytes, size_t len) {
+  (void)stack_need(stack_current, COMPILER_STACK);
+  return wasmtime_module_new(m->engine->wasm[m->stop], bytes, len, &m->wasm);
+}
+
+static cay_status compile_tamed(eng_module *m, const void *bytes, size_t len, wasmtime_error_t **error,
+                                cay_error *err) {
+  uint8_t *tame = NULL;
+  S_TRY(eng_tame(bytes, len, &tame, err));
+  *error = compile_bytes(m, tame, len);
+  mem_free(tame);
+  return CAY_OK;
+}
+
 static cay_status compile(eng_module *m, const void *bytes, size_t len, cay_error *err) {
   eng_scan_info info;
+  wasmtime_error_t *error = NULL;
   S_TRY(eng_scan(bytes, len, NULL, &info, err));
-  (void)stack_need(stack_current, COMPILER_STACK);
-  wasmtime_error_t *error = wasmtime_module_new(m->engine->wasm[m->stop], bytes, len, &m->wasm);
+  if (info.has_shared && !info.threads)
+    return err_set(err, CAY_UNSUPPORTED,
+                   "a shared memory must be imported as env.memory with a maximum, exported, and "
+                   "be filled by passive segments of data");
+  if (info.threads)
+    S_TRY(compile_tamed(m, bytes, len, &error, err));
+  else
+    error = compile_bytes(m, bytes, len);
   if (error != NULL) return eng_wt_error(err, CAY_INVALID, "the module is not valid", error);
   m->has_start = info.has_start;
   m->forkable = info.forkable;

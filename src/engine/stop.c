@@ -171,6 +171,7 @@ static void take_flag(eng_instance *i) {
 
 enum eng_flow eng_stop_answer(eng_instance *i) {
   take_flag(i);
+  if (i->starting) return ENG_UNWIND;
   return i->on_kick != NULL ? i->on_kick(i, i->head.ctx) : ENG_UNWIND;
 }
 

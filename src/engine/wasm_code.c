@@ -65,6 +65,18 @@ static void skip_simd(wasm_reader *r) {
   }
 }
 
+/* Prefix 0xfe: atomic loads, stores and read-modify-writes; atomic.fence has a byte of its own. */
+static void skip_atomic(wasm_reader *r) {
+  enum { FENCE = 0x03, FIRST_ACCESS = 0x10, LAST_ACCESS = 0x4e };
+  uint32_t op = read_u32(r);
+  if (op == FENCE)
+    read_skip(r, 1);
+  else if (op < FENCE || (op >= FIRST_ACCESS && op <= LAST_ACCESS))
+    skip_memarg(r);
+  else
+    read_fail(r);
+}
+
 enum shape {
   UNKNOWN,
   BARE,
@@ -81,7 +93,8 @@ enum shape {
   TRY_TABLE,
   TABLE_SET,
   BULK,
-  SIMD
+  SIMD,
+  ATOMIC
 };
 
 /* What follows each opcode. */
@@ -118,6 +131,7 @@ static const uint8_t shapes[256] = {
   [0xd5 ... 0xd6] = INDEX, /* ref.eq, ref.as_non_null, br_on_null, br_on_non_null */
   [0xfc] = BULK,
   [0xfd] = SIMD,
+  [0xfe] = ATOMIC,
 };
 
 bool wasm_skip_instruction(wasm_reader *r, uint8_t *opcode) {
@@ -138,6 +152,7 @@ bool wasm_skip_instruction(wasm_reader *r, uint8_t *opcode) {
   case TABLE_SET: skip_u32s(r, 1); return true;
   case BULK: return skip_bulk(r);
   case SIMD: skip_simd(r); break;
+  case ATOMIC: skip_atomic(r); break;
   case UNKNOWN: read_fail(r); break;
   }
   return r->bad;
@@ -149,12 +164,16 @@ void wasm_skip_constant(wasm_reader *r) {
   while (op != 0x0b && !r->bad);
 }
 
-static bool body_changes_tables(wasm_reader body) {
-  uint32_t groups = read_u32(&body);
-  for (uint32_t i = 0; i < groups && !body.bad; i++) {
-    (void)read_u32(&body);
-    (void)read_type(&body);
+static void skip_locals(wasm_reader *body) {
+  uint32_t groups = read_u32(body);
+  for (uint32_t i = 0; i < groups && !body->bad; i++) {
+    (void)read_u32(body);
+    (void)read_type(body);
   }
+}
+
+static bool body_changes_tables(wasm_reader body) {
+  skip_locals(&body);
   while (read_left(&body) > 0) {
     uint8_t op;
     if (wasm_skip_instruction(&body, &op)) return true;
@@ -169,4 +188,44 @@ bool wasm_code_changes_tables(wasm_reader section) {
     if (body_changes_tables(read_part(&section, len))) return true;
   }
   return section.bad;
+}
+
+/* ---- modules with a shared memory ---- */
+
+enum { UNREACHABLE = 0x00, NOP = 0x01, MEMORY_GROW = 0x40, ATOMICS = 0xfe, WAIT32 = 0x01, WAIT64 = 0x02 };
+
+static bool is_unwanted(const uint8_t *at, const uint8_t *end) {
+  if (*at == MEMORY_GROW) return true;
+  wasm_reader r = { .at = at + 1, .end = end };
+  if (*at != ATOMICS) return false;
+  uint32_t op = read_u32(&r);
+  return op == WAIT32 || op == WAIT64;
+}
+
+/* After `unreachable` any code validates. */
+static void make_unreachable(uint8_t *at, size_t len) {
+  at[0] = UNREACHABLE;
+  for (size_t i = 1; i < len; i++) at[i] = NOP;
+}
+
+static void tame_body(wasm_reader *body, const uint8_t *bytes, uint8_t *copy) {
+  skip_locals(body);
+  while (read_left(body) > 0) {
+    const uint8_t *at = body->at;
+    uint8_t op;
+    (void)wasm_skip_instruction(body, &op);
+    if (!body->bad && is_unwanted(at, body->at))
+      make_unreachable(copy + (at - bytes), (size_t)(body->at - at));
+  }
+}
+
+bool wasm_code_tame(wasm_reader section, const uint8_t *bytes, uint8_t *copy) {
+  uint32_t count = read_u32(&section);
+  for (uint32_t i = 0; i < count && !section.bad; i++) {
+    uint32_t len = read_u32(&section);
+    wasm_reader body = read_part(&section, len);
+    tame_body(&body, bytes, copy);
+    if (body.bad) return false;
+  }
+  return !section.bad;
 }

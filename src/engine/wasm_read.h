@@ -116,3 +116,7 @@ void wasm_skip_constant(wasm_reader *r);
 
 /* Whether any function of a code section's contents might change a table. */
 bool wasm_code_changes_tables(wasm_reader section);
+
+/* What a code section must not do with a shared memory, memory.grow and memory.atomic.wait, becomes unreachable, in
+ * `copy`, which has the same bytes as `bytes`. False: it has instructions that we do not know. */
+bool wasm_code_tame(wasm_reader section, const uint8_t *bytes, uint8_t *copy);

@@ -1,5 +1,6 @@
 #include "engine/wasm_scan.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "engine/wasm_read.h"
 
@@ -15,6 +16,7 @@ typedef struct scan {
   wasm_reader code;              /* contents of the code section */
   uint32_t globals[GLOBALS_MAX]; /* indices of the mutable ones not exported so far */
   bool memory_exported, odd_global, odd_memory, imported_state, refused;
+  bool shared_import, passive_elements;
 } scan;
 
 typedef struct limits {
@@ -41,8 +43,25 @@ static void scan_table_type(scan *s, wasm_reader *r) {
   s->info->table_max += clamp32(l.max);
 }
 
-static void scan_memory_type(scan *s, wasm_reader *r) {
-  if (read_limits(r).flags & ~1) s->odd_memory = true; /* shared, 64-bit, or with pages of another size */
+enum { LIMITS_MAX = 1, LIMITS_SHARED = 2 };
+
+static uint8_t scan_memory_type(scan *s, wasm_reader *r) {
+  uint8_t flags = read_limits(r).flags;
+  if (flags & ~LIMITS_MAX) s->odd_memory = true; /* shared, 64-bit, or with pages of another size */
+  if (flags & LIMITS_SHARED) s->info->has_shared = true;
+  return flags;
+}
+
+static bool scan_is_named(cay_slice name, const char *text) {
+  return name.len == strlen(text) && memcmp(name.data, text, name.len) == 0;
+}
+
+static void scan_imported_memory(scan *s, const eng_scan_import *item, wasm_reader *r) {
+  bool shared = scan_memory_type(s, r) == (LIMITS_MAX | LIMITS_SHARED);
+  if (shared && scan_is_named(item->module, "env") && scan_is_named(item->name, "memory"))
+    s->shared_import = true;
+  else
+    s->imported_state = true;
 }
 
 static void scan_import(scan *s, wasm_reader *r) {
@@ -51,7 +70,7 @@ static void scan_import(scan *s, wasm_reader *r) {
   switch (kind) {
   case ENG_KIND_FUNC: (void)read_u32(r); break;
   case ENG_KIND_TABLE: scan_table_type(s, r); break;
-  case ENG_KIND_MEMORY: scan_memory_type(s, r); break;
+  case ENG_KIND_MEMORY: scan_imported_memory(s, &item, r); break;
   case ENG_KIND_GLOBAL: (void)read_type(r), (void)read_byte(r); break;
   case ENG_KIND_TAG: (void)read_byte(r), (void)read_u32(r); break;
   default: read_fail(r);
@@ -60,7 +79,7 @@ static void scan_import(scan *s, wasm_reader *r) {
   item.kind = (enum eng_kind)kind;
   s->info->imports++;
   s->info->count[kind]++;
-  if (kind != ENG_KIND_FUNC) s->imported_state = true;
+  if (kind != ENG_KIND_FUNC && kind != ENG_KIND_MEMORY) s->imported_state = true;
   if (s->visitor != NULL && s->visitor->on_import != NULL)
     s->refused |= !s->visitor->on_import(s->visitor->ctx, &item);
 }
@@ -75,7 +94,7 @@ static void scan_table(scan *s, wasm_reader *r) {
 
 static void scan_memory(scan *s, wasm_reader *r) {
   s->info->count[ENG_KIND_MEMORY]++;
-  scan_memory_type(s, r);
+  (void)scan_memory_type(s, r);
 }
 
 static void scan_global(scan *s, wasm_reader *r) {
@@ -106,7 +125,7 @@ static void scan_export(scan *s, wasm_reader *r) {
 static void scan_element(scan *s, wasm_reader *r) {
   uint32_t flags = read_u32(r);
   if (flags > 7) read_fail(r);
-  if ((flags & 3) == 1) s->info->has_passive = true;
+  if ((flags & 3) == 1) s->info->has_passive = s->passive_elements = true;
   if ((flags & 1) == 0) { /* active: a table and an offset */
     if (flags & 2) (void)read_u32(r);
     wasm_skip_constant(r);
@@ -195,24 +214,32 @@ static bool hidden_global(const scan *s) {
   return false;
 }
 
-/* The first reason why memory and globals are not the whole state; NULL if they are. */
+/* The first reason why memory and globals are not the whole state; NULL if they are. With threads, the linker writes a
+ * start function that copies passive data once, and marks in the memory that it was done. */
 static const char *why_not_forkable(const scan *s) {
   const eng_scan_info *info = s->info;
   if (info->count[ENG_KIND_MEMORY] != 1) return "it has not exactly one memory";
   if (s->imported_state) return "it imports a memory, table, global or tag";
-  if (s->odd_memory) return "its memory is shared, 64-bit or has pages of another size";
+  if (s->odd_memory && !info->threads) return "its memory is shared, 64-bit or has pages of another size";
   if (!s->memory_exported) return "its memory is not exported";
-  if (info->has_start) return "it has a start function, which would run again";
+  if (info->has_start && !info->threads) return "it has a start function, which would run again";
   if (s->odd_global) return "a mutable global holds a reference";
-  if (info->has_passive) return "it has passive segments";
+  if (info->has_passive && !info->threads) return "it has passive segments";
   if (info->changes_tables) return "its code changes tables, or has instructions unknown to this check";
   return NULL;
 }
 
 static const char *why_not_imageable(const scan *s) {
+  if (s->info->threads) return "its memory is that of several threads";
   if (s->info->mutable_globals > GLOBALS_MAX) return "it has more than 64 mutable globals";
   if (hidden_global(s)) return "a mutable global is not exported";
   return NULL;
+}
+
+static bool has_threads(const scan *s) {
+  const eng_scan_info *info = s->info;
+  return s->shared_import && info->count[ENG_KIND_MEMORY] == 1 && s->memory_exported &&
+         !s->passive_elements && info->data_end == 0;
 }
 
 static cay_status check_header(const uint8_t *bytes, size_t len, cay_error *err) {
@@ -254,11 +281,35 @@ cay_status eng_scan(const void *bytes, size_t len, const eng_scan_visitor *visit
   if (info.count[ENG_KIND_TABLE] > 0 && s.code.at != NULL)
     info.changes_tables = wasm_code_changes_tables(s.code);
   if (!info.changes_tables) info.table_max = info.table_min;
+  info.threads = has_threads(&s);
   const char *reason = why_not_forkable(&s);
   info.forkable = reason == NULL;
   if (reason == NULL) reason = why_not_imageable(&s);
   info.imageable = reason == NULL;
   if (reason != NULL) (void)snprintf(info.why_not, sizeof info.why_not, "%s", reason);
   *out = info;
+  return CAY_OK;
+}
+
+static wasm_reader find_code(const uint8_t *bytes, size_t len) {
+  wasm_reader r = { .at = bytes + 8, .end = bytes + len };
+  while (read_left(&r) > 0) {
+    uint8_t id = read_byte(&r);
+    wasm_reader part = read_part(&r, read_u32(&r));
+    if (id == WASM_CODE) return part;
+  }
+  return (wasm_reader){ 0 };
+}
+
+cay_status eng_tame(const void *bytes, size_t len, uint8_t **out, cay_error *err) {
+  uint8_t *copy = mem_alloc(len);
+  if (copy == NULL) return err_no_memory(err);
+  memcpy(copy, bytes, len);
+  wasm_reader code = find_code(bytes, len);
+  if (code.at != NULL && !wasm_code_tame(code, bytes, copy)) {
+    mem_free(copy);
+    return err_set(err, CAY_UNSUPPORTED, "the module has threads, and instructions unknown to this engine");
+  }
+  *out = copy;
   return CAY_OK;
 }

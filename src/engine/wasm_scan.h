@@ -42,6 +42,8 @@ typedef struct eng_scan_info {
   bool has_start;
   bool forkable;             /* imageable but for globals that are not exported */
   bool has_passive;          /* data or element segments that code copies later   */
+  bool has_shared;           /* a memory that is shared, */
+  bool threads;              /* imported as env.memory in the one form that is taken (eng_tame) */
   bool changes_tables;       /* some function does, or has code unknown to us     */
   bool imageable;            /* memory and exported globals are all its state     */
   char why_not[ENG_WHY_NOT]; /* one line; empty when imageable                   */
@@ -51,3 +53,8 @@ typedef struct eng_scan_info {
  * CAY_INVALID (the visitor said no). `visitor` may be NULL. */
 cay_status eng_scan(const void *bytes, size_t len, const eng_scan_visitor *visitor, eng_scan_info *out,
                     cay_error *err) CHECKED;
+
+/* A module whose `threads` is set, for the compiler: a copy in which code neither grows the memory, for which no limit
+ * would be asked, nor waits on it, which nothing could end. mem_free. CAY_UNSUPPORTED (instructions unknown to us),
+ * CAY_NO_MEMORY. */
+cay_status eng_tame(const void *bytes, size_t len, uint8_t **out, cay_error *err) CHECKED;
