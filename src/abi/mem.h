@@ -5,9 +5,9 @@
  * be read by the guest but are never accepted, so that a null pointer is a bad address as everywhere else
  * (linkers place nothing there). Zero bytes are fine at any address.
  *
- * Threads     only on the thread of the process, inside one of its system calls: no other thread runs in that
- *             memory, it never moves, so a value that was read does not change and pointers stay valid until
- *             the call returns, also while kernel.mu is released. */
+ * Threads     only on the thread of the process that has the turn (kernel/proc/thread.h), inside one of its system
+ *             calls: no other thread runs in that memory, it never moves, so pointers stay valid until the call
+ *             returns, also while kernel.mu is released. A value that was read does not change before the call sleeps. */
 #pragma once
 
 #include "base/alloc.h"

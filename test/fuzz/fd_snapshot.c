@@ -33,7 +33,7 @@ static mem_tree *base_tree(void) {
   return tree;
 }
 
-static void no_kick(void *ctx, k_process *p) { (void)ctx, (void)p; }
+static void no_kick(void *ctx, k_thread *t) { (void)ctx, (void)t; }
 static const k_runner runner = { .kick = no_kick };
 
 static k_kernel *new_kernel(k_process **p) {

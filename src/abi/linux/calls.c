@@ -69,7 +69,7 @@ static enum eng_flow calls_finish(abi_machine *m, k_ret r, int32_t *result) {
 
 static inline bool calls_is_plain(const abi_machine *m, k_ret r) {
   return m->next == ABI_NEXT_NONE && r != -K_EKILLED && r != -K_ERESTART &&
-         !atomic_load_explicit(&m->p->attention, memory_order_relaxed);
+         !atomic_load_explicit(&m->t->attention, memory_order_relaxed);
 }
 
 enum eng_flow abi_call_follow(abi_machine *m, k_ret r) {
@@ -79,7 +79,7 @@ enum eng_flow abi_call_follow(abi_machine *m, k_ret r) {
 
 bool abi_is_odd(const abi_machine *m) {
   return m->runner->options.trace != NULL || m->fuel != NULL || m->grows_itself || m->child_dead ||
-         abi_in_fork(m);
+         abi_in_fork(m) || (m->instance != NULL && eng_memory_is_shared(m->instance));
 }
 
 /* A dead child of vfork: nothing but its end is possible, and not for ever. */
@@ -93,7 +93,7 @@ static k_ret call_of_the_dead(abi_machine *m, const abi_row *row, const uint32_t
 
 static enum eng_flow odd_call(abi_machine *m, const abi_row *row, int32_t number, const uint32_t *a,
                               int32_t *result) {
-  int32_t pid = m->p->pid; /* of the caller: the end of a child context changes m->p */
+  int32_t pid = m->t->tid; /* of the caller: the end of a child context changes it */
   k_ret r;
   if (abi_in_fork(m)) { /* no asyncify does that */
     abi_fork_abandon(m);
@@ -114,7 +114,11 @@ static enum eng_flow odd_call(abi_machine *m, const abi_row *row, int32_t number
 enum eng_flow abi_call(abi_machine *m, int32_t number, const uint32_t a[static 6], int32_t *result) {
   const abi_row *row = abi_row_of(number);
   m->calls++;
-  if (__builtin_expect(m->odd, 0)) return odd_call(m, row, number, a, result);
+  if (__builtin_expect(m->odd, 0)) {
+    enum eng_flow flow = odd_call(m, row, number, a, result);
+    if (m->kept_count > 0) abi_kept_drop(m);
+    return flow;
+  }
   k_ret r = calls_run(m, row, a);
   *result = (int32_t)r;
   return __builtin_expect(calls_is_plain(m, r), 1) ? ENG_CONTINUE : calls_finish(m, r, result);

@@ -86,7 +86,7 @@ static k_ret sleep_until_woken(waiter *w, k_process *p, int64_t deadline_ns) {
   k_waitq *queue = &w->queue;
   k_ret r = 0;
   k_lock(w->kernel);
-  while (!w->woken && r >= 0) r = k_sleep(&p->sleeper, &queue, 1, deadline_ns);
+  while (!w->woken && r >= 0) r = k_sleep(k_sleeper_of(p), &queue, 1, deadline_ns);
   k_unlock(w->kernel);
   return r == -K_EINTR ? -K_ERESTART : r; /* execve(2) is not interrupted: handlers run, and it goes on */
 }

@@ -97,9 +97,9 @@ static k_ret fork_start_child(abi_machine *m, k_process *child) {
   if (copy == NULL) return -K_ENOMEM;
   k_lock(m->kernel);
   k_ret pid = child->pid; /* once it runs it may end, and be gone */
-  child->machine = copy;
+  child->leader.machine = copy;
   k_ret r = k_process_start(child);
-  if (r < 0) child->machine = NULL;
+  if (r < 0) child->leader.machine = NULL;
   k_unlock(m->kernel);
   if (r >= 0) return pid;
   abi_instance_drop(copy);

@@ -69,11 +69,12 @@ cay_status abi_linux_image_ready(k_image *image, cay_error *err) {
   return status;
 }
 
-/* It would run while the instance is being made, when it could not be stopped yet. Our programs have none. */
+/* It would run while the instance is being made, when it could not be stopped yet. That of a program with threads, which
+ * the linker writes, is given little time by the engine. */
 static cay_status refuse_start_function(const void *bytes, size_t len, cay_error *err) {
   eng_scan_info info;
   S_TRY(eng_scan(bytes, len, NULL, &info, err));
-  if (info.has_start)
+  if (info.has_start && !info.threads)
     return err_set(err, CAY_UNSUPPORTED, "the module has a start function; export _start instead");
   return CAY_OK;
 }

@@ -37,7 +37,8 @@ K_LOCKED static k_ret charge(abi_machine *m, uint64_t want) {
     K_TRY(k_memory_charge(m->kernel, want - m->charged));
   else
     k_memory_uncharge(m->kernel, m->charged - want);
-  m->charged = root->memory = want;
+  root->memory += want - m->charged;
+  m->charged = want;
   return 0;
 }
 
@@ -53,11 +54,11 @@ static uint64_t cap_of(const abi_machine *m, uint64_t used, uint64_t len, bool t
 k_ret abi_memory_settle(abi_machine *m) {
   const eng_module *module = eng_instance_module(m->instance);
   bool throws = eng_module_throws(module);
-  uint64_t len = eng_memory_len(m->instance), extra = beside(module);
+  uint64_t len = eng_memory_len(m->instance), extra = beside(module), mine = m->leader == m ? len : 0;
   k_lock(m->kernel);
   uint64_t others = k_memory_used(m->kernel) - m->charged;
   uint64_t cap = cap_of(m, others + extra + (throws ? 2 * len : len), len, throws);
-  k_ret r = charge(m, (m->grows_itself ? cap : len) + extra + (throws ? cap : 0));
+  k_ret r = charge(m, (m->grows_itself ? cap : mine) + extra + (throws ? cap : 0));
   k_unlock(m->kernel);
   if (r >= 0) eng_memory_set_max(m->instance, m->cap = cap);
   return r;
@@ -82,12 +83,12 @@ k_ret sys_cay_memgrow(abi_machine *m, const uint32_t a[static 6]) {
   uint32_t old = 0;
   if (m->grows_itself) return -K_ENOSYS;
   if (more == 0) return (k_ret)(len / ENG_PAGE);
-  K_TRY(ABI_LOCKED(m, charge_more(m, len, more)));
+  K_TRY(ABI_LOCKED(m, charge_more(m->leader, len, more)));
   eng_memory_set_max(m->instance, len + more);
   cay_status grown = eng_memory_grow(m->instance, a[0], &old, NULL);
   eng_memory_set_max(m->instance, m->cap);
   if (grown == CAY_OK) return old;
-  (void)!ABI_LOCKED(m, charge(m, m->charged - more)); /* giving back does not fail */
+  (void)!ABI_LOCKED(m, charge(m->leader, m->leader->charged - more)); /* giving back does not fail */
   return -K_ENOMEM;
 }
 
@@ -104,6 +105,8 @@ static cay_status bind(abi_machine *m, cay_error *err) {
   m->pending_addr = 0;
   m->grows_itself = true;
   if (!eng_func_find(i, "_start", ":", &m->start)) return err_set(err, CAY_INVALID, "it exports no _start");
+  if (m->is_thread && !eng_func_find(i, "__cay_thread", "iii:", &m->start))
+    return err_set(err, CAY_INVALID, "it exports no __cay_thread");
   if (eng_global_find(i, "__cay_sigpending", &pending) && pending.type == 'i') {
     m->grows_itself = false;
     m->pending_addr = eng_global_get(i, &pending).u32;
@@ -113,7 +116,10 @@ static cay_status bind(abi_machine *m, cay_error *err) {
       (eng_global){ 0 }; /* that of the program before, in another store, ends the host's process */
   bool stack = eng_global_find(i, "__stack_pointer", &m->stack_pointer) && m->stack_pointer.type == 'i' &&
                m->stack_pointer.is_mutable;
-  m->can_deliver = stack && m->pending_addr != 0 && eng_func_find(i, "__cay_deliver", ":", &m->deliver);
+  bool delivers = stack && eng_func_find(i, "__cay_deliver", ":", &m->deliver);
+  if (delivers && eng_memory_is_shared(i))
+    m->grows_itself = false; /* each thread has a flag, and says where */
+  m->can_deliver = delivers && (m->pending_addr != 0 || eng_memory_is_shared(i));
   m->can_fork = eng_func_find(i, "asyncify_start_unwind", "i:", &m->start_unwind) &&
                 eng_func_find(i, "asyncify_stop_unwind", ":", &m->stop_unwind) &&
                 eng_func_find(i, "asyncify_start_rewind", "i:", &m->start_rewind) &&
@@ -233,7 +239,20 @@ cay_status abi_instance_copy(abi_machine *parent, abi_machine *child, cay_error 
   S_TRY(admit(child, eng_instance_module(parent->instance), err));
   S_TRY(eng_instance_fork(parent->instance, &options, &instance, err));
   child->fuel = parent->fuel;
-  return adopt(child, instance, err);
+  child->is_thread = parent->is_thread;
+  memcpy(child->thread_args, parent->thread_args, sizeof child->thread_args);
+  S_TRY(adopt(child, instance, err));
+  if (eng_memory_is_shared(instance)) child->pending_addr = parent->pending_addr;
+  return CAY_OK;
+}
+
+cay_status abi_instance_thread(abi_machine *from, abi_machine *m, cay_error *err) {
+  eng_instance_options options = options_for(m, eng_memory_len(from->instance));
+  eng_instance *instance = NULL;
+  S_TRY(admit(m, eng_instance_module(from->instance), err));
+  S_TRY(eng_instance_thread(from->instance, &options, &instance, err));
+  m->fuel = from->fuel;
+  return adopt(m, instance, err);
 }
 
 static eng_instance *instance_take(abi_machine *m) {

@@ -10,7 +10,8 @@ enum { STACK_EDGE = 1024 }; /* a stack pointer this near to address 0 is about t
 abi_machine *abi_machine_new(abi_runner *runner, k_process *p) {
   abi_machine *m = mem_zalloc(sizeof *m);
   if (m == NULL) return NULL;
-  *m = (abi_machine){ .runner = runner, .kernel = p->kernel, .p = p };
+  *m = (abi_machine){ .runner = runner, .kernel = p->kernel, .p = p, .t = &p->leader, .own = &p->leader };
+  m->leader = m;
   return m;
 }
 
@@ -103,7 +104,7 @@ static void cannot_start(abi_machine *m, const cay_error *err) {
 }
 
 /* False: there is nothing to run, m->next and m->status say why. */
-static bool prepare(abi_machine *m) {
+bool abi_prepare(abi_machine *m) {
   cay_error err;
   if (m->instance == NULL && abi_instance_make(m, &err) != CAY_OK) {
     cannot_start(m, &err);
@@ -114,9 +115,11 @@ static bool prepare(abi_machine *m) {
 }
 
 /* Runs until the guest leaves; m->next says what then. */
-static void run(abi_machine *m) {
-  eng_val none = { 0 };
-  switch (eng_call(m->instance, &m->start, &none)) {
+void abi_run(abi_machine *m) {
+  eng_val args[3] = { { .u32 = m->thread_args[0] },
+                      { .u32 = m->thread_args[1] },
+                      { .u32 = m->thread_args[2] } };
+  switch (eng_call(m->instance, &m->start, args)) {
   case ENG_RETURNED:
     if (m->next == ABI_NEXT_NONE) abi_die(m, 0, NULL); /* _start came back: as exit(0) */
     break;
@@ -142,6 +145,9 @@ static void replace(abi_machine *m) {
   m->exec = NULL;
   m->next = ABI_NEXT_NONE;
   m->handler_waits = false;
+  m->is_thread = false;
+  m->clear_tid = 0;
+  memset(m->thread_args, 0, sizeof m->thread_args);
   m->rewinding = false; /* the old program's functions are gone */
   m->nested = 0;
   k_exec_commit(m->p, program);
@@ -150,7 +156,7 @@ static void replace(abi_machine *m) {
 
 /* ---- the end ---- */
 
-K_LOCKED static void tell_why(abi_machine *m, k_process *p) {
+K_LOCKED void abi_tell_why(abi_machine *m, k_process *p) {
   if (m->why == NULL) return;
   if (p->job != NULL && p->job->pid == p->pid) k_job_explain(p->job, m->why);
 }
@@ -187,8 +193,8 @@ static void end(abi_machine *m) {
   }
   k_process *p = m->p;
   abi_charge_time(m);
-  if (!p->dying) tell_why(m, p);
-  p->machine = NULL;
+  if (!p->dying) abi_tell_why(m, p);
+  p->leader.machine = NULL;
   k_process_exit(p, status);
   k_unlock(k); /* neither kernel nor runner may be touched from here on */
   abi_machine_free(m);
@@ -203,12 +209,13 @@ static bool is_ending(const abi_machine *m) {
 
 void abi_live(void *machine) {
   abi_machine *m = machine;
-  m->cpu_mark_ns = clock_thread_cpu_ns();
+  m->cpu_mark_ns = m->cpu_from_ns = clock_thread_cpu_ns();
   k_lock(m->kernel);
   k_cpu_limit_begin(m->p);
   k_unlock(m->kernel);
   for (;;) {
-    if (prepare(m)) run(m);
+    if (abi_prepare(m)) abi_run(m);
+    abi_threads_settle(m);
     if (m->next == ABI_NEXT_FORK)
       abi_fork_finish(m);
     else if (m->next == ABI_NEXT_EXEC && !is_ending(m))

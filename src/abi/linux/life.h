@@ -14,6 +14,8 @@ void abi_live(void *machine); /* the thread: until the process has ended; frees 
 cay_status abi_instance_make(abi_machine *m, cay_error *err) CHECKED; /* for m->p->program */
 /* At rest, for calls of its functions; `image` NULL: from the module. */
 cay_status abi_instance_from(abi_machine *m, eng_image *image, cay_error *err) CHECKED;
+cay_status abi_instance_thread(abi_machine *leader, abi_machine *m,
+                               cay_error *err) CHECKED; /* on its memory */
 cay_status abi_instance_copy(abi_machine *parent, abi_machine *child, cay_error *err) CHECKED;
 void abi_instance_drop(abi_machine *m); /* and its charge */
 void abi_instance_park(abi_machine *m); /* but its charge stays */
@@ -25,6 +27,15 @@ eng_host_fn abi_import_fork;
 void abi_fork_finish(abi_machine *m);  /* the guest has unwound: the child is made and both are rewound */
 void abi_fork_abandon(abi_machine *m); /* the guest was ended while it unwound or wound up */
 bool abi_rewind(abi_machine *m);       /* before _start runs again; false: it is to end */
+
+/* life.c, for thread.c */
+bool abi_prepare(abi_machine *m);
+void abi_run(abi_machine *m);
+void abi_tell_why(abi_machine *m, k_process *p) K_LOCKED;
+
+/* thread.c. The guest of the leader was left: where that ends the process or its program, all other threads have ended
+ * when this returns. */
+void abi_threads_settle(abi_machine *m);
 
 /* What a trap is to other programs: a signal. */
 int abi_trap_signal(enum eng_trap kind);

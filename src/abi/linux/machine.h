@@ -4,7 +4,12 @@
  * exit of the child it executes both, parent and child in one memory, and the calls are those of the
  * innermost (m->p). All of them have k_process.machine pointing here.
  *
- * Locks       `instance`, `p` and `depth` are written with kernel.mu by the machine's own thread: a kick
+ * Threads     a process of several threads has a machine for each, on one memory. That of the leader lives longest, and
+ *             what belongs to all is there (`leader`). Only the thread that has the turn (kernel/proc/thread.h) touches
+ *             the memory. Pointers into it stay valid over a sleep, as it never moves or shrinks, but the bytes there may be
+ *             others: checked bytes are copied before a sleep, or read and checked again after it.
+ *
+ * Locks       `instance`, `p`, `t` and `depth` are written with kernel.mu by the machine's own thread: a kick
  * reads them with kernel.mu from another, the thread itself without. The rest is the thread's own. Life made
  * by start or fork, freed by its own thread after the last process it executed has exited. */
 #pragma once
@@ -22,7 +27,10 @@ typedef struct abi_machine abi_machine;
 enum abi_next { ABI_NEXT_NONE, ABI_NEXT_EXIT, ABI_NEXT_EXEC, ABI_NEXT_FORK };
 
 struct abi_machine {
-  k_process *p; /* whose calls these are */
+  k_process *p;        /* whose calls these are, */
+  k_thread *t;         /* and of which of its threads */
+  k_thread *own;       /* of the process that the machine was started for */
+  abi_machine *leader; /* itself, but for the machines of other threads */
   k_kernel *kernel;
   eng_instance *instance;
   abi_runner *runner;
@@ -39,8 +47,19 @@ struct abi_machine {
   eng_global stack_pointer;
   bool can_deliver, can_fork;
   bool grows_itself; /* not our C library: room to grow is charged in advance */
-  uint64_t charged;  /* bytes of p's memory in kernel.used.memory, of the root process */
-  uint64_t cap;      /* of eng_memory_set_max: growth without asking, and exceptions */
+  uint64_t
+      charged; /* bytes of p's memory in kernel.used.memory, of the root process; the leader's with the memory */
+  uint64_t cap; /* of eng_memory_set_max: growth without asking, and exceptions */
+
+  /* threads: thread.c */
+  bool is_thread;          /* it began with __cay_thread, and these, in place of _start */
+  uint32_t thread_args[3]; /* function, argument, variables */
+  uint32_t thread_stack;   /* where its stack begins; 0: it has begun */
+  uint32_t clear_tid;      /* address of a word that is cleared when it ends; 0: none */
+  bool thread_over;        /* ABI_NEXT_EXIT: of this thread, not of the process */
+  k_program *taken_over;   /* kernel.mu, of the leader: another thread has called execve */
+  k_file *kept[4];         /* references for the time of a call: another thread may close the descriptor */
+  uint32_t kept_count;
 
   /* fork */
   bool rewinding;
@@ -64,7 +83,8 @@ struct abi_machine {
   uint32_t nested;        /* deliveries at a loop edge that are running */
   _Atomic uint64_t *fuel; /* what the job has left; NULL: not counted */
   uint64_t fuel_given;
-  int64_t cpu_mark_ns; /* thread clock when m->p was last charged */
+  int64_t cpu_from_ns; /* thread clock when it began */
+  int64_t cpu_mark_ns; /* and when m->p was last charged */
   int64_t system_ns;   /* of that, inside system calls, estimated: calls.c */
   uint32_t unmeasured; /* calls since one was measured */
 };
@@ -125,9 +145,11 @@ static inline int64_t abi_pair(const uint32_t *a) { return (int64_t)((uint64_t)a
 enum { ABI_AT_FDCWD = -100 };
 k_ret abi_at(abi_machine *m, int32_t fd, const char *path, k_inode **out) CHECKED;
 
-/* A file of m->p, borrowed. With kernel.mu. */
-static inline k_ret abi_file(abi_machine *m, uint32_t fd, k_file **out) {
-  return k_fd_get(&m->p->fds, (int32_t)fd, out);
+/* A file of m->p, borrowed until the call returns. With kernel.mu. */
+k_ret abi_keep(abi_machine *m, k_file *f) CHECKED; /* thread.c: -K_EMFILE */
+K_UNCHECKED static inline k_ret abi_file(abi_machine *m, uint32_t fd, k_file **out) {
+  K_TRY(k_fd_get(&m->p->fds, (int32_t)fd, out));
+  return __builtin_expect(m->p->thread_count > 1, 0) ? abi_keep(m, *out) : 0;
 }
 
 /* The lowest free descriptor for `f`, which is taken over, also on failure. flags: K_O_CLOEXEC counts.
@@ -155,6 +177,12 @@ void abi_charge_time(abi_machine *m);
  * kernel.mu. */
 void abi_vfork_leave(abi_machine *m);
 static inline k_process *abi_root(const abi_machine *m) { return m->depth > 0 ? m->outer[0] : m->p; }
+
+/* thread.c. execve(2) of a thread that is not the leader: its machine does it. Takes over `program`. */
+k_ret abi_thread_execs(abi_machine *m, k_program *program) K_LOCKED;
+
+/* thread.c. Gives back what abi_file kept. Without kernel.mu. */
+void abi_kept_drop(abi_machine *m);
 
 /* After every change of the memory's length by the guest itself, and once at the start. -K_ENOMEM. */
 k_ret abi_memory_settle(abi_machine *m) CHECKED;

@@ -1,4 +1,4 @@
-/* misc.c - the machine the guest believes to be on: its name, memory, randomness, futexes. */
+/* misc.c - the machine the guest believes to be on: its name, memory, randomness. */
 #include "abi/linux/layout.h"
 #include "abi/linux/machine.h"
 #include "abi/linux/when.h"
@@ -53,31 +53,6 @@ k_ret sys_getrandom(abi_machine *m, const uint32_t a[static 6]) {
   k_ret done = random_pieces(m, buf, len);
   k_unlock(m->kernel);
   return done;
-}
-
-/* ---- one thread ---- */
-
-/* Only a signal or the timeout can end a wait: no other thread runs in this memory. */
-static k_ret futex_wait(abi_machine *m, const uint32_t *a) {
-  uint32_t word = 0;
-  int64_t deadline = K_FOREVER;
-  K_TRY(abi_get(m->instance, a[0], &word));
-  if (word != a[2]) return -K_EAGAIN;
-  if (a[3] != 0) K_TRY(abi_deadline(m, a[3], &deadline));
-  k_ret r = ABI_LOCKED(m, k_nanosleep(m->p, deadline));
-  return r == 0 ? -K_ETIMEDOUT : k_never_restart(r);
-}
-
-k_ret sys_futex(abi_machine *m, const uint32_t a[static 6]) {
-  enum { WAIT, WAKE, REQUEUE = 3, CMP_REQUEUE = 4, WAKE_OP = 5, PRIVATE = 128, REALTIME = 256 };
-  switch (a[1] & ~(uint32_t)(PRIVATE | REALTIME)) {
-  case WAIT: return futex_wait(m, a);
-  case WAKE:
-  case REQUEUE:
-  case CMP_REQUEUE:
-  case WAKE_OP: return 0;
-  default: return -K_ENOSYS;
-  }
 }
 
 k_ret sys_membarrier(abi_machine *m, const uint32_t a[static 6]) {

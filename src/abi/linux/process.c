@@ -27,7 +27,8 @@ static k_ret end_child(abi_machine *m, int32_t status) {
   return pid;
 }
 
-k_ret sys_exit(abi_machine *m, const uint32_t a[static 6]) {
+/* Of the process: the other threads are told when this one has left the guest. */
+k_ret sys_exit_group(abi_machine *m, const uint32_t a[static 6]) {
   int32_t status = (int32_t)(a[0] & 0xff) << 8;
   if (m->depth > 0) return end_child(m, status);
   m->next = ABI_NEXT_EXIT;
@@ -35,14 +36,21 @@ k_ret sys_exit(abi_machine *m, const uint32_t a[static 6]) {
   return 0;
 }
 
+/* Of the calling thread, which may be the only one. */
+k_ret sys_exit(abi_machine *m, const uint32_t a[static 6]) {
+  k_ret r = sys_exit_group(m, a);
+  if (m->next == ABI_NEXT_EXIT) m->thread_over = m->own->process->takes_turns;
+  return r;
+}
+
 K_LOCKED static k_ret process_start_child(abi_machine *m, k_program *program) {
   k_process *child = m->p;
   k_ret pid = child->pid;
   k_exec_commit(child, program);
-  child->machine = NULL;
+  child->leader.machine = NULL;
   k_ret r = k_process_start(child);
   if (r < 0) {
-    child->machine = m;
+    child->leader.machine = m;
     return r;
   }
   abi_vfork_leave(m);
@@ -72,6 +80,7 @@ K_LOCKED static k_ret exec_locked(abi_machine *m, int32_t dirfd, const char *pat
   else
     K_TRY(k_exec_prepare(m->p, dirfd, path, argv, envp, flags, &program));
   if (m->depth > 0) return process_start_child(m, program);
+  if (m->leader != m) return abi_thread_execs(m, program);
   m->exec = program;
   m->next = ABI_NEXT_EXEC;
   return 0;

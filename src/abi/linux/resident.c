@@ -61,7 +61,7 @@ static void resident_install(abi_resident *r) {
   k_process *p = r->m->p;
   k_lock(p->kernel);
   p->resident = true;
-  p->machine = r->m;
+  p->leader.machine = r->m;
   k_unlock(p->kernel);
 }
 
@@ -121,7 +121,7 @@ void abi_resident_free(abi_resident *r) {
   k_lock(k);
   forget_before(r);
   k->used.syscalls += m->calls;
-  m->p->machine = NULL;
+  m->p->leader.machine = NULL;
   m->p->memory = 0; /* given back with the instance */
   k_process_discard(m->p);
   k_unlock(k);
@@ -169,7 +169,8 @@ K_LOCKED static void end_children(abi_machine *m, int32_t status) {
 K_LOCKED static void settle_signals(k_process *p) {
   k_itimers_off(p);
   k_timers_off(p);
-  k_sigset late = p->signals.pending & ~p->signals.mask & ~k_sigbit(K_SIGCHLD);
+  k_sigset pending = p->signals.pending.set | p->leader.pending.set;
+  k_sigset late = pending & ~p->leader.mask & ~k_sigbit(K_SIGCHLD);
   if (late != 0) k_signals_forget(p, late);
 }
 
@@ -301,7 +302,7 @@ K_LOCKED static k_ret resident_remember(abi_resident *r) {
   k_fd_snapshot_clear(&b->open);
   b->open = open;
   memcpy(b->actions, p->signals.actions, sizeof b->actions);
-  b->mask = p->signals.mask;
+  b->mask = p->leader.mask;
   b->umask = p->view.umask;
   memcpy(b->rlimits, p->rlimits, sizeof b->rlimits);
   if (b->cwd != p->view.cwd) {
@@ -342,8 +343,8 @@ K_LOCKED static k_ret restore_process(abi_resident *r) {
   const struct before *b = r->before;
   if (b == NULL) return 0;
   memcpy(p->signals.actions, b->actions, sizeof p->signals.actions);
-  p->signals.mask = b->mask;
-  p->signals.has_saved_mask = false;
+  p->leader.mask = b->mask;
+  p->leader.has_saved_mask = false;
   p->view.umask = b->umask;
   memcpy(p->rlimits, b->rlimits, sizeof p->rlimits);
   p->fds.limit = (uint32_t)b->rlimits[K_RLIMIT_NOFILE].soft;
@@ -356,7 +357,7 @@ void abi_resident_signals(const abi_resident *r, abi_signals *out) {
   *out = (abi_signals){ 0 };
   k_lock(r->m->kernel);
   memcpy(&out->actions[1], &p->signals.actions[1], K_NSIG * sizeof out->actions[1]);
-  out->mask = p->signals.mask;
+  out->mask = p->leader.mask;
   out->umask = p->view.umask;
   k_unlock(r->m->kernel);
 }

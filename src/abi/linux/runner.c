@@ -65,20 +65,21 @@ static void image_unref(void *ctx, k_image *image) { (void)ctx, abi_linux_image_
 /* A forked process comes with its machine, any other gets one here. */
 static k_ret runner_start(void *ctx, k_process *p) {
   abi_runner *runner = ctx;
-  abi_machine *fresh = p->machine == NULL ? abi_machine_new(runner, p) : NULL;
-  if (p->machine == NULL && fresh == NULL) return -K_ENOMEM;
-  if (fresh != NULL) p->machine = fresh;
-  if (thread_pool_run(runner->options.threads, abi_live, p->machine, NULL) == CAY_OK) return 0;
+  abi_machine *fresh = p->leader.machine == NULL ? abi_machine_new(runner, p) : NULL;
+  if (p->leader.machine == NULL && fresh == NULL) return -K_ENOMEM;
+  if (fresh != NULL) p->leader.machine = fresh;
+  if (thread_pool_run(runner->options.threads, abi_live, p->leader.machine, NULL) == CAY_OK) return 0;
   if (fresh != NULL) {
-    p->machine = NULL;
+    p->leader.machine = NULL;
     abi_machine_free(fresh);
   }
   return -K_EAGAIN;
 }
 
 /* A guest without checks in its code can only be ended by a kick, and all of the machine with it. */
-K_LOCKED static void kick(void *ctx, k_process *p) {
-  const abi_machine *m = p->machine;
+K_LOCKED static void kick(void *ctx, k_thread *t) {
+  const abi_machine *m = t->machine;
+  const k_process *p = t->process;
   (void)ctx;
   if (m == NULL || m->instance == NULL) return;
   /* A child of vfork may be asleep, and its parent's frames are below it. */

@@ -63,6 +63,8 @@ k_ret sys_getpriority(abi_machine *m, const uint32_t a[static 6]) {
 K_LOCKED static k_ret policy_target(abi_machine *m, uint32_t pid, k_process **out) {
   if ((int32_t)pid < 0) return -K_EINVAL;
   k_process *p = pid == 0 ? m->p : k_process_find(m->kernel, (int32_t)pid);
+  k_thread *t = p == NULL ? k_thread_find(m->kernel, (int32_t)pid) : NULL;
+  if (t != NULL) p = t->process; /* its threads have its policy */
   if (p == NULL || p->zombie) return -K_ESRCH;
   *out = p;
   return 0;
@@ -159,8 +161,14 @@ k_ret sys_sched_getaffinity(abi_machine *m, const uint32_t a[static 6]) {
 }
 
 k_ret sys_sched_yield(abi_machine *m, const uint32_t a[static 6]) {
-  (void)m, (void)a;
-  sched_yield();
+  (void)a;
+  if (m->p->takes_turns) {
+    k_lock(m->kernel);
+    k_turn_yield(m->t);
+    k_unlock(m->kernel);
+  } else {
+    sched_yield();
+  }
   return 0;
 }
 

@@ -16,38 +16,51 @@ k_ret sys_kill(abi_machine *m, const uint32_t a[static 6]) {
   return ABI_LOCKED(m, k_kill(m->kernel, m->p, (int32_t)a[0], &info));
 }
 
-static k_ret kill_thread(abi_machine *m, uint32_t tid, uint32_t sig, const k_siginfo *info) {
+/* `pid` 0: of any process. */
+K_LOCKED static k_ret kill_thread_locked(abi_machine *m, uint32_t pid, uint32_t tid, const k_siginfo *info) {
+  k_thread *t = k_thread_find(m->kernel, (int32_t)tid);
+  if (tid == 1) return -K_EPERM;
+  if (t == NULL || (pid != 0 && t->process->pid != (int32_t)pid)) return -K_ESRCH;
+  return k_signal_send_to(t, info);
+}
+
+static k_ret kill_thread(abi_machine *m, uint32_t pid, uint32_t tid, uint32_t sig, const k_siginfo *info) {
   if ((int32_t)tid <= 0 || sig > K_NSIG) return -K_EINVAL;
-  return ABI_LOCKED(m, k_kill(m->kernel, m->p, (int32_t)tid, info));
+  return ABI_LOCKED(m, kill_thread_locked(m, pid, tid, info));
 }
 
 k_ret sys_tkill(abi_machine *m, const uint32_t a[static 6]) {
   k_siginfo info = sent_by(m, a[1], K_SI_TKILL);
-  return kill_thread(m, a[0], a[1], &info);
+  return kill_thread(m, 0, a[0], a[1], &info);
 }
 
 k_ret sys_tgkill(abi_machine *m, const uint32_t a[static 6]) {
   if ((int32_t)a[0] <= 0) return -K_EINVAL;
-  if (a[0] != a[1]) return -K_ESRCH; /* a process has one thread */
   k_siginfo info = sent_by(m, a[2], K_SI_TKILL);
-  return kill_thread(m, a[1], a[2], &info);
+  return kill_thread(m, a[0], a[1], a[2], &info);
 }
 
-static k_ret queue_signal(abi_machine *m, uint32_t pid, uint32_t sig, uint32_t addr) {
+static k_ret queued_info(abi_machine *m, uint32_t pid, uint32_t sig, uint32_t addr, k_siginfo *out) {
   struct g_siginfo given;
   K_TRY(abi_get(m->instance, addr, &given));
   if (given.code >= 0 && (int32_t)pid != m->p->pid) return -K_EPERM; /* no posing as the kernel */
-  k_siginfo info = sent_by(m, sig, given.code);
-  info.value = given.value;
-  return kill_thread(m, pid, sig, &info);
+  *out = sent_by(m, sig, given.code);
+  out->value = given.value;
+  return 0;
 }
 
 k_ret sys_rt_sigqueueinfo(abi_machine *m, const uint32_t a[static 6]) {
-  return queue_signal(m, a[0], a[1], a[2]);
+  k_siginfo info;
+  K_TRY(queued_info(m, a[0], a[1], a[2], &info));
+  if ((int32_t)a[0] <= 0 || a[1] > K_NSIG) return -K_EINVAL;
+  return ABI_LOCKED(m, k_kill(m->kernel, m->p, (int32_t)a[0], &info));
 }
 
 k_ret sys_rt_tgsigqueueinfo(abi_machine *m, const uint32_t a[static 6]) {
-  return a[0] == a[1] ? queue_signal(m, a[1], a[2], a[3]) : -K_ESRCH;
+  k_siginfo info;
+  if ((int32_t)a[0] <= 0) return -K_EINVAL;
+  K_TRY(queued_info(m, a[0], a[2], a[3], &info));
+  return kill_thread(m, a[0], a[1], a[2], &info);
 }
 
 K_LOCKED static k_ret pidfd_signal_locked(abi_machine *m, uint32_t fd, const k_siginfo *info, bool given) {
@@ -102,7 +115,7 @@ k_ret sys_rt_sigprocmask(abi_machine *m, const uint32_t a[static 6]) {
 k_ret sys_rt_sigpending(abi_machine *m, const uint32_t a[static 6]) {
   if (a[1] != SIGSET_LEN) return -K_EINVAL;
   k_lock(m->kernel);
-  k_sigset blocked = m->p->signals.pending & m->p->signals.mask;
+  k_sigset blocked = k_signal_pending(m->p);
   k_unlock(m->kernel);
   return abi_put(m->instance, a[0], &blocked);
 }

@@ -83,7 +83,9 @@ k_ret abi_read_clock(abi_machine *m, uint32_t clock, int64_t *ns) {
   case BOOTTIME:
   case BOOTTIME_ALARM: *ns = k_mono_ns(m->kernel); return 0;
   case PROCESS_CPUTIME:
-  case THREAD_CPUTIME: *ns = cpu_time(m); return 0;
+  case THREAD_CPUTIME:
+    *ns = m->p->takes_turns ? clock_thread_cpu_ns() - m->cpu_from_ns : cpu_time(m);
+    return 0;
   default: return (int32_t)clock < 0 ? process_clock(m, clock, ns) : -K_EINVAL;
   }
 }

@@ -8,16 +8,19 @@ static k_ret vfork_enter(abi_machine *m) {
   if (m->depth == ABI_VFORK_MAX) return -K_EAGAIN;
   K_TRY(k_process_fork(m->p, &child));
   abi_charge_time(m);
-  child->machine = m;
+  child->leader.machine = m;
   m->outer[m->depth++] = m->p;
   m->p = child;
+  m->t = &child->leader;
   return 0;
 }
 
 void abi_vfork_leave(abi_machine *m) {
   abi_charge_time(m);
-  if (m->p->machine == m) m->p->machine = NULL; /* one that was started has a machine of its own already */
+  if (m->p->leader.machine == m)
+    m->p->leader.machine = NULL; /* one that was started has a machine of its own already */
   m->p = m->outer[--m->depth];
+  m->t = m->depth == 0 ? m->own : &m->p->leader;
   m->child_dead = false;
   m->refused = 0;
 }

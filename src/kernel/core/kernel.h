@@ -12,8 +12,8 @@
  *             (bytes, names, descriptors) is done in pieces, each followed by k_work; what a release leaves
  *             to be freed is a k_chore, done in pieces by the k_unlock that follows.
  *
- * Threads     a process runs on one thread of its own; threads of the embedder come in through vfs.h,
- * process.h and job.h. */
+ * Threads     a process runs on one thread of its own, or on several that take turns (proc/thread.h); threads of
+ * the embedder come in through vfs.h, process.h and job.h. */
 #pragma once
 
 #include "base/alloc.h"
@@ -47,9 +47,9 @@ typedef struct k_runner {
   /* Begins to run `p` on a thread of its own: p->program says what. Takes over `p` until it ends. With
    * kernel.mu held. -K_EAGAIN when no thread can be had. */
   k_ret (*start)(void *ctx, k_process *p);
-  /* `p` has something to look at (a signal, its end) and may be computing: make its thread call k_signal_poll
+  /* `t` has something to look at (a signal, its end) and may be computing: make it call k_signal_poll
    * soon. With kernel.mu held; must neither block nor call back. */
-  void (*kick)(void *ctx, k_process *p);
+  void (*kick)(void *ctx, k_thread *t);
 } k_runner;
 
 /* All limits are hard; zero is not "none" here, the layer above has put its defaults in. */

@@ -6,8 +6,8 @@
 
 enum { FEW = 8 };
 
-k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_process *process) {
-  *s = (k_sleeper){ .kernel = kernel, .process = process };
+k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_thread *thread) {
+  *s = (k_sleeper){ .kernel = kernel, .thread = thread };
   (void)pthread_mutex_init(&s->mu, NULL);
   clock_cond_init(&s->cond);
   return 0;
@@ -61,28 +61,47 @@ static void wait_for_nudge(k_sleeper *s, int64_t deadline_ns) {
 }
 
 /* kernel.mu is released in here and nowhere else in a sleep. */
-K_LOCKED static void doze(k_sleeper *s, int64_t deadline_ns) {
-  s->asleep = true;
-  s->nudged = false;
-  k_finish_chores(s->kernel); /* before: they wait for kernel.mu */
+K_LOCKED static void rest(k_sleeper *s, int64_t deadline_ns) {
   (void)pthread_mutex_lock(&s->mu);
   k_mutex_unlock(&s->kernel->mu);
   wait_for_nudge(s, deadline_ns);
   (void)pthread_mutex_unlock(&s->mu);
   k_lock(s->kernel);
+}
+
+K_LOCKED static void doze(k_sleeper *s, int64_t deadline_ns) {
+  s->asleep = true;
+  s->nudged = false;
+  k_finish_chores(s->kernel); /* before: they wait for kernel.mu */
+  if (s->thread != NULL) k_turn_leave(s->thread);
+  rest(s, deadline_ns);
+  if (s->thread != NULL) k_turn_take(s->thread);
   s->asleep = false;
 }
 
-void k_sleep_stopped(k_process *p) {
-  while (p->stopped && !p->dying) doze(&p->sleeper, K_FOREVER);
+void k_sleep_for_turn(k_thread *t, int64_t deadline_ns) {
+  k_sleeper *s = &t->sleeper;
+  bool was_asleep = s->asleep;
+  s->asleep = true;
+  s->nudged = false;
+  rest(s, deadline_ns);
+  s->asleep = was_asleep;
 }
 
-K_LOCKED static k_ret interruption(k_process *p) {
-  if (p == NULL) return 0;
+void k_sleep_until_alone(k_thread *t) {
+  while (t->process->thread_count > 1) doze(&t->sleeper, K_FOREVER);
+}
+
+void k_sleep_stopped(k_thread *t) {
+  while (t->process->stopped && !k_is_ending(t)) doze(&t->sleeper, K_FOREVER);
+}
+
+K_LOCKED static k_ret interruption(k_thread *t) {
+  if (t == NULL) return 0;
   bool restart = false;
-  switch (k_signal_settle(p)) {
+  switch (k_signal_settle(t)) {
   case K_SIGNAL_END: return -K_EKILLED;
-  case K_SIGNAL_HANDLER: (void)k_signal_wants_attention(p, &restart); return restart ? -K_ERESTART : -K_EINTR;
+  case K_SIGNAL_HANDLER: (void)k_signal_wants_attention(t, &restart); return restart ? -K_ERESTART : -K_EINTR;
   default: return 0;
   }
 }
@@ -90,12 +109,12 @@ K_LOCKED static k_ret interruption(k_process *p) {
 /* A wake goes before a signal, so that the caller first repeats its operation; its next sleep sees the
  * signal. */
 K_LOCKED static k_ret sleep_registered(k_sleeper *s, int64_t deadline_ns) {
-  K_TRY(interruption(s->process));
+  K_TRY(interruption(s->thread));
   while (!s->woken) {
     if (deadline_ns != K_FOREVER && clock_mono_ns() >= deadline_ns) return -K_ETIMEDOUT;
     doze(s, deadline_ns);
-    if (s->process != NULL && s->process->dying) return -K_EKILLED;
-    if (!s->woken) K_TRY(interruption(s->process));
+    if (s->thread != NULL && k_is_ending(s->thread)) return -K_EKILLED;
+    if (!s->woken) K_TRY(interruption(s->thread));
   }
   return 0;
 }

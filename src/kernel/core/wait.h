@@ -5,15 +5,15 @@
  *   for (;;) {
  *     k_ret r = try_it();
  *     if (r != -K_EAGAIN || nonblocking) return r;
- *     K_TRY(k_sleep(&p->sleeper, queues, count, deadline_ns));
+ *     K_TRY(k_sleep(k_sleeper_of(p), queues, count, deadline_ns));
  *   }
  *
  * A sleeper registers with its queues, takes its own mutex and only then releases kernel.mu, so no wake between
  * the try and the sleep is lost. A wake says only "look again". The sleeper comes back through the door of
  * kernel.mu (mutex.h) like any other thread.
  *
- * A process has one sleeper; a thread of the embedder that waits for a process or for room in a pipe has one
- * on its stack (k_sleeper_init, no process).
+ * A thread of a process has one sleeper (k_sleeper_of); a thread of the embedder that waits for a process or for
+ * room in a pipe has one on its stack (k_sleeper_init, no thread).
  *
  * Locks       all functions require kernel.mu; k_sleep releases it while it sleeps. k_sleeper.mu is taken
  * inside kernel.mu and held for a few instructions. */
@@ -27,6 +27,7 @@
 
 typedef struct k_kernel k_kernel;
 typedef struct k_process k_process;
+typedef struct k_thread k_thread;
 
 typedef struct k_waitq {
   list waiters K_GUARDED;
@@ -35,7 +36,7 @@ typedef struct k_waitq {
 
 typedef struct k_sleeper {
   k_kernel *kernel;
-  k_process *process; /* NULL: a thread of the embedder, which no signal interrupts */
+  k_thread *thread; /* NULL: one of the embedder, which no signal interrupts */
   pthread_mutex_t mu;
   pthread_cond_t cond;
   bool nudged; /* `mu`: the thread is to come back */
@@ -61,7 +62,7 @@ enum {
 #define K_FOREVER INT64_MAX
 
 /* CLOCK_MONOTONIC underneath. -K_ENOMEM. */
-k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_process *process) CHECKED;
+k_ret k_sleeper_init(k_sleeper *s, k_kernel *kernel, k_thread *thread) CHECKED;
 void k_sleeper_destroy(k_sleeper *s);
 
 K_UNCHECKED static inline void k_waitq_init(k_waitq *q) {
@@ -87,8 +88,14 @@ void k_wake_sleeper(k_sleeper *s);
 /* This sleeper looks at its signals; its k_sleep goes on when they do not interrupt it. */
 void k_nudge_sleeper(k_sleeper *s);
 
-/* Sleeps on the thread of `p` while it is stopped and not ending. */
-void k_sleep_stopped(k_process *p) K_LOCKED;
+/* The calling thread sleeps while its process is stopped and neither is ending. */
+void k_sleep_stopped(k_thread *t) K_LOCKED;
+
+/* The leader sleeps until it is the only thread of its process, whatever is sent to it. */
+void k_sleep_until_alone(k_thread *t) K_LOCKED;
+
+/* turn.c: until nudged, or the deadline. The caller looks again. */
+void k_sleep_for_turn(k_thread *t, int64_t deadline_ns) K_LOCKED;
 
 /* For calls that are never restarted (signal(7)): poll, nanosleep, sigsuspend, ... */
 static inline k_ret k_never_restart(k_ret r) { return r == -K_ERESTART ? -K_EINTR : r; }

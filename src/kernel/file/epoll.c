@@ -188,7 +188,7 @@ K_LOCKED static k_ret sleep_on_all(k_process *p, epoll_set *s, int64_t deadline_
   if (both == NULL) return -K_ENOMEM;
   watched w = { .queues = (k_waitq **)both, .files = (k_file **)both + s->count + 1 };
   watch_all(s, &w);
-  k_ret r = k_sleep(&p->sleeper, w.queues, w.count, deadline_ns);
+  k_ret r = k_sleep(k_sleeper_of(p), w.queues, w.count, deadline_ns);
   for (size_t i = 1; i < w.count; i++) k_file_unref(w.files[i]);
   mem_free(both);
   return k_never_restart(r);

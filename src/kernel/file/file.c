@@ -79,7 +79,7 @@ K_LOCKED static k_ret within_size_limit(k_process *p, const k_file *f, size_t le
 
 K_LOCKED static k_ret take_position(k_process *p, k_file *f) {
   k_waitq *queue = &f->kernel->positions;
-  while (f->busy && p != NULL) K_TRY(k_sleep(&p->sleeper, &queue, 1, K_FOREVER));
+  while (f->busy && p != NULL) K_TRY(k_sleep(k_sleeper_of(p), &queue, 1, K_FOREVER));
   f->busy = true;
   return 0;
 }
@@ -104,7 +104,7 @@ int64_t k_file_deadline(k_file *f, bool writing) {
 
 K_LOCKED k_ret k_file_sleep(k_process *p, k_file *f, int64_t deadline_ns) {
   k_waitq *queue = f->ops->queue(f);
-  k_ret r = k_sleep(&p->sleeper, &queue, 1, deadline_ns);
+  k_ret r = k_sleep(k_sleeper_of(p), &queue, 1, deadline_ns);
   if (r == -K_ETIMEDOUT) return -K_EAGAIN;
   return deadline_ns == K_FOREVER ? r : k_never_restart(r); /* signal(7): with a timeout never again */
 }

@@ -166,7 +166,7 @@ K_LOCKED static k_ret lock_wait_for(k_process *p, k_lock_set *s, const record *w
   list_push(&s->sleepers, &here.node);
   while (r >= 0 && conflict_of(s, wanted) != NULL) {
     r = wanted->pid > 0 && would_deadlock(p->kernel, s, wanted) ? -K_EDEADLK : 0;
-    if (r >= 0) r = k_sleep(&p->sleeper, &queue, 1, K_FOREVER);
+    if (r >= 0) r = k_sleep(k_sleeper_of(p), &queue, 1, K_FOREVER);
   }
   list_remove(&here.node);
   return r;
@@ -225,6 +225,18 @@ static k_ret may_lock(const k_file *f, int16_t type) {
   return 0;
 }
 
+/* Another thread may close the descriptor meanwhile: then the lock is gone, too. */
+K_LOCKED static k_ret set_held(k_process *p, int32_t fd, k_file *f, const record *wanted, bool unlock,
+                               bool waits) {
+  k_file *now = NULL;
+  (void)k_file_ref(f);
+  k_ret r = set_lock(p, f->inode, wanted, unlock, waits);
+  if (r >= 0 && (k_fd_get(&p->fds, fd, &now) < 0 || now != f))
+    k_locks_drop_table(p->kernel, &p->fds, f->inode);
+  k_file_unref(f);
+  return r;
+}
+
 K_LOCKED k_ret k_fcntl_lock(k_process *p, int32_t fd, uint32_t cmd, k_flock *lock) {
   k_file *f;
   K_TRY(k_fd_get(&p->fds, fd, &f));
@@ -248,8 +260,7 @@ K_LOCKED k_ret k_fcntl_lock(k_process *p, int32_t fd, uint32_t cmd, k_flock *loc
   case K_F_OFD_SETLK:
   case K_F_OFD_SETLKW:
     K_TRY(may_lock(f, lock->type));
-    return set_lock(p, f->inode, &wanted, lock->type == K_F_UNLCK,
-                    cmd == K_F_SETLKW || cmd == K_F_OFD_SETLKW);
+    return set_held(p, fd, f, &wanted, lock->type == K_F_UNLCK, cmd == K_F_SETLKW || cmd == K_F_OFD_SETLKW);
   default: return -K_EINVAL;
   }
 }
@@ -264,7 +275,7 @@ K_LOCKED k_ret k_flock_set(k_process *p, int32_t fd, uint32_t operation) {
   if ((f->flags & K_O_PATH) != 0) return -K_EBADF;
   if (f->inode == NULL) return -K_EINVAL;
   record wanted = { .owner = f, .last = INT64_MAX, .pid = -1, .exclusive = kind == K_LOCK_EX, .whole = true };
-  return set_lock(p, f->inode, &wanted, kind == K_LOCK_UN, (operation & K_LOCK_NB) == 0);
+  return set_held(p, fd, f, &wanted, kind == K_LOCK_UN, (operation & K_LOCK_NB) == 0);
 }
 
 /* ---- what goes with a descriptor ---- */

@@ -202,7 +202,7 @@ K_LOCKED static void mqueue_give_notice(mqueue *q) {
 K_LOCKED static k_ret mqueue_sleep(k_process *p, k_file *f, int64_t deadline_ns) {
   k_waitq *queue = &mqueue_of(f)->changed;
   if ((f->flags & K_O_NONBLOCK) != 0) return -K_EAGAIN;
-  return k_sleep(&p->sleeper, &queue, 1, deadline_ns);
+  return k_sleep(k_sleeper_of(p), &queue, 1, deadline_ns);
 }
 
 k_ret k_mq_send(k_process *p, k_file *f, const void *bytes, size_t len, uint32_t priority,

@@ -205,7 +205,7 @@ K_LOCKED static k_ret wait_for_other_side(k_process *p, pipe_state *s, bool read
   k_waitq *queue = &s->changed;
   while (*here == 0 && *count == before) {
     if (p == NULL) return -K_ENXIO;
-    K_TRY(k_sleep(&p->sleeper, &queue, 1, K_FOREVER));
+    K_TRY(k_sleep(k_sleeper_of(p), &queue, 1, K_FOREVER));
   }
   return 0;
 }

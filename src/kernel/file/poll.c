@@ -34,18 +34,27 @@ static size_t queues_of(const k_process *p, const k_pollfd *fds, size_t count, k
   return n;
 }
 
-/* The descriptors cannot change meanwhile: only the thread that sleeps here could do that. */
+/* Another thread may close a descriptor while this one sleeps on its queue. */
+K_LOCKED static k_ret sleep_on(k_process *p, const k_pollfd *fds, size_t count, int64_t deadline_ns,
+                               k_waitq **queues) {
+  size_t queue_count = queues_of(p, fds, count, queues), held = 0;
+  k_file **files = p->thread_count > 1 ? mem_zalloc_array(count + 1, sizeof *files) : NULL, *f;
+  if (p->thread_count > 1 && files == NULL) return -K_ENOMEM;
+  for (size_t i = 0; files != NULL && i < count; i++)
+    if (fds[i].fd >= 0 && k_fd_get(&p->fds, fds[i].fd, &f) >= 0) files[held++] = k_file_ref(f);
+  k_ret r = k_sleep(k_sleeper_of(p), queues, queue_count, deadline_ns);
+  while (held > 0) k_file_unref(files[--held]);
+  mem_free(files);
+  return r;
+}
+
 K_LOCKED static k_ret wait_for_any(k_process *p, k_pollfd *fds, size_t count, int64_t deadline_ns,
                                    k_waitq **queues) {
-  size_t queue_count = 0;
-  bool registered = false;
   for (;;) {
     size_t found = poll_look(p, fds, count);
     if (found > 0) return (k_ret)found;
     if (deadline_ns <= 0) return 0;
-    if (!registered) queue_count = queues_of(p, fds, count, queues);
-    registered = true;
-    k_ret r = k_sleep(&p->sleeper, queues, queue_count, deadline_ns);
+    k_ret r = sleep_on(p, fds, count, deadline_ns, queues);
     if (r == -K_ETIMEDOUT) return 0;
     if (r < 0) return k_never_restart(r);
   }

@@ -126,6 +126,6 @@ K_LOCKED k_ret k_wait(k_process *p, int32_t which, uint32_t options, k_wait_resu
       *out = result;
       return r;
     }
-    K_TRY(k_sleep(&p->sleeper, &queue, 1, K_FOREVER));
+    K_TRY(k_sleep(k_sleeper_of(p), &queue, 1, K_FOREVER));
   }
 }

@@ -14,13 +14,14 @@
 
 enum { SOONEST_MS = 20 /* between two looks */ };
 
-K_LOCKED static int64_t meter_ns(const k_process *p) {
-  return p->meter.running ? clock_read_ns(p->meter.clock, p->meter.from_ns) - p->meter.from_ns : 0;
+static int64_t meter_ns(const k_cpu_meter *m) {
+  return m->running ? clock_read_ns(m->clock, m->from_ns) - m->from_ns : 0;
 }
 
 K_LOCKED int64_t k_cpu_spent_ns(k_kernel *k) {
   int64_t ns = k->cpu.ended_ns;
-  LIST_EACH (p, &k->processes, k_process, in_kernel) ns += meter_ns(p);
+  LIST_EACH (p, &k->processes, k_process, in_kernel)
+    LIST_EACH (t, &p->threads, k_thread, in_process) ns += meter_ns(&t->meter);
   return ns;
 }
 
@@ -59,11 +60,12 @@ K_LOCKED static void budget_arm(k_kernel *k) {
 
 /* Everything that a running meter shows is counted as ended first, so that budget_arm sees the rest. */
 K_LOCKED static void budget_settle(k_kernel *k) {
-  LIST_EACH (p, &k->processes, k_process, in_kernel) {
-    int64_t ns = meter_ns(p);
-    k->cpu.ended_ns += ns;
-    p->meter.from_ns += ns;
-  }
+  LIST_EACH (p, &k->processes, k_process, in_kernel)
+    LIST_EACH (t, &p->threads, k_thread, in_process) {
+      int64_t ns = meter_ns(&t->meter);
+      k->cpu.ended_ns += ns;
+      t->meter.from_ns += ns;
+    }
 }
 
 K_LOCKED static void budget_look(k_kernel *k) {
@@ -98,18 +100,20 @@ K_UNCHECKED void k_cpu_budget_stop(k_kernel *k) {
 
 K_LOCKED void k_cpu_meter_begin(k_process *p) {
   k_kernel *k = p->kernel;
-  if (p->meter.running) return;
-  if (pthread_getcpuclockid(pthread_self(), &p->meter.clock) != 0) return; /* cannot: the thread is there */
-  p->meter.from_ns = clock_read_ns(p->meter.clock, 0);
-  p->meter.running = true;
+  k_cpu_meter *m = &k_self(p)->meter;
+  if (m->running) return;
+  if (pthread_getcpuclockid(pthread_self(), &m->clock) != 0) return; /* cannot: the thread is there */
+  m->from_ns = clock_read_ns(m->clock, 0);
+  m->running = true;
   k->cpu.running++;
   if (!k->cpu.armed && budget_ns(k) != INT64_MAX) budget_arm(k);
 }
 
 K_LOCKED void k_cpu_meter_end(k_process *p) {
   k_kernel *k = p->kernel;
-  if (!p->meter.running) return;
-  k->cpu.ended_ns += meter_ns(p);
-  p->meter.running = false;
+  k_cpu_meter *m = &k_self(p)->meter;
+  if (!m->running) return;
+  k->cpu.ended_ns += meter_ns(m);
+  m->running = false;
   k->cpu.running--;
 }

@@ -5,7 +5,15 @@
  * then; it is not disarmed but at the end of the process. */
 #include "kernel/proc/inner.h"
 
-static int64_t clock_of(const k_process *p) { return clock_read_ns(p->cpu.clock, 0); }
+/* Of all threads but the leader. */
+K_LOCKED static int64_t others_ns(const k_process *p) {
+  int64_t ns = p->ended_threads_ns;
+  LIST_EACH (t, &p->threads, k_thread, in_process)
+    if (t != &p->leader && t->meter.running) ns += clock_read_ns(t->meter.clock, t->began_ns) - t->began_ns;
+  return ns;
+}
+
+K_LOCKED static int64_t clock_of(const k_process *p) { return clock_read_ns(p->cpu.clock, 0) + others_ns(p); }
 
 /* INT64_MAX: never. */
 static int64_t in_ns(uint64_t seconds) {
@@ -58,7 +66,7 @@ void k_cpu_limit_init(k_process *p) {
   p->cpu.entry = (alarm_entry){ .fn = on_alarm, .try_fn = try_alarm, .ctx = p };
 }
 
-int64_t k_cpu_time_ns(const k_process *p) {
+K_LOCKED int64_t k_cpu_time_ns(const k_process *p) {
   return p->cpu.running ? clock_of(p) - p->cpu.base_ns : p->user_ns + p->system_ns;
 }
 

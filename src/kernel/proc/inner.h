@@ -8,6 +8,9 @@
 k_ret k_process_make_init(k_kernel *k) CHECKED K_LOCKED; /* kernel.init */
 void k_process_free_init(k_kernel *k);
 void k_process_reap(k_process *zombie) K_LOCKED; /* out of every list, and freed */
+int32_t k_next_pid(k_kernel *k) K_LOCKED;
+/* No more processes or threads; `parent` NULL: of the embedder. */
+bool k_process_at_limit(const k_kernel *k, const k_process *parent) K_LOCKED;
 
 /* children.c */
 void k_children_to_init(k_process *p) K_LOCKED;
@@ -30,11 +33,14 @@ void k_group_after_loss(k_process *p, const k_process *parent) K_LOCKED;
 /* signal.c */
 void k_signal_update(
     k_process *p) K_LOCKED; /* drops signals that have become ignored, keeps `attention` exact */
-/* Does the default actions that wait (stopping sleeps here) until nothing or only handlers are left. */
-enum k_signal_todo k_signal_settle(k_process *p);
+/* Does the default actions that wait (stopping sleeps here) until nothing or only handlers are left. Of the calling
+ * thread. */
+enum k_signal_todo k_signal_settle(k_thread *t);
 bool k_signal_is_ignored(const k_process *p, int sig) K_LOCKED;
-/* Takes the first pending signal of `set` off the queue: its number, or 0. */
-int k_signal_dequeue(k_process *p, k_sigset set, k_siginfo *info) K_LOCKED;
+/* Takes the first signal of `set` that is pending for the thread or its process off the queue: its number, or 0. */
+int k_signal_dequeue(k_thread *t, k_sigset set, k_siginfo *info) K_LOCKED;
+/* The thread blocks more than before, or leaves: others of its process look at the signals that it has not taken. */
+void k_signal_pass_on(const k_thread *t) K_LOCKED;
 
 /* sigaction.c: a mask for the time of one call (ppoll, sigsuspend). A call that a signal ends leaves it for
  * the handler to put the old one back. mask NULL: nothing. after_call gives `r` on. */
@@ -44,6 +50,13 @@ k_ret k_signal_mask_after_call(k_process *p, const k_sigset *mask, k_ret r) CHEC
 /* itimer.c */
 void k_itimers_init(k_process *p) K_LOCKED;
 void k_itimers_stop(k_process *p); /* releases and retakes kernel.mu when one was ever set */
+
+/* thread.c */
+k_ret k_thread_init(k_thread *t, k_process *p) CHECKED K_LOCKED; /* not in any list */
+void k_thread_clear(k_thread *t);                                /* everything in it, not its memory */
+
+/* turn.c */
+void k_turns_begin(k_process *p) K_LOCKED; /* the calling thread has it */
 
 /* cpu_limit.c */
 void k_cpu_limit_init(k_process *p);

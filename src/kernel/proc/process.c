@@ -12,19 +12,21 @@
 
 K_LOCKED static bool pid_is_free(k_kernel *k, int32_t pid) {
   LIST_EACH (p, &k->processes, k_process, in_kernel) {
-    if (p->pid == pid || p->pgid == pid || p->sid == pid) return false;
+    if (p->pgid == pid || p->sid == pid) return false;
+    LIST_EACH (t, &p->threads, k_thread, in_process)
+      if (t->tid == pid) return false;
   }
   return !k_tty_uses_number(k, pid);
 }
 
-K_LOCKED static int32_t next_pid(k_kernel *k) {
+K_LOCKED int32_t k_next_pid(k_kernel *k) {
   do {
     k->last_pid = k->last_pid >= K_PID_MAX - 1 ? 2 : k->last_pid + 1;
   } while (!pid_is_free(k, k->last_pid));
   return k->last_pid;
 }
 
-K_LOCKED static bool at_limit(const k_kernel *k, const k_process *parent) {
+K_LOCKED bool k_process_at_limit(const k_kernel *k, const k_process *parent) {
   uint64_t limit = k->limits.processes;
   if (parent != NULL && parent->rlimits[K_RLIMIT_NPROC].soft < limit)
     limit = parent->rlimits[K_RLIMIT_NPROC].soft;
@@ -39,6 +41,9 @@ K_LOCKED static void init_fields(k_process *p, k_kernel *k) {
   list_init(&p->children);
   list_init(&p->sibling);
   list_init(&p->pidfds);
+  list_init(&p->threads);
+  list_init(&p->turn_waiters);
+  list_init(&p->futexes);
   k_waitq_init(&p->child_events);
   k_itimers_init(p);
   k_cpu_limit_init(p);
@@ -48,11 +53,13 @@ K_LOCKED static k_ret process_allocate(k_kernel *k, k_process **out) {
   k_process *p = mem_alloc(sizeof *p);
   if (p == NULL) return -K_ENOMEM;
   init_fields(p, k);
-  k_ret r = k_sleeper_init(&p->sleeper, k, p);
+  k_ret r = k_thread_init(&p->leader, p);
   if (r < 0) {
     mem_free(p);
     return r;
   }
+  list_push(&p->threads, &p->leader.in_process);
+  p->thread_count = 1;
   *out = p;
   return 0;
 }
@@ -72,14 +79,15 @@ K_LOCKED static void let_go(k_process *p) {
     p->program = NULL;
     k_program_unref(p->kernel, program);
   }
-  k_signals_clear(p);
+  k_pending_clear(&p->signals.pending);
+  k_pending_clear(&p->leader.pending);
   k_memory_uncharge(p->kernel, p->memory);
   p->memory = 0;
 }
 
 static void process_release(k_process *p) {
   k_pidfds_detach(p);
-  k_sleeper_destroy(&p->sleeper);
+  k_thread_clear(&p->leader);
   mem_free(p);
 }
 
@@ -102,7 +110,7 @@ K_LOCKED static k_ret process_allocate_with_view(k_kernel *k, k_process **out) {
 
 K_LOCKED static void process_enter(k_process *p, k_process *parent) {
   k_kernel *k = p->kernel;
-  p->pid = next_pid(k);
+  p->pid = p->leader.tid = k_next_pid(k);
   p->parent = parent;
   list_push(&parent->children, &p->sibling);
   list_push(&k->processes, &p->in_kernel);
@@ -112,7 +120,7 @@ K_LOCKED static void process_enter(k_process *p, k_process *parent) {
 k_ret k_process_make_init(k_kernel *k) {
   k_process *p = NULL;
   K_TRY(process_allocate_with_view(k, &p));
-  p->pid = p->pgid = p->sid = 1;
+  p->pid = p->leader.tid = p->pgid = p->sid = 1;
   p->view.process = p;
   k_fdtable_init(&p->fds, 0);
   k_rlimits_init(p);
@@ -128,7 +136,7 @@ K_LOCKED void k_process_free_init(k_kernel *k) {
 }
 
 k_ret k_process_new(k_kernel *k, k_job *job, k_process **out) {
-  if (at_limit(k, NULL)) return -K_EAGAIN;
+  if (k_process_at_limit(k, NULL)) return -K_EAGAIN;
   k_process *p = NULL;
   K_TRY(process_allocate_with_view(k, &p));
   p->view.process = p;
@@ -141,7 +149,7 @@ k_ret k_process_new(k_kernel *k, k_job *job, k_process **out) {
   return 0;
 }
 
-K_LOCKED static k_ret copy_parts(k_process *child, const k_process *parent) {
+K_LOCKED static k_ret copy_parts(k_process *child, k_process *parent) {
   k_ret r = vfs_view_copy(&child->view, &parent->view);
   if (r >= 0) {
     child->view.process = child;
@@ -152,8 +160,8 @@ K_LOCKED static k_ret copy_parts(k_process *child, const k_process *parent) {
 }
 
 K_LOCKED k_ret k_process_fork(k_process *parent, k_process **out) {
-  if (parent->dying) return -K_EKILLED;
-  if (at_limit(parent->kernel, parent)) return -K_EAGAIN;
+  if (k_is_ending(k_self(parent))) return -K_EKILLED;
+  if (k_process_at_limit(parent->kernel, parent)) return -K_EAGAIN;
   k_process *p = NULL;
   K_TRY(process_allocate(parent->kernel, &p));
   k_fdtable_init(&p->fds, parent->fds.limit);
@@ -232,11 +240,11 @@ K_LOCKED static void become_zombie(k_process *p) {
 void k_process_exit(k_process *p, int32_t status) {
   k_kernel *k = p->kernel;
   bool started = p->started;
-  assert(!p->zombie);
+  assert(!p->zombie && p->thread_count == 1);
   p->dying = true;
   p->exit_status = status;
   let_go(p);
-  p->machine = NULL;
+  p->leader.machine = NULL;
   k_tty_leader_exits(p);
   k_group_after_exit(p);
   k_children_to_init(p);
@@ -252,8 +260,7 @@ void k_process_end(k_process *p, int32_t status) {
   p->dying = true;
   p->exit_status = status;
   k_signal_update(p);
-  k_nudge_sleeper(&p->sleeper);
-  if (!p->sleeper.asleep && p->machine != NULL) p->kernel->runner->kick(p->kernel->runner_ctx, p);
+  LIST_EACH (t, &p->threads, k_thread, in_process) k_thread_look(t);
 }
 
 void k_process_revive(k_process *p) {
@@ -272,6 +279,6 @@ k_process *k_process_find(k_kernel *k, int32_t pid) {
 }
 
 K_LOCKED k_ret k_nanosleep(k_process *p, int64_t deadline_ns) {
-  k_ret r = k_sleep(&p->sleeper, NULL, 0, deadline_ns);
+  k_ret r = k_sleep(k_sleeper_of(p), NULL, 0, deadline_ns);
   return r == -K_ETIMEDOUT ? 0 : k_never_restart(r);
 }

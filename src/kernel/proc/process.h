@@ -4,8 +4,7 @@
  * child of vfork(2) is not started: it lives on its parent's thread until it execs (then it is started) or
  * exits. k_process_exit makes a zombie; the parent's wait frees it. Orphans go to init, which reaps at once.
  *
- * Threads     only the thread that runs a process changes its descriptors, mask, actions and directory;
- *             others send signals.
+ * Threads     only threads that run a process change its descriptors, actions and directory; others send signals.
  *
  * Locks       all require kernel.mu.
  *
@@ -13,7 +12,7 @@
 #pragma once
 
 #include "kernel/file/file.h"
-#include "kernel/signal/signal.h"
+#include "kernel/proc/thread.h"
 #include "kernel/vfs/vfs.h"
 
 typedef struct k_job k_job;
@@ -57,13 +56,6 @@ typedef struct k_cpu_limit {
   bool running, armed;
 } k_cpu_limit;
 
-/* Of the thread that computes for a process: cpu_budget.c. */
-typedef struct k_cpu_meter {
-  clockid_t clock;
-  int64_t from_ns; /* of that clock: what came before is counted */
-  bool running;
-} k_cpu_meter;
-
 struct k_process {
   k_kernel *kernel;
   list in_kernel;              /* kernel.processes */
@@ -78,15 +70,20 @@ struct k_process {
   struct k_timer *posix_timers K_GUARDED; /* signal/timer.h */
   k_rlimit rlimits[K_RLIMIT_COUNT] K_GUARDED;
   k_cpu_limit cpu;
-  k_cpu_meter meter;
   k_program *program;
   char comm[16]; /* prctl(2) PR_SET_NAME, /proc/pid/comm */
-  k_sleeper sleeper;
+  k_thread leader;
+  list threads K_GUARDED; /* all of them, the leader first */
+  uint32_t thread_count K_GUARDED;
+  k_thread *turn K_GUARDED; /* whose turn it is; NULL: no thread's, or takes_turns is false */
+  list turn_waiters K_GUARDED;
+  bool takes_turns; /* from its second thread on; changed by its own threads */
+  bool turn_wanted K_GUARDED;
+  list futexes K_GUARDED;         /* sleepers of futex.c */
+  int64_t ended_threads_ns;       /* processor time of threads that have ended, but for the leader */
   k_waitq child_events K_GUARDED; /* its own children ended, stopped, continued */
   k_job *job K_GUARDED;           /* the embedder's run that started it or an ancestor; NULL: none */
-  void *machine;                  /* the runner's: what executes it; NULL when nothing does */
-  _Atomic bool attention; /* a signal or its end is pending: read without the mutex after each system call */
-  bool dying K_GUARDED;   /* its thread must leave; exit_status is set */
+  bool dying K_GUARDED;           /* its threads must leave; exit_status is set */
   bool zombie K_GUARDED, stopped, has_execed K_GUARDED;
   bool stop_reported K_GUARDED, continue_pending K_GUARDED; /* for WUNTRACED and WCONTINUED */
   int32_t exit_status
@@ -166,8 +163,8 @@ K_LOCKED static inline bool k_cpu_limit_is_set(const k_process *p) {
  * process ends the meter, too. */
 void k_cpu_meter_begin(k_process *p) K_LOCKED;
 void k_cpu_meter_end(k_process *p) K_LOCKED;
-int64_t k_cpu_time_ns(const k_process *p); /* of one process, up to now */
-int64_t k_cpu_spent_ns(k_kernel *k);       /* by all processes, ended ones included */
+int64_t k_cpu_time_ns(const k_process *p) K_LOCKED; /* of one process, up to now */
+int64_t k_cpu_spent_ns(k_kernel *k);                /* by all processes, ended ones included */
 
 /* nanosleep(2): to the deadline of clock_mono_ns; -K_EINTR earlier. */
 k_ret k_nanosleep(k_process *p, int64_t deadline_ns) CHECKED;

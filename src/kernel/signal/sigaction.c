@@ -20,24 +20,27 @@ k_ret k_sigaction_set(k_process *p, int sig, const k_sigaction *new_action, k_si
   if (k_signal_is_ignored(p, sig)) {
     /* A pending signal is discarded, blocked or not (POSIX). */
     k_siginfo info;
-    while (k_signal_dequeue(p, k_sigbit(sig), &info) != 0) continue;
+    LIST_EACH (t, &p->threads, k_thread, in_process)
+      while (k_signal_dequeue(t, k_sigbit(sig), &info) != 0) continue;
   }
   k_signal_update(p);
   return 0;
 }
 
-K_LOCKED static void set_mask(k_process *p, k_sigset mask) {
-  p->signals.mask = mask & ~unblockable();
-  k_signal_update(p);
+K_LOCKED static void set_mask(k_thread *t, k_sigset mask) {
+  t->mask = mask & ~unblockable();
+  k_signal_update(t->process);
+  k_signal_pass_on(t);
 }
 
-k_ret k_sigmask_set(k_process *p, int how, const k_sigset *set, k_sigset *old) {
-  k_sigset before = p->signals.mask;
+K_LOCKED k_ret k_sigmask_set(k_process *p, int how, const k_sigset *set, k_sigset *old) {
+  k_thread *t = k_self(p);
+  k_sigset before = t->mask;
   if (set != NULL) {
     switch (how) {
-    case K_SIG_BLOCK: set_mask(p, before | *set); break;
-    case K_SIG_UNBLOCK: set_mask(p, before & ~*set); break;
-    case K_SIG_SETMASK: set_mask(p, *set); break;
+    case K_SIG_BLOCK: set_mask(t, before | *set); break;
+    case K_SIG_UNBLOCK: set_mask(t, before & ~*set); break;
+    case K_SIG_SETMASK: set_mask(t, *set); break;
     default: return -K_EINVAL;
     }
   }
@@ -45,44 +48,46 @@ k_ret k_sigmask_set(k_process *p, int how, const k_sigset *set, k_sigset *old) {
   return 0;
 }
 
-void k_signal_return(k_process *p, k_sigset mask) { set_mask(p, mask); }
+void k_signal_return(k_process *p, k_sigset mask) { set_mask(k_self(p), mask); }
 
-void k_signal_mask_for_call(k_process *p, const k_sigset *mask) {
+K_LOCKED void k_signal_mask_for_call(k_process *p, const k_sigset *mask) {
   if (mask == NULL) return;
-  p->signals.saved_mask = p->signals.mask;
-  p->signals.has_saved_mask = true;
-  p->signals.mask = *mask & ~unblockable();
-  k_signal_update(p);
+  k_thread *t = k_self(p);
+  t->saved_mask = t->mask;
+  t->has_saved_mask = true;
+  set_mask(t, *mask);
 }
 
-k_ret k_signal_mask_after_call(k_process *p, const k_sigset *mask, k_ret r) {
+K_LOCKED k_ret k_signal_mask_after_call(k_process *p, const k_sigset *mask, k_ret r) {
   if (mask == NULL || r == -K_EINTR || r == -K_EKILLED) return r;
-  p->signals.has_saved_mask = false;
-  set_mask(p, p->signals.saved_mask);
+  k_thread *t = k_self(p);
+  t->has_saved_mask = false;
+  set_mask(t, t->saved_mask);
   return r;
 }
 
 K_LOCKED k_ret k_sigsuspend(k_process *p, k_sigset mask) {
   k_signal_mask_for_call(p, &mask);
   k_ret r;
-  do r = k_sleep(&p->sleeper, NULL, 0, K_FOREVER);
+  do r = k_sleep(k_sleeper_of(p), NULL, 0, K_FOREVER);
   while (r >= 0);
   return k_never_restart(r);
 }
 
 K_LOCKED k_ret k_sigtimedwait(k_process *p, k_sigset set, k_siginfo *info, int64_t deadline_ns) {
+  k_thread *t = k_self(p);
   set &= ~unblockable();
   for (;;) {
-    int sig = k_signal_dequeue(p, set, info);
+    int sig = k_signal_dequeue(t, set, info);
     if (sig != 0) {
       k_signal_update(p);
       return sig;
     }
-    p->signals.awaited = set;
-    k_ret r = k_sleep(&p->sleeper, NULL, 0, deadline_ns);
-    p->signals.awaited = 0;
+    t->awaited = set;
+    k_ret r = k_sleep(&t->sleeper, NULL, 0, deadline_ns);
+    t->awaited = 0;
     if (r == -K_ETIMEDOUT) return -K_EAGAIN;
-    if (r < 0 && (p->signals.pending & set) == 0) return k_never_restart(r);
+    if (r < 0 && ((t->pending.set | p->signals.pending.set) & set) == 0) return k_never_restart(r);
   }
 }
 
@@ -96,21 +101,20 @@ void k_signals_exec(k_process *p) {
   k_signal_update(p);
 }
 
-k_ret k_signals_fork(k_process *child, const k_process *parent) {
+K_LOCKED k_ret k_signals_fork(k_process *child, k_process *parent) {
   memcpy(child->signals.actions, parent->signals.actions, sizeof child->signals.actions);
-  child->signals.mask = parent->signals.mask;
+  child->leader.mask = k_self(parent)->mask;
   return 0;
 }
 
-void k_signals_clear(k_process *p) {
-  k_signals *s = &p->signals;
-  while (s->queue != NULL) {
-    k_sigqueued *q = s->queue;
-    s->queue = q->next;
+void k_pending_clear(k_pending *all) {
+  while (all->queue != NULL) {
+    k_sigqueued *q = all->queue;
+    all->queue = q->next;
     mem_free(q);
   }
-  mem_free(s->info);
-  s->info = NULL;
-  s->queued = 0;
-  s->pending = 0;
+  mem_free(all->info);
+  all->info = NULL;
+  all->queued = 0;
+  all->set = 0;
 }

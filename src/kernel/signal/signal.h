@@ -1,10 +1,13 @@
-/* signal.h - signals of a process (signal(7), sigaction(2)).
+/* signal.h - signals of a process and of its threads (signal(7), sigaction(2)).
  *
  * Handlers are guest addresses that mean nothing here. A signal is sent from anywhere with kernel.mu held; it
- * is acted upon only by the thread of the process itself, at three moments: when a system call returns, when
+ * is acted upon only by a thread of the process itself, at three moments: when a system call returns, when
  * a sleep is interrupted, and when the runner's kick makes the thread look (k_signal_poll).
  *
- * Stopped     a process that is stopped sleeps inside k_signal_poll or k_sleep until SIGCONT or its end.
+ * Threads     actions are the process's; masks are the threads'. A signal for the process waits there for any
+ *             thread that does not block it. Functions that take a process and speak of a mask, or of taking a
+ *             signal, mean the calling thread (k_self).
+ * Stopped     all threads of a process that is stopped sleep inside k_signal_poll or k_sleep until SIGCONT or its end.
  * Not here    queueing of more than one instance of a real-time signal per sender beyond K_SIG_QUEUE. */
 #pragma once
 
@@ -90,24 +93,28 @@ typedef struct k_sigqueued {
   struct k_sigqueued *next;
 } k_sigqueued;
 
-/* Part of k_process. */
 enum { K_FIRST_REALTIME = 32 };
 
+/* Signals that were sent and not taken yet. */
+typedef struct k_pending {
+  k_sigset set;
+  k_siginfo *info;    /* of standard signals, K_FIRST_REALTIME of them; NULL: none was sent yet */
+  k_sigqueued *queue; /* of real-time signals, oldest first */
+  uint32_t queued;
+} k_pending;
+
+/* Part of k_process. */
 typedef struct k_signals {
   k_sigaction actions[K_NSIG + 1];
-  k_sigset mask, pending;
-  k_sigset saved_mask; /* of sigsuspend, ppoll, pselect: put back by the sigreturn of the handler, or at the
-                          end of the call */
-  bool has_saved_mask;
-  k_siginfo *info;    /* of pending standard signals, K_FIRST_REALTIME of them; NULL: none was sent yet */
-  k_sigqueued *queue; /* of pending real-time signals, oldest first */
-  uint32_t queued;
-  k_sigset awaited; /* blocked, but a k_sigtimedwait waits for them */
+  k_pending pending; /* for any of its threads */
 } k_signals;
 
 /* Sends (kill(2) semantics for ignored and stopped). Wakes and kicks the process as needed. info->signo 0:
  * nothing. */
 void k_signal_send(k_process *p, const k_siginfo *info) K_LOCKED;
+
+/* Likewise to one of its threads (tgkill(2)). -K_EAGAIN: sigqueue(3) with a full queue. */
+k_ret k_signal_send_to(k_thread *t, const k_siginfo *info) CHECKED K_LOCKED;
 
 /* Ends the process as a fault of its own does (a trap: SIGSEGV, SIGFPE, SIGILL, SIGABRT): the default action,
  * whatever is blocked, ignored or handled. */
@@ -117,7 +124,7 @@ void k_signal_force(k_process *p, int sig) K_LOCKED;
 void k_signals_forget(k_process *p, k_sigset set) K_LOCKED;
 
 /* The bits of pending signals that are blocked too: sigpending(2). */
-k_sigset k_signal_pending(const k_process *p) K_LOCKED;
+k_sigset k_signal_pending(k_process *p) K_LOCKED;
 
 static inline k_sigset k_sigbit(int sig) { return UINT64_C(1) << (sig - 1); }
 
@@ -136,7 +143,7 @@ int k_signal_take(k_process *p, k_sigaction *action, k_siginfo *info, k_sigset *
 void k_signal_return(k_process *p, k_sigset mask) K_LOCKED; /* after the handler */
 
 /* Is there a signal that a handler or default action waits to act on? restart: all such have SA_RESTART. */
-bool k_signal_wants_attention(const k_process *p, bool *restart) K_LOCKED;
+bool k_signal_wants_attention(const k_thread *t, bool *restart) K_LOCKED;
 
 k_ret k_sigaction_set(k_process *p, int sig, const k_sigaction *new_action,
                       k_sigaction *old) CHECKED K_LOCKED; /* NULL: not set, not wanted */
@@ -147,8 +154,8 @@ k_ret k_sigtimedwait(k_process *p, k_sigset set, k_siginfo *info,
 
 void k_signals_exec(k_process *p) K_LOCKED; /* handlers back to default, ignored stay */
 k_ret k_signals_fork(k_process *child,
-                     const k_process *parent) CHECKED K_LOCKED; /* actions and mask; nothing pending */
-void k_signals_clear(k_process *p);
+                     k_process *parent) CHECKED K_LOCKED; /* actions and mask; nothing pending */
+void k_pending_clear(k_pending *all);
 
 /* alarm(2), setitimer(2) ITIMER_REAL, ITIMER_VIRTUAL and ITIMER_PROF (the last two count wall time of the
  * running thread's cpu clock, looked at when it sleeps or is kicked). Values in nanoseconds; 0 stops. */

@@ -52,7 +52,8 @@ K_LOCKED static k_ret signals_read(k_file *f, void *buf, size_t len, int64_t pos
   if (len < sizeof(record)) return -K_EINVAL;
   size_t done = 0;
   k_siginfo info;
-  while (p != NULL && len - done >= sizeof(record) && k_signal_dequeue(p, signalfd_of(f)->set, &info) != 0) {
+  while (p != NULL && len - done >= sizeof(record) &&
+         k_signal_dequeue(k_self(p), signalfd_of(f)->set, &info) != 0) {
     record r = record_of(&info);
     memcpy((char *)buf + done, &r, sizeof r);
     done += sizeof r;
@@ -63,8 +64,9 @@ K_LOCKED static k_ret signals_read(k_file *f, void *buf, size_t len, int64_t pos
 }
 
 K_LOCKED static uint32_t signals_ready(k_file *f) {
-  const k_process *p = owner_of(signalfd_of(f));
-  return p != NULL && (p->signals.pending & signalfd_of(f)->set) != 0 ? K_POLLIN | K_POLLRDNORM : 0;
+  k_process *p = owner_of(signalfd_of(f));
+  k_sigset all = p != NULL ? p->signals.pending.set | k_self(p)->pending.set : 0;
+  return (all & signalfd_of(f)->set) != 0 ? K_POLLIN | K_POLLRDNORM : 0;
 }
 
 static k_waitq *signals_queue(k_file *f) { return &f->kernel->arrivals; }

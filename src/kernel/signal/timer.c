@@ -62,9 +62,9 @@ static bool is_of(const k_timer *t, const k_siginfo *info) {
 }
 
 K_LOCKED static bool timer_signal_pends(const k_timer *t) {
-  const k_signals *s = &t->process->signals;
+  const k_pending *s = &t->process->signals.pending;
   int sig = t->how.signo;
-  if ((s->pending & k_sigbit(sig)) == 0) return false;
+  if ((s->set & k_sigbit(sig)) == 0) return false;
   if (sig < K_FIRST_REALTIME && s->info != NULL && is_of(t, &s->info[sig])) return true;
   for (const k_sigqueued *q = s->queue; q != NULL; q = q->next)
     if (q->info.signo == sig && is_of(t, &q->info)) return true;

@@ -184,7 +184,7 @@ K_LOCKED static k_ret wait_for_answer(k_process *p, k_file *f) {
     return r;
   }
   while (s->state == SOCK_CONNECTING) {
-    k_ret r = k_sleep(&p->sleeper, &queue, 1, deadline);
+    k_ret r = k_sleep(k_sleeper_of(p), &queue, 1, deadline);
     if (r == -K_ETIMEDOUT) {
       s->told = true;
       return -K_EINPROGRESS;
@@ -237,7 +237,7 @@ K_LOCKED static k_ret wait_for_listener(k_process *p, k_socket *s, k_socket *l, 
   k_waitq *queue = &s->changed;
   list_init(&follower.node);
   sock_follow(&follower, s, l);
-  k_ret r = k_sleep(&p->sleeper, &queue, 1, deadline);
+  k_ret r = k_sleep(k_sleeper_of(p), &queue, 1, deadline);
   list_remove(&follower.node);
   if (r == -K_ETIMEDOUT) return -K_EAGAIN;
   return deadline == K_FOREVER ? r : k_never_restart(r);
@@ -313,7 +313,7 @@ K_LOCKED k_ret k_socket_accept(k_process *p, k_file *f, uint32_t flags, k_file *
   for (;;) {
     k_ret r = accept_once(l, flags, out);
     if (r != -K_EAGAIN || p == NULL || (f->flags & K_O_NONBLOCK) != 0) return r;
-    r = k_sleep(&p->sleeper, &queue, 1, deadline);
+    r = k_sleep(k_sleeper_of(p), &queue, 1, deadline);
     if (r == -K_ETIMEDOUT) return -K_EAGAIN;
     if (r < 0) return deadline == K_FOREVER ? r : k_never_restart(r);
   }

@@ -170,7 +170,7 @@ typedef struct reading {
 /* A process that was stopped meanwhile and continues in the background must not read. */
 K_LOCKED static k_ret sleep_for_input(reading *r) {
   k_waitq *queues[] = { &r->tty->changed, &r->tty->kernel->exits };
-  return k_sleep(&r->p->sleeper, queues, COUNT_OF(queues), r->deadline_ns);
+  return k_sleep(k_sleeper_of(r->p), queues, COUNT_OF(queues), r->deadline_ns);
 }
 
 K_LOCKED static k_ret take_input(reading *r) {

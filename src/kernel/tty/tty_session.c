@@ -36,8 +36,8 @@ void k_tty_give(k_tty *t, k_process *p) {
   t->foreground = p->pgid;
 }
 
-K_LOCKED static bool is_deaf_to(const k_process *p, int sig) {
-  return (p->signals.mask & k_sigbit(sig)) != 0 || p->signals.actions[sig].handler == K_SIG_IGN;
+K_LOCKED static bool is_deaf_to(k_process *p, int sig) {
+  return (k_self(p)->mask & k_sigbit(sig)) != 0 || p->signals.actions[sig].handler == K_SIG_IGN;
 }
 
 K_LOCKED k_ret k_tty_admit(k_process *p, k_tty *t, int sig) {
@@ -46,7 +46,7 @@ K_LOCKED k_ret k_tty_admit(k_process *p, k_tty *t, int sig) {
   if (k_group_is_orphaned(p->kernel, p->pgid, NULL)) return -K_EIO;
   tell_group(p->kernel, p->pgid, sig);
   /* The signal acts here: it stops `p`, or a handler is to run. */
-  k_ret r = k_sleep(&p->sleeper, NULL, 0, 0);
+  k_ret r = k_sleep(k_sleeper_of(p), NULL, 0, 0);
   return r == -K_ETIMEDOUT || r == 0 ? -K_EAGAIN : r;
 }
 

@@ -20,7 +20,7 @@ static inline still still_open(box *b) {
   EXPECT(s.m != NULL);
   s.m->cpu_mark_ns = clock_thread_cpu_ns();
   EXPECT_EQ(abi_instance_make(s.m, &err), CAY_OK);
-  s.p->machine = s.m;
+  s.p->leader.machine = s.m;
   return s;
 }
 

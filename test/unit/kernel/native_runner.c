@@ -92,12 +92,12 @@ static void thread_main(void *ctx) {
 
 static k_ret start(void *ctx, k_process *p) {
   native *n = ctx;
-  machine *m = p->machine;
+  machine *m = p->leader.machine;
   m->process = p;
   return thread_pool_run(n->threads, thread_main, m, NULL) == CAY_OK ? 0 : -K_EAGAIN;
 }
 
-static void kick(void *ctx, k_process *p) { (void)ctx, (void)p; }
+static void kick(void *ctx, k_thread *t) { (void)ctx, (void)t; }
 
 static const k_runner ops = {
   .load = load,
@@ -175,7 +175,7 @@ static k_ret make_first(native *n, k_job *job, native_main *fn, void *arg, k_pro
     mem_free(image);
     return r;
   }
-  p->machine = machine_new(fn, arg);
+  p->leader.machine = machine_new(fn, arg);
   return k_process_start(p);
 }
 
@@ -215,14 +215,14 @@ int native_run(native_main *fn, void *arg) {
 /* ---- inside programs ---- */
 
 static _Noreturn void leave(k_process *p, native_main *next) {
-  machine *m = p->machine;
+  machine *m = p->leader.machine;
   m->fn = next;
   m->arg = NULL;
   longjmp(m->out, 1);
 }
 
 void native_checkpoint(k_process *p) {
-  if (!p->attention) return;
+  if (!p->leader.attention) return;
   native *n = world_of(p);
   k_sigaction action;
   k_siginfo info;
@@ -268,10 +268,10 @@ static k_ret fork_and_start(k_process *p, native_main *fn, void *arg) {
   k_process *child = NULL;
   K_TRY(k_process_fork(p, &child));
   machine *m = machine_new(fn, arg);
-  child->machine = m;
+  child->leader.machine = m;
   k_ret r = k_process_start(child);
   if (r >= 0) return child->pid;
-  child->machine = NULL;
+  child->leader.machine = NULL;
   k_process_discard(child);
   free(m);
   return r;
@@ -358,7 +358,7 @@ k_ret native_close(k_process *p, int fd) { return SYS(k_fd_close(&p->fds, fd)); 
 
 static k_ret is_asleep(k_process *p, int32_t pid) {
   const k_process *other = k_process_find(p->kernel, pid);
-  return other == NULL || other->zombie || other->sleeper.asleep;
+  return other == NULL || other->zombie || other->leader.sleeper.asleep;
 }
 
 void native_until_asleep(k_process *p, int32_t pid) {

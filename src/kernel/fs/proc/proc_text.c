@@ -39,10 +39,16 @@ k_ret proc_comm(k_kernel *k, k_process *p, buf *out) {
   return PUT("%s\n", p->comm);
 }
 
+K_LOCKED static bool proc_text_is_asleep(const k_process *p) {
+  LIST_EACH (t, &p->threads, k_thread, in_process)
+    if (t->machine != NULL && !t->sleeper.asleep) return false;
+  return true;
+}
+
 K_LOCKED static char proc_text_state_of(const k_process *p) {
   if (p->zombie) return 'Z';
   if (p->stopped) return 'T';
-  return p->machine == NULL || p->sleeper.asleep ? 'S' : 'R';
+  return proc_text_is_asleep(p) ? 'S' : 'R';
 }
 
 K_LOCKED static const char *state_name(char state) {
@@ -71,11 +77,11 @@ k_ret proc_status(k_kernel *k, k_process *p, buf *out) {
   K_TRY(PUT("Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t%u\nGroups:\t%u\n", p->view.uid,
             p->view.uid, p->view.uid, p->view.uid, p->view.gid, p->view.gid, p->view.gid, p->view.gid,
             p->fds.cap, p->view.gid));
-  K_TRY(PUT("VmPeak:\t%8" PRIu64 " kB\nVmSize:\t%8" PRIu64 " kB\nVmRSS:\t%8" PRIu64 " kB\nThreads:\t1\n", kib,
-            kib, kib));
+  K_TRY(PUT("VmPeak:\t%8" PRIu64 " kB\nVmSize:\t%8" PRIu64 " kB\nVmRSS:\t%8" PRIu64 " kB\nThreads:\t%u\n",
+            kib, kib, kib, p->thread_count));
   return PUT("SigPnd:\t%016" PRIx64 "\nShdPnd:\t%016" PRIx64 "\nSigBlk:\t%016" PRIx64 "\nSigIgn:\t%016" PRIx64
              "\nSigCgt:\t%016" PRIx64 "\n",
-             p->signals.pending, UINT64_C(0), p->signals.mask, ignored, caught);
+             p->leader.pending.set, p->signals.pending.set, p->leader.mask, ignored, caught);
 }
 
 static int64_t ticks(int64_t ns) { return ns / (NS_PER_SEC / TICKS_PER_SEC); }

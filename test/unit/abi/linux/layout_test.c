@@ -86,9 +86,9 @@ TEST(sigtake_writes_the_frame_of_the_handler) {
   EXPECT_EQ((int32_t)word(&s, 2076), K_SI_QUEUE);
   EXPECT_EQ(word(&s, 2080), 5);
   EXPECT_EQ(word(&s, 2088), 7);
-  EXPECT_EQ(s.p->signals.mask, 2 | 1u << (K_SIGUSR2 - 1));
+  EXPECT_EQ(s.p->leader.mask, 2 | 1u << (K_SIGUSR2 - 1));
   EXPECT_EQ(still_call(&s, 2003, 2060, 0, 0, 0, 0, 0), 0);
-  EXPECT_EQ(s.p->signals.mask, 0);
+  EXPECT_EQ(s.p->leader.mask, 0);
   EXPECT_EQ(still_call(&s, 2002, 2048, 0, 0, 0, 0, 0), 0);
   still_close(&s);
   box_close(b);

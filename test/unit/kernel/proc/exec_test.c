@@ -247,7 +247,7 @@ static int after(k_process *p, void *arg) {
   (void)arg;
   NEED_EQ(p->signals.actions[K_SIGUSR1].handler, K_SIG_DFL);
   NEED_EQ(p->signals.actions[K_SIGUSR2].handler, K_SIG_IGN);
-  NEED_EQ(p->signals.mask, k_sigbit(K_SIGHUP));
+  NEED_EQ(p->leader.mask, k_sigbit(K_SIGHUP));
   NEED(p->has_execed);
   NEED_EQ(native_close(p, 0), -K_EBADF);
   NEED_EQ(native_close(p, 1), 0);

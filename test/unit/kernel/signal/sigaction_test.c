@@ -8,7 +8,7 @@ static k_sigset mask_inside;
 static void note(k_process *p, int sig, const k_siginfo *info) {
   (void)sig, (void)info;
   seen_count++;
-  mask_inside = p->signals.mask;
+  mask_inside = p->leader.mask;
 }
 
 static k_ret send(k_process *p, k_ret pid, int sig) {
@@ -36,7 +36,7 @@ static int suspends(k_process *p, void *arg) {
   NEED_EQ(SYS(k_sigsuspend(p, k_sigbit(K_SIGUSR2))), -K_EINTR);
   NEED_EQ(seen_count, 1);
   NEED_EQ(mask_inside, k_sigbit(K_SIGUSR1) | k_sigbit(K_SIGUSR2));
-  NEED_EQ(p->signals.mask, k_sigbit(K_SIGUSR1));
+  NEED_EQ(p->leader.mask, k_sigbit(K_SIGUSR1));
   return 0;
 }
 
@@ -69,13 +69,13 @@ static int polls_with_mask(k_process *p, void *arg) {
   k_pollfd fd = { .fd = fds[1], .events = K_POLLOUT };
   NEED_EQ(SYS(k_poll(p, &fd, 1, K_FOREVER, &none)), 1); /* ready goes before the signal */
   NEED_EQ(seen_count, 0);
-  NEED_EQ(p->signals.mask, k_sigbit(K_SIGUSR1));
+  NEED_EQ(p->leader.mask, k_sigbit(K_SIGUSR1));
   fd = (k_pollfd){ .fd = fds[0], .events = K_POLLIN };
   NEED_EQ(SYS(k_poll(p, &fd, 1, K_FOREVER, &none)), -K_EINTR);
   NEED_EQ(seen_count, 1);
-  NEED_EQ(p->signals.mask, k_sigbit(K_SIGUSR1));
+  NEED_EQ(p->leader.mask, k_sigbit(K_SIGUSR1));
   NEED_EQ(SYS(k_poll(p, &fd, 1, 1, &none)), 0);
-  NEED_EQ(p->signals.mask, k_sigbit(K_SIGUSR1));
+  NEED_EQ(p->leader.mask, k_sigbit(K_SIGUSR1));
   return 0;
 }
 

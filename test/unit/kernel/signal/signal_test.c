@@ -63,7 +63,7 @@ static int handles(k_process *p, void *arg) {
   NEED_EQ(seen[K_SIGUSR1], 1);
   NEED_EQ(last.pid, p->pid);
   NEED_EQ(last.code, K_SI_USER);
-  NEED_EQ(p->attention, 0);
+  NEED_EQ(p->leader.attention, 0);
   return 0;
 }
 
@@ -112,7 +112,7 @@ static int blocks(k_process *p, void *arg) {
   NEED_EQ(send(p, p->pid, K_SIGUSR1), 0);
   NEED_EQ(send(p, p->pid, K_SIGUSR1), 0);
   NEED_EQ(seen_count, 0);
-  NEED_EQ(p->attention, 0);
+  NEED_EQ(p->leader.attention, 0);
   NEED_EQ(SYS((k_ret)k_signal_pending(p)), k_sigbit(K_SIGUSR1) | k_sigbit(K_SIGUSR2));
   unblock(p, k_sigbit(K_SIGUSR1) | k_sigbit(K_SIGUSR2));
   NEED_EQ(seen_count, 2);
@@ -207,7 +207,7 @@ static int interrupter(k_process *p, void *arg) {
   NEED_EQ(send(p, parent, K_SIGUSR1), 0);
   if (arg == NULL) return 0;
   /* Until the handler has run and the parent sleeps again. */
-  while (SYS((k_ret)k_process_find(p->kernel, parent)->signals.pending) != 0) continue;
+  while (SYS((k_ret)k_process_find(p->kernel, parent)->signals.pending.set) != 0) continue;
   native_until_asleep(p, parent);
   return (int)native_write(p, *(int *)arg, "x", 1) - 1;
 }
