@@ -146,7 +146,7 @@ enum { ABI_AT_FDCWD = -100 };
 k_ret abi_at(abi_machine *m, int32_t fd, const char *path, k_inode **out) CHECKED;
 
 /* A file of m->p, borrowed until the call returns. With kernel.mu. */
-k_ret abi_keep(abi_machine *m, k_file *f) CHECKED; /* thread.c: -K_EMFILE */
+k_ret abi_keep(abi_machine *m, k_file *f) CHECKED K_LOCKED; /* thread.c: -K_EMFILE */
 K_UNCHECKED static inline k_ret abi_file(abi_machine *m, uint32_t fd, k_file **out) {
   K_TRY(k_fd_get(&m->p->fds, (int32_t)fd, out));
   return __builtin_expect(m->p->thread_count > 1, 0) ? abi_keep(m, *out) : 0;

@@ -7,7 +7,7 @@
 
 /* ---- files that a call holds ---- */
 
-k_ret abi_keep(abi_machine *m, k_file *f) {
+K_LOCKED k_ret abi_keep(abi_machine *m, k_file *f) {
   for (uint32_t i = 0; i < m->kept_count; i++)
     if (m->kept[i] == f) return 0;
   if (m->kept_count == COUNT_OF(m->kept)) return -K_EMFILE;

@@ -1,6 +1,7 @@
 /* shared_test.c - a memory that several instances have: as src/engine/instance.h and wasm_scan.h promise it. */
 #include "wat.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>

@@ -182,7 +182,7 @@ static void waits(k_process *p, void *arg) {
   s->result[s->count++] = r;
 }
 
-/* Until so many of the others sleep: who has the turn is here. */
+/* Until so many of the others sleep: the turn is here. */
 static void until_waiting(k_process *p, uint32_t count) {
   for (uint32_t n = 0; n != count;) {
     n = 0;
