@@ -85,7 +85,8 @@ bool abi_is_odd(const abi_machine *m) {
 /* A dead child of vfork: nothing but its end is possible, and not for ever. */
 static k_ret call_of_the_dead(abi_machine *m, const abi_row *row, const uint32_t *a) {
   enum { PATIENCE = 10000 };
-  if (row != NULL && (row->fn == sys_exit || row->fn == sys_execve || row->fn == sys_execveat))
+  if (row != NULL &&
+      (row->fn == sys_exit || row->fn == sys_exit_group || row->fn == sys_execve || row->fn == sys_execveat))
     return sys_exit(m, a);
   if (m->refused++ > PATIENCE) abi_die(m, K_SIGKILL, "a dead child of vfork did not exit");
   return -K_EINTR;
