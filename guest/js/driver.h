@@ -26,7 +26,10 @@ void runtime_report(const char *doing);  /* the exception that is pending, on st
 const uintptr_t *cay_stop_words(void);
 int stop_wanted(JSRuntime *rt, void *opaque); /* JSInterruptHandler */
 void stop_install(void);                      /* once in each process */
-void stop_forget(void);                       /* what came too late to stop anything */
+void stop_install_interrupt(void); /* of a session: SIGINT without a handler ends its cell with an error */
+bool stop_cell_interrupted(void);  /* it has, since the last look */
+void (*stop_interrupt_action(void))(int); /* what SIGINT does without a handler */
+void stop_forget(void);                   /* what came too late to stop anything */
 /* Why what ran was ended: NULL: nothing has; "": it asked for it, with this code. */
 const char *stop_ended(int32_t *code);
 JSValue stop_leave(int32_t code); /* ends what runs: an exception that cannot be caught */

@@ -79,10 +79,24 @@ static void report_plainly(reply *r, JSValueConst error) {
   JS_FreeValue(js, JS_GetException(js));
 }
 
+/* As Node's REPL says it. */
+static JSValue interrupted_error(void) {
+  enum { HIDDEN = JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE };
+  JSValue error = JS_NewError(js), message = JS_NewString(js, "Script execution was interrupted by `SIGINT`");
+  JS_DefinePropertyValueStr(js, error, "message", message, HIDDEN);
+  JS_DefinePropertyValueStr(js, error, "code", JS_NewString(js, "ERR_SCRIPT_EXECUTION_INTERRUPTED"),
+                            JS_PROP_C_W_E);
+  return error;
+}
+
 /* Takes the exception that is pending. */
 static void report_exception(reply *r, const field *cell) {
   JSValue error = JS_GetException(js);
   int32_t code;
+  if (stop_cell_interrupted()) {
+    JS_FreeValue(js, error);
+    error = interrupted_error();
+  }
   const char *why = stop_ended(&code);
   r->len = 0;
   tasks_forget(js);
@@ -319,7 +333,9 @@ bool request_begin(uint32_t op, reply *r) {
   (void)op, (void)r;
   runtime_enter();
   runtime_hold_reserve();
-  if (!begun) stop_install();
+  if (begun) return true;
+  stop_install();
+  stop_install_interrupt();
   return begun = true;
 }
 

@@ -3,6 +3,7 @@
  * caught: no code of the user's runs any more. */
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "binding/children.h"
 #include "driver.h"
@@ -11,8 +12,8 @@
 enum { STOP_SIGNAL = 64 };
 
 static volatile uint32_t reason;
-static uint32_t raised;              /* the reason of the last stop */
-static uint32_t tripped, is_tripped; /* the host sets them; the engine has one counter for all */
+static uint32_t raised;                       /* the reason of the last stop */
+static volatile uint32_t tripped, is_tripped; /* the host sets them; the engine has one counter for all */
 
 static void on_signal(int number) { (void)number; }
 
@@ -51,8 +52,45 @@ static bool stop_interrupted(void) {
   return children_interrupted();
 }
 
+/* ---- SIGINT in a session without a handler of its own: an error ends the cell, and the variables stay ---- */
+
+static volatile sig_atomic_t interrupted;
+static bool cell_interrupted;
+static void (*interrupt_action)(int) = SIG_DFL;
+
+static void on_interrupt(int number) {
+  (void)number;
+  interrupted = 1;
+  *engine_breaker(js) = -1;
+}
+
+void stop_install_interrupt(void) {
+  struct sigaction action = { .sa_handler = interrupt_action = on_interrupt };
+  sigaction(SIGINT, &action, NULL);
+}
+
+void (*stop_interrupt_action(void))(int) { return interrupt_action; }
+
+bool stop_cell_interrupted(void) {
+  bool was = cell_interrupted;
+  cell_interrupted = false;
+  return was;
+}
+
+/* A signal waits to be delivered, which any system call does. */
+static void deliver_signals(void) {
+  if (!tripped) return;
+  tripped = is_tripped = 0;
+  (void)getppid();
+}
+
 int stop_wanted(JSRuntime *rt, void *opaque) {
   (void)rt, (void)opaque;
+  if (!reason) deliver_signals();
+  if (!reason && interrupted) {
+    interrupted = 0;
+    return cell_interrupted = true;
+  }
   if (!reason && interruptible && stop_interrupted()) {
     interruptible = false;
     return passed = true;
@@ -95,7 +133,8 @@ void stop_install(void) {
 
 void stop_forget(void) {
   reason = raised = 0;
-  leaving = passed = interruptible = false;
+  leaving = passed = interruptible = cell_interrupted = false;
+  interrupted = 0;
   limit = -1;
 }
 

@@ -138,7 +138,10 @@ static int set_action(int number, void (*handler)(int)) {
 }
 
 NATIVE(watchSignal) { return native_result(c, set_action(native_int(c, argv[0]), on_signal)); }
-NATIVE(forgetSignal) { return native_result(c, set_action(native_int(c, argv[0]), SIG_DFL)); }
+NATIVE(forgetSignal) {
+  int number = native_int(c, argv[0]);
+  return native_result(c, set_action(number, number == SIGINT ? stop_interrupt_action() : SIG_DFL));
+}
 NATIVE(ignoreSignal) { return native_result(c, set_action(native_int(c, argv[0]), SIG_IGN)); }
 
 /* From here on SIGINT ends what runs; interruptOff says whether it came. */

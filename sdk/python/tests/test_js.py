@@ -27,6 +27,26 @@ def test_errors_and_deadlines():
         assert sandbox.js.run("kept").value == 1
 
 
+@pytest.mark.parametrize("wait", ["for (;;);", "await new Promise((done) => setTimeout(done, 60000))", "(() => { try { for (;;); } finally { kept = 3 } })()"])
+def test_sigint_without_a_handler_ends_the_cell_alone(wait):
+    with Sandbox() as sandbox:
+        sandbox.js.run("let kept = 1")
+        failed = sandbox.js.run("kept = 2; process.kill(process.pid, 'SIGINT'); " + wait, timeout_ms=20_000)
+        assert (failed.outcome, failed.error.type) == ("exception", "Error")
+        assert failed.error.message == "Script execution was interrupted by `SIGINT`"
+        assert sandbox.js.run("kept").value == 2
+
+
+def test_a_handler_of_sigint_takes_its_place_until_it_is_removed():
+    with Sandbox() as sandbox:
+        sandbox.js.run("let came = 0; const note = () => came++; process.on('SIGINT', note)")
+        own = "process.kill(process.pid, 'SIGINT'); await new Promise((done) => setTimeout(done, 10)); came"
+        assert sandbox.js.run(own).value == 1
+        sandbox.js.run("process.off('SIGINT', note)")
+        assert sandbox.js.run(own).outcome == "exception"
+        assert sandbox.js.run("came").value == 1
+
+
 def test_callbacks_are_functions():
     with Sandbox(callbacks={"add": lambda a, b: a + b}) as sandbox:
         assert sandbox.js.run("await add({ a: 1, b: 2 })").value == 3
