@@ -151,7 +151,7 @@ def test_images_that_no_program_can_begin_as(t):
 
 def test_packages_that_are_refused(t):
     for path, why in ((wheel(t, "fast-1-cp313-cp313-linux_x86_64.whl"), "linux_x86_64"), (wheel(t, "sly-1-py3-none-any.whl", {"a.so": ""}.items()), "machine code"),
-                      (wheel(t, "out-1-py3-none-any.whl", {"../x.py": ""}.items()), "leads out"), ("nothing", "is no wheel, no folder and no module")):
+                      (wheel(t, "out-1-py3-none-any.whl", {"../x.py": ""}.items()), "leads out"), ("nothing", "is no wheel, no archive of npm, no folder and no module")):
         r = t.cay("python", "--wheel", path, "-c", "1")
         assert r.code == 125 and why in r.errors and r.errors.startswith("cay: --package: "), r
 
