@@ -213,7 +213,8 @@ static cay_status scrub_bytes(const net_patterns *p, const uint8_t *data, size_t
 cay_status net_scrub(const net_secrets *s, buf *held, const void *data, size_t len, bool last, buf *out) {
   if (net_secrets_count(s) == 0) return buf_append(out, data, len);
   const net_patterns *p = net_secrets_patterns(s);
-  const uint8_t *at = data;
+  const uint8_t *at =
+      len > 0 ? data : (const uint8_t *)""; /* the end of a stream has no bytes, and may be NULL */
   size_t used;
   if (held->len > 0) {
     S_TRY(buf_append(held, data, len));

@@ -205,7 +205,7 @@ def test_a_server_gets_the_credentials_of_its_line_and_no_others(t):
     class Guarded(Backend):
         def answer(self):
             asked.append(self.headers.get("Authorization"))
-            if asked[-1] == "Basic " + base64.b64encode(b"me:s@cret").decode():
+            if asked[-1] == "Basic " + base64.b64encode(b"me:s@l0mo").decode():
                 return super().answer()
             self.send_error(401)
 
@@ -221,15 +221,15 @@ def test_a_server_gets_the_credentials_of_its_line_and_no_others(t):
         t.path("m.json", json.dumps({"entries": [entry], "network": rules}))
         r = ws(t, "provision", "m.json")
         assert r.code == 1 and "wants credentials" in r.errors and asked == [None], (r, asked)
-        t.path("others", f"http://me:s%40cret@localhost:{port}/other\nhttps://me:s%40cret@localhost:{port}\nhttp://me:s%40cret@localhost:1\n")
+        t.path("others", f"http://me:s%40l0mo@localhost:{port}/other\nhttps://me:s%40l0mo@localhost:{port}\nhttp://me:s%40l0mo@localhost:1\n")
         r = ws(t, "provision", "--git-credentials", "others", "m.json")
         assert r.code == 1 and asked == [None, None], (r, asked)
-        t.path("mine", f"https://a:b@example.com\nhttp://me:s%40cret@localhost:{port}/r\n")
+        t.path("mine", f"https://a:b@example.com\nhttp://me:s%40l0mo@localhost:{port}/r\n")
         r = ws(t, "provision", "--git-credentials", "mine", "m.json")
         assert r.code == 0, r
-        r = ws(t, "exec", r.text.strip(), "cat repo/.git/config; grep -r cret . ~ /etc 2>/dev/null; env")
-        assert "cret" not in r.text, r
-        assert not any(b"s@cret" in f.read_bytes() or b"s%40cret" in f.read_bytes() for f in (t.dir / "store").rglob("*") if f.is_file())
+        r = ws(t, "exec", r.text.strip(), "cat repo/.git/config; grep -r l0mo . ~ /etc 2>/dev/null; env")
+        assert "l0mo" not in r.text, r
+        assert not any(b"s@l0mo" in f.read_bytes() or b"s%40l0mo" in f.read_bytes() for f in (t.dir / "store").rglob("*") if f.is_file())
     finally:
         server.shutdown()
         server.server_close()

@@ -26,7 +26,7 @@ static cay_buf scrubbed(const net_secrets *s, const void *data, size_t len, size
     size_t n = len - i < piece ? len - i : piece;
     EXPECT_EQ(net_scrub(s, &held, (const uint8_t *)data + i, n, false, &out), CAY_OK);
   }
-  EXPECT_EQ(net_scrub(s, &held, "", 0, true, &out), CAY_OK);
+  EXPECT_EQ(net_scrub(s, &held, NULL, 0, true, &out), CAY_OK);
   EXPECT_EQ(held.len, 0);
   buf_free(&held);
   return buf_take(&out);
