@@ -231,6 +231,13 @@ typedef struct cay_run_options {
  * not show a hostile file. When the program ends, the terminal is hung up. */
 
 /* The whole story of one run. Fields stay valid until cay_result_free. */
+/* Why the first program of a run never ran, when `end` is CAY_END_TRAP. */
+typedef enum cay_start {
+  CAY_START_OK,     /* it ran, or ended otherwise                                          */
+  CAY_START_MEMORY, /* limits.memory is too little for it                                  */
+  CAY_START_HOST,   /* the host refused what it needs: address space, memory; `detail`     */
+} cay_start;
+
 typedef struct cay_result {
   cay_end end;
   int32_t code;
@@ -240,6 +247,7 @@ typedef struct cay_result {
   uint64_t wall_ns;      /* from the call to the end of the program     */
   uint64_t fuel;         /* operations used, when they were counted     */
   cay_usage usage;       /* of the sandbox, at the end                  */
+  cay_start start;
 } cay_result;
 
 /* The code a shell would show: the exit code, 128 + signal, 124 for time, fuel and cancellation. */

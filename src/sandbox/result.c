@@ -51,6 +51,7 @@ K_UNCHECKED cay_status sb_result_new(sb_run *run, cay_result **out, cay_error *e
     .err = result_put(&at, run->captured[1].data, run->captured[1].len),
     .out_cut = run->cut[0],
     .err_cut = run->cut[1],
+    .start = (cay_start)job->start,
     .detail = result_put(&at, why, detail),
     .fuel = run->counts_fuel ? run->fuel_given - run->fuel_left : 0,
     .wall_ns = (uint64_t)(run->end_ns - run->start_ns),

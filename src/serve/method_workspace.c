@@ -61,6 +61,17 @@ static void ws_progress(void *ctx, const char *path, uint64_t received, uint64_t
   yyjson_mut_doc_free(doc);
 }
 
+/* Without its guests there is no sandbox; anything else is the host's. */
+static enum answer ws_no_engine(call *c, const cay_error *cause) {
+  switch (cause->status) {
+  case CAY_NOT_FOUND:
+  case CAY_CORRUPT:
+  case CAY_UNSUPPORTED: return fail(c, RPC_SANDBOX_ERROR, "BackendUnavailable: %s", cause->message);
+  case CAY_NO_MEMORY: return fail(c, RPC_SANDBOX_ERROR, "MemoryExceeded: %s", cause->message);
+  default: return fail(c, RPC_SANDBOX_ERROR, "EnforcerUnavailable: %s", cause->message);
+  }
+}
+
 enum answer rpc_ws_open(call *c) {
   cay_ws_options o = CAY_INIT(cay_ws_options, .git_progress = ws_progress, .git_progress_ctx = c->server);
   cay_ws_error err;
@@ -76,7 +87,7 @@ enum answer rpc_ws_open(call *c) {
   if (c->server->workspaces != NULL)
     answer = fail(c, RPC_SANDBOX_ERROR, "EEXIST: workspaces were opened already");
   else if (engine_for(c->server, "", "", &o.engine, &cause) != CAY_OK)
-    answer = fail_status(c, &cause);
+    answer = ws_no_engine(c, &cause);
   else
     answer = ws_done(c, cay_ws_open(&o, &c->server->workspaces, &err), &err);
   mem_free(network);

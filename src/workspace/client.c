@@ -117,8 +117,8 @@ static cay_status provision_sandbox(cay_ws_session *s, cay_ws_error *err) {
   cay_status status = cay_sandbox_new(s->ws->engine, &options, &s->box, &cause);
   if (status == CAY_OK) status = cay_file_mkdir(s->box, WS_ROOT, true, &cause);
   if (status == CAY_OK) return CAY_OK;
-  return ws_fail_from(err, status == CAY_INVALID ? CAY_WS_INVALID_REQUEST : CAY_WS_ENFORCER_FAILED, "cay",
-                      &cause);
+  return ws_fail_from(err, status == CAY_INVALID ? CAY_WS_INVALID_REQUEST : CAY_WS_ENFORCER_UNAVAILABLE,
+                      "cay", &cause);
 }
 
 static cay_ws_manifest manifest_copy(const cay_ws_manifest *given) {

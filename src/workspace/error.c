@@ -10,7 +10,7 @@
 static const struct {
   const char *name, *suggestion;
 } codes[] = {
-#define C(code, name, suggestion) [CAY_WS_##code] = { name, suggestion },
+#define C(code, name, suggestion, when) [CAY_WS_##code] = { name, suggestion },
 #include "workspace/codes.def"
 #undef C
 };

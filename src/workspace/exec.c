@@ -24,7 +24,18 @@ static cay_slice output_cut(cay_slice bytes, bool cut) {
   return (cay_slice){ bytes.data, cut ? utf8_whole_len(bytes.data, bytes.len) : bytes.len };
 }
 
+/* A program that never ran has no exit code. `result` is gone afterwards. */
+static cay_status output_refuse(cay_result *result, cay_ws_error *err) {
+  cay_ws_code code = result->start == CAY_START_MEMORY ? CAY_WS_MEMORY_EXCEEDED : CAY_WS_ENFORCER_UNAVAILABLE;
+  cay_status status = ws_fail(err, code, CAY_LIMIT, code == CAY_WS_ENFORCER_UNAVAILABLE ? "cay" : NULL,
+                              "%.*s", (int)result->detail.len, (const char *)result->detail.data);
+  cay_result_free(result);
+  return status;
+}
+
+/* `result` is the output's, and gone on failure. */
 static cay_status output_new(cay_result *result, cay_ws_output **out, cay_ws_error *err) {
+  if (result->start != CAY_START_OK) return output_refuse(result, err);
   ws_output *o = mem_zalloc(sizeof *o);
   if (o == NULL) {
     cay_result_free(result);

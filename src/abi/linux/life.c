@@ -97,8 +97,17 @@ enum eng_flow abi_import_syscall(eng_instance *instance, void *ctx, eng_val *v) 
 
 /* ---- one program after the other ---- */
 
+/* The engine answers CAY_LIMIT for both: a memory that begins larger than its limit, and a host that has no room for
+ * another instance, which its message begins with. */
+static enum k_job_start start_failure(const cay_error *err) {
+  static const char host[] = "cannot make an instance";
+  if (err->status == CAY_LIMIT && strncmp(err->message, host, strlen(host)) != 0) return K_START_MEMORY;
+  return err->status == CAY_INVALID || err->status == CAY_UNSUPPORTED ? K_START_OK : K_START_HOST;
+}
+
 static void cannot_start(abi_machine *m, const cay_error *err) {
   char why[300];
+  m->start_failure = start_failure(err);
   (void)snprintf(why, sizeof why, "%s cannot be started: %s", m->p->program->path, err->message);
   abi_die(m, K_SIGKILL, why);
 }
@@ -158,7 +167,9 @@ static void replace(abi_machine *m) {
 
 K_LOCKED void abi_tell_why(abi_machine *m, k_process *p) {
   if (m->why == NULL) return;
-  if (p->job != NULL && p->job->pid == p->pid) k_job_explain(p->job, m->why);
+  if (p->job == NULL || p->job->pid != p->pid) return;
+  k_job_explain(p->job, m->why);
+  p->job->start = m->start_failure;
 }
 
 K_LOCKED static int32_t end_status(const abi_machine *m, const k_process *p) {

@@ -76,12 +76,13 @@ struct abi_machine {
   uint32_t refused; /* calls of it since */
 
   enum abi_next next;
-  bool handler_waits;     /* the flag of the guest was raised when it was looked at last */
-  char *why;              /* of ABI_NEXT_EXIT, for people; NULL: nothing to say */
-  int32_t status;         /* ABI_NEXT_EXIT, as wait(2) gives it; that of a dying process is its own */
-  k_program *exec;        /* ABI_NEXT_EXEC */
-  uint32_t nested;        /* deliveries at a loop edge that are running */
-  _Atomic uint64_t *fuel; /* what the job has left; NULL: not counted */
+  bool handler_waits;             /* the flag of the guest was raised when it was looked at last */
+  char *why;                      /* of ABI_NEXT_EXIT, for people; NULL: nothing to say */
+  enum k_job_start start_failure; /* the program that stands here could not be started */
+  int32_t status;                 /* ABI_NEXT_EXIT, as wait(2) gives it; that of a dying process is its own */
+  k_program *exec;                /* ABI_NEXT_EXEC */
+  uint32_t nested;                /* deliveries at a loop edge that are running */
+  _Atomic uint64_t *fuel;         /* what the job has left; NULL: not counted */
   uint64_t fuel_given;
   int64_t cpu_from_ns; /* thread clock when it began */
   int64_t cpu_mark_ns; /* and when m->p was last charged */

@@ -38,6 +38,9 @@ typedef k_ret k_event_fn(void *ctx, uint32_t line, const void *event, size_t eve
 /* A piece of what the resident process gives to its embedder, likewise. -K_ENOMEM ends the process's call. */
 typedef k_ret k_piece_fn(void *ctx, const void *data, size_t len);
 
+/* Whether a program could be started; if not, whether the limit of memory or the host is why. */
+enum k_job_start { K_START_OK, K_START_MEMORY, K_START_HOST };
+
 struct k_job {
   k_kernel *kernel;
   uint32_t refs K_GUARDED;        /* the embedder's one, and one per process and stream */
@@ -57,6 +60,7 @@ struct k_job {
   k_file *input K_GUARDED; /* the embedder's end of standard input, or NULL when closed */
   k_tty *tty K_GUARDED;    /* or NULL; `input` is then its master. A reference */
   bool shown K_GUARDED;    /* all that the terminal will ever show */
+  enum k_job_start start;  /* of the first process */
   char *detail;            /* why the first process ended (trap text), for people; NULL: nothing to say */
   void *owner;             /* the embedder's */
   void (*on_over)(

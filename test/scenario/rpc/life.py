@@ -399,3 +399,22 @@ def test_unread_terminal_input_is_refused():
     assert s.call("run.input", data="x") == {"ok": True, "taken": 0, "running": False}
     assert s.call("run.resize", rows=1, cols=1) == {"ok": True, "running": False}
     s.server.end()
+
+
+def test_a_host_without_room_for_a_program_is_enforcer_unavailable():
+    """Address space is taken away from the server, as `ulimit -v` does it."""
+    server = Server(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)))
+    server.call("workspace.open")
+    handle = server.call("workspace.provision", manifest={})["handle"]
+    server.send("workspace.exec", handle=handle, command="true")
+    message = server.hear()["error"]["message"]
+    assert message.startswith("EnforcerUnavailable: /usr/bin/bash cannot be started: "), message
+    server.end()
+
+
+def test_missing_guests_are_backend_unavailable():
+    server = Server(env={**os.environ, "CAY_GUESTS": "/nowhere"})
+    server.send("workspace.open")
+    message = server.hear()["error"]["message"]
+    assert message.startswith("BackendUnavailable: ") and "/nowhere" in message, message
+    server.end()
