@@ -1,5 +1,6 @@
 // Workspaces and copy-on-write mounts, by the package.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -96,6 +97,7 @@ const PROVOKED = {
   SnapshotNotFound: (w) => w.resume("snap-0"),
   ExecutionFailed: (w, s) => s.readFile("missing"),
   Timeout: async (w, s) => (await s.start("sleep 10")).wait(1),
+  MemoryExceeded: async (w) => (await w.provision({ limits: { memory: 4_000_000 } })).exec("true"),
   InvalidRequest: (w) => w.provision({ entries: 1 }),
   BackendUnavailable: () => Workspaces.open({ store: "/proc/version/x" }),
   PolicyViolation: (w, s) => s.writeFile("big", Buffer.alloc(2 << 20)),
@@ -107,3 +109,34 @@ for (const [name, provoke] of Object.entries(PROVOKED)) {
     await assert.rejects(async () => provoke(workspaces, session), kind(name));
   });
 }
+
+test("every name of the contract becomes a WorkspaceError", () => {
+  const names = [...Object.keys(PROVOKED), "EnforcerFailed", "EnforcerUnavailable"];
+  assert.equal(names.length, 12);
+  assert.deepEqual(names.filter((name) => new WorkspaceError(name, "x").kind !== name), []);
+});
+
+test("a clone tells of its progress", async (t) => {
+  const place = folder(t);
+  execFileSync("sh", ["-c", "git init -q . && for i in 1 2 3; do echo $i > f$i; done && git add -A && git -c user.name=a -c user.email=a@b commit -qm one"], { cwd: place });
+  // With the program of the build: the package has no cay-git.
+  const workspaces = await opened(t, { gitFiles: place, binary: process.env["CAY_SERVICE"] });
+  const told = [];
+  const manifest = { entries: [{ type: "git_repo", path: "r", url: `file://${place}` }] };
+  const session = await workspaces.provision(manifest, { onProgress: (progress) => told.push(progress) });
+  assert.equal((await session.exec("cat r/f3")).stdout, "3\n");
+  const last = told.at(-1);
+  assert.deepEqual([last.path, last.received], ["r", last.total]);
+  assert.ok(last.total >= 5);
+});
+
+test("a snapshot waits for what runs, and no longer than it may", async (t) => {
+  const file = join(folder(t), "s");
+  const sandbox = await own(t);
+  await sandbox.commands.run("mkfifo /tmp/fifo; cat /tmp/fifo > got & true");
+  await assert.rejects(sandbox.saveSnapshot(file, { waitMs: 1 }), errno("EBUSY"));
+  const [, end] = await Promise.all([sandbox.saveSnapshot(file, { waitMs: 600_000 }), sandbox.commands.run("echo done > /tmp/fifo")]);
+  assert.equal(end.exitCode, 0);
+  const copy = await own(t, { snapshot: file });
+  assert.equal(await copy.files.readText("got"), "done\n");
+});
