@@ -235,7 +235,7 @@ typedef struct cay_run_options {
 typedef enum cay_start {
   CAY_START_OK,     /* it ran, or ended otherwise                                          */
   CAY_START_MEMORY, /* limits.memory is too little for it                                  */
-  CAY_START_HOST,   /* the host refused what it needs: address space, memory; `detail`     */
+  CAY_START_HOST,   /* the host refused address space or memory: `detail` has its words     */
 } cay_start;
 
 typedef struct cay_result {
