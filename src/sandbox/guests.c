@@ -4,8 +4,8 @@
 #include "engine/image_file.h"
 #include "kernel/fs/mem/base_tree.h"
 #include "sandbox/status.h"
-#include "sandbox/tar.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +38,30 @@ static cay_status open_precompiled(cay_engine *e, const sb_guest *g, enum eng_st
   return status;
 }
 
+/* Its bytes, which are mapped when somebody asks for them. */
+static cay_status guest_bytes(void *ctx, cay_slice *out, cay_error *err) {
+  sb_guest *g = ctx;
+  pthread_mutex_lock(&g->mu);
+  cay_status status = g->wasm.data != NULL ? CAY_OK : sb_map_file(g->module_path, &g->wasm, err);
+  if (status == CAY_OK && g->wasm.len != g->public.len) {
+    sb_unmap(&g->wasm);
+    status = err_set(err, CAY_CORRUPT, "%s: has changed since the engine was made", g->module_path);
+  }
+  if (status == CAY_OK) atomic_store_explicit(&g->later.data, g->wasm.data, memory_order_release);
+  *out = (cay_slice){ g->wasm.data, g->wasm.len };
+  pthread_mutex_unlock(&g->mu);
+  return status;
+}
+
+static const uint8_t *guest_fetch(mem_later *later) {
+  sb_guest *g = CONTAINER_OF(later, sb_guest, later);
+  cay_slice wasm;
+  cay_error err;
+  if (guest_bytes(g, &wasm, &err) == CAY_OK) return wasm.data;
+  sb_log(g->engine, CAY_LOG_ERROR, "guests", "%s", err.message);
+  return NULL;
+}
+
 /* Compiling anew takes seconds: only for code that is missing or does not fit, not when the host is short of
  * something. */
 static cay_status open_module(cay_engine *e, sb_guest *g, enum eng_stop stop, eng_module **out,
@@ -51,7 +75,9 @@ static cay_status open_module(cay_engine *e, sb_guest *g, enum eng_stop stop, en
     return status;
   }
   sb_log(e, CAY_LOG_WARN, "guests", "%s: %s; compiling it now", g->public.path, why.message);
-  return eng_module_load(e->wasm, g->wasm.data, g->wasm.len, NULL, stop, &abi_linux_imports, out, err);
+  cay_slice wasm;
+  S_TRY(guest_bytes(g, &wasm, err));
+  return eng_module_load(e->wasm, wasm.data, wasm.len, NULL, stop, &abi_linux_imports, out, err);
 }
 
 /* An image that is missing or does not fit is made anew when it is first needed: *out stays NULL. */
@@ -85,13 +111,14 @@ static cay_status load_program(cay_engine *e, const char *dir, const sb_entry *e
   g->engine = e;
   g->entry = entry;
   g->dir = dir;
+  g->later.fetch = guest_fetch;
+  pthread_mutex_init(&g->mu, NULL);
   g->module_path = guests_join(dir, entry->source, "");
   g->counting_path = g->module_path != NULL ? path_of_code(g, ".fuel.cwasm") : NULL;
   if (g->counting_path == NULL) return err_no_memory(err);
   g->public = (cay_guest){ .path = entry->path, .module = g->module_path };
-  S_TRY(sb_map_file(g->module_path, &g->wasm, err));
-  g->public.len = g->wasm.len;
-  S_TRY(abi_linux_image_later(open_program, g, (cay_slice){ g->wasm.data, g->wasm.len }, &g->image, err));
+  S_TRY(sb_file_len(g->module_path, &g->public.len, err));
+  S_TRY(abi_linux_image_later(open_program, guest_bytes, g, &g->image, err));
   abi_linux_image_set_counting(g->image, g->counting_path);
   return CAY_OK;
 }
@@ -100,7 +127,7 @@ static cay_status add_program(cay_engine *e, mem_builder *b, const char *dir, co
                               cay_error *err) {
   sb_guest *g = &e->guests->list[e->guests->count++];
   S_TRY(load_program(e, dir, entry, g, err));
-  k_ret r = mem_builder_file(b, entry->path, 0755, 0, 0, g->wasm.data, g->wasm.len, NULL, NULL, g->image);
+  k_ret r = mem_builder_program(b, entry->path, &g->later, g->public.len, g->image);
   return sb_status(err, r, entry->path);
 }
 
@@ -119,43 +146,14 @@ static cay_status add_link(cay_engine *e, mem_builder *b, const sb_entry *entry,
 
 /* ---- folders of data ---- */
 
-static k_ret add_member(mem_builder *b, const char *path, const sb_tar_entry *member) {
-  switch (member->type) {
-  case '5': return mem_builder_dir(b, path, member->mode, 0, 0);
-  case '2': return mem_builder_symlink(b, path, member->target);
-  default:
-    return mem_builder_file(b, path, member->mode, 0, 0, member->data.data, member->data.len, NULL, NULL,
-                            NULL);
-  }
-}
-
-static cay_status add_members(mem_builder *b, const char *root, cay_slice archive, cay_error *err) {
-  sb_tar_entry member;
-  cay_status status;
-  char path[K_PATH_MAX];
-  size_t root_len = strlen(root);
-  if (root_len + 1 >= sizeof path) return err_set(err, CAY_CORRUPT, "archive: a name is too long");
-  memcpy(path, root, root_len);
-  path[root_len] = '/';
-  for (size_t at = 0; (status = sb_tar_next(archive, &at, &member, err)) == CAY_OK;) {
-    size_t len = strlen(member.name);
-    if (root_len + 1 + len >= sizeof path) return err_set(err, CAY_CORRUPT, "archive: a name is too long");
-    memcpy(path + root_len + 1, member.name, len + 1);
-    S_TRY(sb_status(err, add_member(b, path, &member), path));
-  }
-  return status == CAY_NOT_FOUND ? CAY_OK : status;
-}
-
-static cay_status add_tree(cay_engine *e, mem_builder *b, const char *dir, const sb_entry *entry,
-                           cay_error *err) {
+static cay_status add_tree(cay_engine *e, const char *dir, const sb_entry *entry, cay_error *err) {
   char *path = guests_join(dir, entry->source, "");
   if (path == NULL) return err_no_memory(err);
-  sb_mapped *archive = &e->guests->archives[e->guests->archive_count];
-  cay_status status = sb_map_file(path, archive, err);
+  sb_archives *a = &e->guests->archives;
+  cay_status status = sb_map_file(path, &a->list[a->count].file, err);
   mem_free(path);
-  if (status != CAY_OK) return status;
-  e->guests->archive_count++;
-  return add_members(b, entry->path, (cay_slice){ archive->data, archive->len }, err);
+  if (status == CAY_OK) a->list[a->count++].path = entry->path;
+  return status;
 }
 
 /* ---- all of it ---- */
@@ -178,7 +176,7 @@ static cay_status add_entry(cay_engine *e, mem_builder *b, const char *dir, cons
   switch (entry->kind) {
   case SB_FILE: return add_program(e, b, dir, entry, err);
   case SB_LINK: return add_link(e, b, entry, err);
-  default: return add_tree(e, b, dir, entry, err);
+  default: return add_tree(e, dir, entry, err);
   }
 }
 
@@ -197,6 +195,7 @@ static cay_status build_tree(cay_engine *e, cay_error *err) {
   S_TRY(sb_status(err, mem_builder_new(&b), NULL));
   cay_status status = sb_status(err, k_base_tree_add(b), "base files");
   if (status == CAY_OK) status = add_entries(e, b, err);
+  if (status == CAY_OK) status = sb_archives_add(&e->guests->archives, e, b, err);
   if (status != CAY_OK) {
     mem_builder_free(b);
     return status;
@@ -261,8 +260,8 @@ cay_status sb_guests_load(cay_engine *e, const char *image, cay_error *err) {
   S_TRY(read_extra(e, err));
   S_TRY(read_image(e, image, err));
   guests->list = mem_zalloc_array(count_kind(guests, SB_FILE), sizeof *guests->list);
-  guests->archives = mem_zalloc_array(count_kind(guests, SB_TREE), sizeof *guests->archives);
-  if (guests->list == NULL || guests->archives == NULL) return err_no_memory(err);
+  guests->archives.list = mem_zalloc_array(count_kind(guests, SB_TREE), sizeof *guests->archives.list);
+  if (guests->list == NULL || guests->archives.list == NULL) return err_no_memory(err);
   return build_tree(e, err);
 }
 
@@ -288,12 +287,12 @@ void sb_guests_free(cay_engine *e) {
     for (size_t i = 0; i < e->guests->count; i++) {
       abi_linux_image_unref(e->guests->list[i].image);
       sb_unmap(&e->guests->list[i].wasm);
+      pthread_mutex_destroy(&e->guests->list[i].mu);
       mem_free(e->guests->list[i].module_path);
       mem_free(e->guests->list[i].counting_path);
     }
-    for (size_t i = 0; i < e->guests->archive_count; i++) sb_unmap(&e->guests->archives[i]);
+    sb_archives_free(&e->guests->archives);
     mem_free(e->guests->list);
-    mem_free(e->guests->archives);
     for (size_t i = 0; i < e->guests->folder_count; i++) sb_manifest_free(&e->guests->folders[i].manifest);
     mem_free(e->guests);
     e->guests = NULL;

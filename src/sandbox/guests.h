@@ -1,6 +1,8 @@
 /* guests.h - the programs every sandbox starts with, and the frozen tree of files they stand in. */
 #pragma once
 
+#include "kernel/fs/mem/contents.h"
+#include "sandbox/archive.h"
 #include "sandbox/manifest.h"
 #include "sandbox/mapped.h"
 #include "sandbox/sandbox.h"
@@ -11,7 +13,9 @@ typedef struct sb_guest {
   const char *dir; /* of its files */
   cay_guest public;
   char *module_path, *counting_path;
-  sb_mapped wasm;
+  pthread_mutex_t mu; /* protects `wasm` */
+  sb_mapped wasm;     /* mapped when its bytes are looked at */
+  mem_later later;    /* the same bytes, for its file */
   k_image *image;
 } sb_guest;
 
@@ -28,12 +32,11 @@ typedef struct sb_guests {
   size_t folder_count;
   sb_guest *list;
   size_t count;
-  sb_mapped *archives; /* of `tree` lines */
-  size_t archive_count;
+  sb_archives archives; /* of `tree` lines */
 } sb_guests;
 
 /* Reads the manifests of engine->guest_dir, ->extra_dir, if there is one, and ->image_dir, which is that of the installed image `image` (NULL: none). Makes engine->guests and ->base. A program's code is
- * opened when it is first executed; where it does not fit this host it is compiled anew, which takes seconds
+ * opened when it is first executed, an archive when somebody looks into its folder; where it does not fit this host it is compiled anew, which takes seconds
  * and is logged. */
 cay_status sb_guests_load(cay_engine *engine, const char *image, cay_error *err) CHECKED;
 void sb_guests_free(cay_engine *engine);

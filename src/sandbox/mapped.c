@@ -31,6 +31,16 @@ cay_status sb_map_file(const char *path, sb_mapped *out, cay_error *err) {
   return status;
 }
 
+cay_status sb_file_len(const char *path, uint64_t *out, cay_error *err) {
+  struct stat st;
+  bool known = !mem_fault_here() && stat(path, &st) == 0;
+  if (!known && errno == ENOENT) return err_set(err, CAY_NOT_FOUND, "%s: no such file", path);
+  if (!known) return err_errno(err, errno, "%s", path);
+  if (!S_ISREG(st.st_mode)) return err_set(err, CAY_INVALID, "%s is not a file", path);
+  *out = (uint64_t)st.st_size;
+  return CAY_OK;
+}
+
 void sb_unmap(sb_mapped *m) {
   if (m->data != NULL) munmap(m->data, m->len);
   *m = (sb_mapped){ 0 };

@@ -11,4 +11,6 @@ typedef struct sb_mapped {
 
 /* CAY_NOT_FOUND, CAY_IO, CAY_NO_MEMORY. */
 cay_status sb_map_file(const char *path, sb_mapped *out, cay_error *err) CHECKED;
+/* Of a file that is mapped later. The same errors. */
+cay_status sb_file_len(const char *path, uint64_t *out, cay_error *err) CHECKED;
 void sb_unmap(sb_mapped *m);

@@ -20,11 +20,10 @@ enum {
 
 /* ---- images ---- */
 
-static cay_status image_without_module(cay_slice wasm, k_image **out, cay_error *err) {
+static cay_status image_without_module(k_image **out, cay_error *err) {
   k_image *image = mem_zalloc(sizeof *image);
   if (image == NULL) return err_no_memory(err);
   atomic_init(&image->refs, 1);
-  image->wasm = wasm;
   pthread_mutex_init(&image->mu, NULL);
   *out = image;
   return CAY_OK;
@@ -35,17 +34,18 @@ static cay_status refuse_no_start(const eng_module *module, cay_error *err) {
   return err_set(err, CAY_INVALID, "the module exports no function _start");
 }
 
-cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out, cay_error *err) {
+cay_status abi_linux_image_new(eng_module *module, k_image **out, cay_error *err) {
   S_TRY(refuse_no_start(module, err));
-  S_TRY(image_without_module(wasm, out, err));
+  S_TRY(image_without_module(out, err));
   (*out)->module = eng_module_ref(module);
   return CAY_OK;
 }
 
-cay_status abi_linux_image_later(abi_image_open *open, void *ctx, cay_slice wasm, k_image **out,
+cay_status abi_linux_image_later(abi_image_open *open, abi_image_bytes *bytes, void *ctx, k_image **out,
                                  cay_error *err) {
-  S_TRY(image_without_module(wasm, out, err));
+  S_TRY(image_without_module(out, err));
   (*out)->open = open;
+  (*out)->bytes = bytes;
   (*out)->ctx = ctx;
   return CAY_OK;
 }
@@ -85,7 +85,7 @@ cay_status abi_linux_image_from_bytes(eng_engine *engine, const void *bytes, siz
   S_TRY(refuse_start_function(bytes, len, err));
   enum eng_stop stop = counted ? ENG_STOP_FUEL : ENG_STOP_EPOCH;
   S_TRY(eng_module_load(engine, bytes, len, NULL, stop, &abi_linux_imports, &module, err));
-  return abi_linux_image_new(module, (cay_slice){ 0 }, out, err);
+  return abi_linux_image_new(module, out, err);
 }
 
 k_image *abi_linux_image_ref(k_image *image) {
@@ -271,7 +271,7 @@ static k_ret make_image(abi_runner *runner, k_process *p, k_file *exe, uint64_t 
   cay_error err = { .message = "" };
   k_ret r = image_load_module(runner, p, exe, len, &module, &err);
   if (r >= 0) {
-    cay_status status = abi_linux_image_new(module, (cay_slice){ 0 }, out, &err);
+    cay_status status = abi_linux_image_new(module, out, &err);
     r = status == CAY_OK ? 0 : status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
   }
   if (r < 0 && err.message[0] != '\0') image_say_why(runner, p, err.message);
@@ -374,10 +374,12 @@ static cay_status not_counted(k_ret r, cay_error *err) {
 
 /* The module's own bytes, which came with the engine: neither weighed nor paid for. */
 static cay_status source_of_guest(const k_image *image, abi_source *source, cay_error *err) {
-  source->len = image->wasm.len;
+  cay_slice wasm;
+  S_TRY(image->bytes(image->ctx, &wasm, err));
+  source->len = wasm.len;
   source->bytes = mem_alloc(source->len);
   if (source->bytes == NULL) return err_no_memory(err);
-  memcpy(source->bytes, image->wasm.data, source->len);
+  memcpy(source->bytes, wasm.data, source->len);
   return CAY_OK;
 }
 
@@ -399,7 +401,7 @@ static cay_status count_aside(const k_image *image, abi_runner *runner, k_proces
   k_ret r = abi_turn_take(compiler, p, deadline_ns);
   if (r < 0) return not_counted(r, err);
   cay_status status =
-      image->wasm.len > 0 ? source_of_guest(image, &source, err) : source_of_file(p, exe, &source, err);
+      image->bytes != NULL ? source_of_guest(image, &source, err) : source_of_file(p, exe, &source, err);
   if (status != CAY_OK) {
     abi_turn_end(compiler);
     mem_free(source.bytes);

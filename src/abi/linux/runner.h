@@ -62,15 +62,16 @@ uint64_t abi_linux_code_used(abi_runner *runner); /* of abi_runner_options.code;
 
 struct eng_image;
 
-/* From a compiled module, which was linked against abi_linux_imports (a reference is taken). `wasm` are the
- * bytes it was made from, borrowed as long as the image lives: they are needed to count fuel, and only then.
+/* From a compiled module, which was linked against abi_linux_imports (a reference is taken).
  * CAY_INVALID: it exports no `_start`; CAY_NO_MEMORY. */
-cay_status abi_linux_image_new(eng_module *module, cay_slice wasm, k_image **out, cay_error *err) CHECKED;
+cay_status abi_linux_image_new(eng_module *module, k_image **out, cay_error *err) CHECKED;
 
 /* The same, opened when it is first needed (abi_linux_image_ready): `open` makes the module, and a boot image
- * or NULL. It is called by one thread at a time, and again after it has failed. */
+ * or NULL. It is called by one thread at a time, and again after it has failed. `bytes` are those that the module was made
+ * from, borrowed as long as the image lives: they are needed to count fuel, and only then; any thread asks. */
 typedef cay_status abi_image_open(void *ctx, eng_module **out, struct eng_image **boot, cay_error *err);
-cay_status abi_linux_image_later(abi_image_open *open, void *ctx, cay_slice wasm, k_image **out,
+typedef cay_status abi_image_bytes(void *ctx, cay_slice *out, cay_error *err);
+cay_status abi_linux_image_later(abi_image_open *open, abi_image_bytes *bytes, void *ctx, k_image **out,
                                  cay_error *err) CHECKED;
 cay_status abi_linux_image_ready(k_image *image, cay_error *err) CHECKED; /* any thread */
 

@@ -13,8 +13,8 @@ struct k_image {
   atomic_uint refs;
   eng_module *_Atomic module;     /* NULL: not opened yet */
   abi_image_open *open;           /* NULL: it was made from a module */
-  void *ctx;                      /* of `open` */
-  cay_slice wasm;                 /* borrowed, may be empty */
+  abi_image_bytes *bytes;         /* likewise */
+  void *ctx;                      /* of both */
   const char *counting_path;      /* borrowed: where its code that counts fuel may be. NULL: nowhere */
   struct eng_image *_Atomic boot; /* what its processes begin as; NULL: the module */
   struct eng_image *replaced;     /* the earlier boot image; NULL: none */

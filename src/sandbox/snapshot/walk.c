@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A directory that has its names elsewhere gets them when it is entered. */
+static cay_status walk_fill(const mem_node *dir, const char *path, cay_error *err) {
+  k_ret r = dir != NULL ? mem_node_fill((mem_node *)(uintptr_t)dir, UINT64_MAX) : 0;
+  return r >= 0 ? CAY_OK : sb_status(err, r, path);
+}
+
 /* ---- one path ---- */
 
 cay_status sb_tree_find(const mem_node *root, const char *path, const mem_node **out, cay_error *err) {
@@ -18,6 +24,7 @@ cay_status sb_tree_find(const mem_node *root, const char *path, const mem_node *
     if (name.data[0] == '.' && (name.len == 1 || (name.len == 2 && name.data[1] == '.')))
       return err_set(err, CAY_INVALID, "%s: \".\" and \"..\" have no meaning in a snapshot", TEXT_NAME(path));
     at += name.len;
+    if (sb_node_is(n, K_S_IFDIR)) S_TRY(walk_fill(n, path, err));
     const mem_child *c = sb_node_is(n, K_S_IFDIR) ? mem_node_find(n, name, mem_hash(name)) : NULL;
     n = c != NULL ? c->node : NULL;
   }
@@ -67,17 +74,12 @@ static size_t walk_names_of(const mem_node *dir, const mem_node *other, bool aft
   return count;
 }
 
-/* A directory of the host is listed when it is entered. */
-static cay_status walk_fill(const walker *w, const mem_node *dir, cay_error *err) {
-  k_ret r = dir != NULL ? mem_node_fill((mem_node *)(uintptr_t)dir, UINT64_MAX) : 0;
-  return r >= 0 ? CAY_OK : sb_status(err, r, w->path.len != 0 ? buf_text(&w->path) : "/");
-}
-
 static cay_status walk_push(walker *w, const mem_node *before, const mem_node *after, cay_error *err) {
   before = sb_node_is(before, K_S_IFDIR) ? before : NULL;
   after = sb_node_is(after, K_S_IFDIR) ? after : NULL;
-  S_TRY(walk_fill(w, before, err));
-  S_TRY(walk_fill(w, after, err));
+  const char *path = w->path.len != 0 ? buf_text(&w->path) : "/";
+  S_TRY(walk_fill(before, path, err));
+  S_TRY(walk_fill(after, path, err));
   size_t most = (before != NULL ? before->count : 0) + (after != NULL ? after->count : 0);
   if (most == 0 || (before == after && !w->all)) return CAY_OK;
   if (w->depth == w->cap) {

@@ -331,16 +331,8 @@ static k_ret fill_names(filling *f) {
 }
 
 K_UNCHECKED static void fill_undo(filling *f) {
-  mem_node *dir = f->dir;
   links_undo(f->source->mount);
-  for (size_t i = 0; i < dir->count; i++) {
-    if ((dir->children[i].node->mode & K_S_IFMT) == K_S_IFDIR) dir->nlink--;
-    mem_node_unref(dir->children[i].node);
-    mem_free(dir->children[i].name);
-  }
-  dir->count = 0;
-  if (dir->index != NULL) memset(dir->index, 0, dir->index_cap * sizeof *dir->index);
-  dir->next_pos = MEM_POS_FIRST;
+  mem_node_empty(f->dir);
 }
 
 static k_ret fill_held(cow_source *s, mem_node *node, uint64_t most) {

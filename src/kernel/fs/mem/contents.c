@@ -1,5 +1,6 @@
 #include "kernel/fs/mem/contents.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #define SIZE_LIMIT (MEM_BLOCKS_MAX * MEM_BLOCK)
@@ -19,11 +20,18 @@ typedef struct view {
   uint32_t len; /* zeros follow */
 } view;
 
+static const uint8_t *floor_of(const mem_contents *c) {
+  if (c->later == NULL) return c->floor;
+  const uint8_t *data = atomic_load_explicit(&c->later->data, memory_order_acquire);
+  return data != NULL ? data : c->later->fetch(c->later);
+}
+
 static view view_of_frozen(const mem_contents *c, uint64_t index) {
   const mem_block *b = mem_map_get(&c->own, index);
   if (b != NULL) return (view){ b->data, b->cap };
   uint32_t len = part(c->floor_len, index);
-  return len != 0 ? (view){ c->floor + index * MEM_BLOCK, len } : (view){ NULL, 0 };
+  const uint8_t *floor = len != 0 ? floor_of(c) : NULL;
+  return floor != NULL ? (view){ floor + index * MEM_BLOCK, len } : (view){ NULL, 0 };
 }
 
 static view view_below(const mem_contents *c, uint64_t index) {
@@ -288,6 +296,15 @@ mem_contents mem_contents_of(const void *data, size_t len) {
   return (mem_contents){ .size = len, .held = len, .floor = data, .floor_len = len };
 }
 
+mem_contents mem_contents_of_later(mem_later *later, size_t len) {
+  return (mem_contents){ .size = len, .held = len, .later = later, .floor_len = len };
+}
+
+k_ret mem_contents_ready(const mem_contents *c) {
+  const mem_contents *frozen = c->base != NULL ? c->base : c;
+  return frozen->later == NULL || floor_of(frozen) != NULL ? 0 : -K_EIO;
+}
+
 mem_contents mem_contents_over(const mem_contents *base) {
   return (mem_contents){ .size = base->size, .held = base->held, .base = base, .base_len = base->size };
 }
@@ -369,6 +386,7 @@ k_ret mem_contents_freeze(const mem_contents *live, mem_contents *out) {
   if (r >= 0 && live->base != NULL) {
     r = add_below(live, &c);
     c.floor = live->base->floor;
+    c.later = live->base->later;
     c.floor_len = least(live->base->floor_len, live->base_len);
   }
   if (r < 0) {

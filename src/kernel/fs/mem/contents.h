@@ -13,6 +13,14 @@
 #include "kernel/core/kernel.h"
 #include "kernel/fs/mem/block_map.h"
 
+/* Bytes that come when they are first looked at: a file that is mapped then. */
+typedef struct mem_later mem_later;
+struct mem_later {
+  _Atomic(const uint8_t *) data; /* NULL: not yet */
+  /* Sets `data`, from any thread and with kernel.mu, in microseconds. NULL: they cannot be had. */
+  const uint8_t *(*fetch)(mem_later *later);
+};
+
 typedef struct mem_contents mem_contents;
 struct mem_contents {
   uint64_t size;
@@ -21,7 +29,8 @@ struct mem_contents {
   uint64_t held;            /* bytes that are there, own or showing through: for st_blocks */
   const mem_contents *base; /* a frozen file's; alive as long as the tree. Only live files have one */
   uint64_t base_len;        /* how much of it shows */
-  const uint8_t *floor;     /* only frozen files have one */
+  const uint8_t *floor;     /* only frozen files have one, */
+  mem_later *later;         /* or this in its place */
   uint64_t floor_len;
 };
 
@@ -43,6 +52,12 @@ k_ret mem_contents_seek(const mem_contents *c, uint64_t pos, bool hole) CHECKED;
 
 /* Borrowed bytes, in a frozen file. */
 mem_contents mem_contents_of(const void *data, size_t len);
+
+/* The same for bytes that come later. `later` lives as long as the tree. */
+mem_contents mem_contents_of_later(mem_later *later, size_t len);
+
+/* Asks for bytes that come later: -K_EIO. Without this they are zeros if they cannot be had. */
+k_ret mem_contents_ready(const mem_contents *c) CHECKED;
 
 /* A live file's that begin as those of a frozen one. */
 mem_contents mem_contents_over(const mem_contents *base);

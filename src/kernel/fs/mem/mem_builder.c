@@ -3,12 +3,14 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "kernel/fs/mem/mem_source.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 struct mem_builder {
   mem_tree *tree;
+  uint64_t end_ino; /* numbers of files are below */
   int64_t now_ns;
   mem_node *
       last_dir; /* where the last entry was put, and the path of that: most entries are neighbours. NULL: none */
@@ -20,10 +22,11 @@ static void mem_builder_stamp(const mem_builder *b, mem_node *n) {
   n->atime_ns = n->mtime_ns = n->ctime_ns = n->btime_ns = b->now_ns;
 }
 
-K_UNCHECKED k_ret mem_builder_new(mem_builder **out) {
+/* Takes over the reference to `root`, which may be NULL: out of memory. */
+K_UNCHECKED static k_ret builder_over(mem_node *root, uint64_t next_ino, uint64_t end_ino, int64_t now_ns,
+                                      mem_builder **out) {
   mem_builder *b = mem_zalloc(sizeof *b);
   mem_tree *tree = mem_zalloc(sizeof *tree);
-  mem_node *root = mem_node_new(K_S_IFDIR | 0755, 0, 0, 1);
   if (b == NULL || tree == NULL || root == NULL) {
     mem_free(b);
     mem_free(tree);
@@ -32,12 +35,22 @@ K_UNCHECKED k_ret mem_builder_new(mem_builder **out) {
   }
   atomic_init(&tree->refs, 1);
   tree->root = root;
-  tree->next_ino = 2;
+  tree->next_ino = next_ino;
   b->tree = tree;
-  b->now_ns = clock_real_ns();
-  mem_builder_stamp(b, root);
+  b->end_ino = end_ino;
+  b->now_ns = now_ns;
   *out = b;
   return 0;
+}
+
+k_ret mem_builder_new(mem_builder **out) {
+  K_TRY(builder_over(mem_node_new(K_S_IFDIR | 0755, 0, 0, 1), 2, UINT64_MAX, clock_real_ns(), out));
+  mem_builder_stamp(*out, (*out)->tree->root);
+  return 0;
+}
+
+k_ret mem_builder_below(mem_node *dir, uint64_t first_ino, uint64_t inos, mem_builder **out) {
+  return builder_over(mem_node_ref(dir), first_ino, first_ino + inos, dir->mtime_ns, out);
 }
 
 K_UNCHECKED void mem_builder_free(mem_builder *b) {
@@ -64,7 +77,7 @@ static k_ret next_name(const char **path, k_name *out) {
 K_LOCKED static k_ret mem_builder_add(mem_builder *b, mem_node *dir, k_name name, mem_node *child) {
   if (child == NULL) return -K_ENOMEM;
   mem_builder_stamp(b, child);
-  k_ret r = mem_node_add(dir, name, child, 0);
+  k_ret r = child->ino < b->end_ino ? mem_node_add(dir, name, child, 0) : -K_ENOSPC;
   if (r < 0) mem_node_unref(child);
   return r;
 }
@@ -125,20 +138,44 @@ K_UNCHECKED k_ret mem_builder_dir(mem_builder *b, const char *path, uint32_t mod
   return mem_builder_add(b, dir, name, mem_node_new(K_S_IFDIR | mode, uid, gid, b->tree->next_ino++));
 }
 
-K_UNCHECKED k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t uid,
-                                   uint32_t gid, const void *data, size_t len, void (*drop)(void *ctx),
-                                   void *ctx, void *exe) {
+K_UNCHECKED k_ret mem_builder_later(mem_builder *b, const char *path, mem_source *source, uint64_t inos,
+                                    uint64_t *first_ino) {
+  mem_node *dir;
+  k_name name;
+  K_TRY(place(b, path, &dir, &name));
+  mem_node *n = mem_node_new(K_S_IFDIR | 0755, 0, 0, b->tree->next_ino++);
+  K_TRY(mem_builder_add(b, dir, name, n));
+  n->source = source;
+  *first_ino = b->tree->next_ino;
+  b->tree->next_ino += inos;
+  return 0;
+}
+
+K_UNCHECKED static k_ret builder_add_file(mem_builder *b, const char *path, uint32_t mode, uint32_t uid,
+                                          uint32_t gid, mem_contents contents, void *exe, mem_node **out) {
   mem_node *dir;
   k_name name;
   K_TRY(place(b, path, &dir, &name));
   mem_node *n = mem_node_new(K_S_IFREG | mode, uid, gid, b->tree->next_ino++);
   if (n == NULL) return -K_ENOMEM;
-  n->contents = mem_contents_of(data, len);
+  n->contents = contents;
   n->exe = exe;
-  K_TRY(mem_builder_add(b, dir, name, n));
+  *out = n;
+  return mem_builder_add(b, dir, name, n);
+}
+
+k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t uid, uint32_t gid,
+                       const void *data, size_t len, void (*drop)(void *ctx), void *ctx, void *exe) {
+  mem_node *n = NULL;
+  K_TRY(builder_add_file(b, path, mode, uid, gid, mem_contents_of(data, len), exe, &n));
   n->drop = drop; /* only now: a file that was not added still belongs to the caller */
   n->drop_ctx = ctx;
   return 0;
+}
+
+k_ret mem_builder_program(mem_builder *b, const char *path, mem_later *later, size_t len, void *exe) {
+  mem_node *n = NULL;
+  return builder_add_file(b, path, 0755, 0, 0, mem_contents_of_later(later, len), exe, &n);
 }
 
 K_UNCHECKED k_ret mem_builder_symlink(mem_builder *b, const char *path, const char *target) {

@@ -33,6 +33,7 @@ k_ret mem_open(k_inode *inode, uint32_t flags, k_file **out) {
     if ((flags & K_O_ACCMODE) == K_O_RDONLY) return mem_source_open_file(mem_of(inode), flags, out);
     K_TRY(mem_copy_up(mem_of(inode)));
   }
+  if (k_is_reg(inode)) K_TRY(mem_contents_ready(&mem_of(inode)->contents));
   const k_file_ops *ops = k_is_dir(inode) ? &mem_dir_file_ops : k_is_reg(inode) ? &mem_file_ops : NULL;
   if (ops == NULL) return -K_ENXIO;
   k_ret r = k_file_new(inode->kernel, ops, flags, inode, NULL, out);

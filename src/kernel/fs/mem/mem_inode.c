@@ -194,7 +194,10 @@ k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
     *out = i;
     return 0;
   }
-  if (mem_node_is_unfilled(node)) return -K_ESTALE; /* mem_lookup fills it first */
+  if (mem_node_is_unfilled(node)) {
+    if (!node->source->ops->in_memory) return -K_ESTALE; /* mem_lookup fills it first */
+    K_TRY(mem_node_fill(node, UINT64_MAX));
+  }
   if (has_aliases(node)) K_TRY(mem_alias_reserve(fs, 1));
   i = alloc(fs, node->mode);
   if (i == NULL) return -K_ENOMEM;
@@ -360,6 +363,7 @@ K_LOCKED static k_ret resize(mem_inode *i, uint64_t size) {
     i->contents = (mem_contents){ 0 };
   }
   if (i->source != NULL) r = mem_copy_up_held(i);
+  if (r >= 0) r = mem_contents_ready(&i->contents);
   if (r >= 0) r = mem_contents_resize(&i->contents, mem_kernel(i), size);
   if (r >= 0) {
     mem_contents_changed(i);

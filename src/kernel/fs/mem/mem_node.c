@@ -58,6 +58,17 @@ void mem_node_unref(mem_node *n) {
   }
 }
 
+void mem_node_empty(mem_node *dir) {
+  for (size_t i = 0; i < dir->count; i++) {
+    mem_node_unref(dir->children[i].node);
+    mem_free(dir->children[i].name);
+  }
+  dir->count = 0;
+  dir->nlink = 2;
+  if (dir->index != NULL) memset(dir->index, 0, dir->index_cap * sizeof *dir->index);
+  dir->next_pos = MEM_POS_FIRST;
+}
+
 static bool node_is_dir(const mem_node *n) { return (n->mode & K_S_IFMT) == K_S_IFDIR; }
 
 static uint64_t node_share(const mem_node *n, uint64_t whole) {

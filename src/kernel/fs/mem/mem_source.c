@@ -195,7 +195,7 @@ K_LOCKED k_ret mem_copy_up(mem_inode *i) {
 
 k_ret mem_reader_begin(mem_reader *r, const mem_node *n) {
   *r = (mem_reader){ .node = n, .fd = -1, .size = n->contents.size };
-  if (n->source == NULL) return 0;
+  if (n->source == NULL) return mem_contents_ready(&n->contents);
   mem_source_state now;
   k_ret fd = n->source->ops->open(n->source, false, &now);
   if (fd < 0) return fd;

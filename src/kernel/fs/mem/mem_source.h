@@ -5,7 +5,8 @@
  * and the source is forgotten. fs/cow has the sources of directories of the host.
  *
  * Locks       a source is immutable for its users but for `filled`, which is set once, after the children are there.
- * Its operations ask the host: they are called without kernel.mu. */
+ * Its operations ask the host: they are called without kernel.mu. A source `in_memory` asks nobody: its directories are
+ * filled where they become inodes, with kernel.mu. */
 #pragma once
 
 #include "kernel/fs/mem/mem_node.h"
@@ -24,6 +25,7 @@ typedef struct mem_source_ops {
   k_ret (*open)(mem_source *file, bool look, mem_source_state *now);
   void (*close)(mem_source *file, int fd);
   void (*free)(mem_source *source);
+  bool in_memory; /* directories alone, of any file system; `fill` takes a millisecond or two at most */
 } mem_source_ops;
 
 struct mem_source {
@@ -40,6 +42,15 @@ void mem_source_unref(mem_source *s); /* NULL is fine */
 bool mem_node_is_unfilled(const mem_node *n);
 /* Fetches them, if need be, without kernel.mu. */
 k_ret mem_node_fill(mem_node *n, uint64_t most) CHECKED;
+
+/* For those who fill. A builder whose paths begin at `dir`, with the number `first_ino` for the first of `inos` files at
+ * most (-K_ENOSPC); it is freed by mem_builder_free, and the added files stay. mem_node_empty takes all children away. */
+k_ret mem_builder_below(mem_node *dir, uint64_t first_ino, uint64_t inos, mem_builder **out) CHECKED;
+void mem_node_empty(mem_node *dir) K_LOCKED;
+/* A directory that is filled later, with `inos` files at most. The reference is taken over on success. -K_EEXIST: it
+ * is there already. */
+k_ret mem_builder_later(mem_builder *b, const char *path, mem_source *source, uint64_t inos,
+                        uint64_t *first_ino) CHECKED;
 
 /* The bytes of a frozen file, wherever they are. */
 typedef struct mem_reader {

@@ -24,6 +24,7 @@
 
 typedef struct mem_tree mem_tree;
 typedef struct memfs memfs;
+typedef struct mem_later mem_later; /* contents.h */
 
 /* Builds a frozen tree, entry by entry; parents are made as needed (root:root 0755). Paths are absolute. */
 typedef struct mem_builder mem_builder;
@@ -34,6 +35,8 @@ k_ret mem_builder_dir(mem_builder *b, const char *path, uint32_t mode, uint32_t 
  * k_inode.exe until their contents change. */
 k_ret mem_builder_file(mem_builder *b, const char *path, uint32_t mode, uint32_t uid, uint32_t gid,
                        const void *data, size_t len, void (*drop)(void *ctx), void *ctx, void *exe) CHECKED;
+/* The same for a program of root's, whose bytes come later. */
+k_ret mem_builder_program(mem_builder *b, const char *path, mem_later *later, size_t len, void *exe) CHECKED;
 k_ret mem_builder_symlink(mem_builder *b, const char *path, const char *target) CHECKED;
 k_ret mem_builder_finish(mem_builder *b, mem_tree **out) CHECKED; /* the builder is freed, also on failure */
 void mem_builder_free(mem_builder *b);

@@ -4,6 +4,8 @@
 #include "base/random.h"
 #include "test.h"
 
+#include <stdatomic.h>
+
 static k_kernel *kernel_with(uint64_t disk) {
   k_kernel *k = mem_zalloc(sizeof *k);
   EXPECT(k != NULL);
@@ -328,5 +330,49 @@ TEST(freezing_without_memory_changes_nothing) {
     EXPECT(r == 0 || r == -K_ENOMEM);
     if (r == 0) mem_contents_free(&frozen, NULL);
   }
+  end(k, &c);
+}
+
+/* ---- bytes that come later ---- */
+
+typedef struct later_bytes {
+  mem_later later;
+  const uint8_t *bytes; /* NULL: they cannot be had */
+  int asked;
+} later_bytes;
+
+static const uint8_t *later_fetch(mem_later *later) {
+  later_bytes *l = CONTAINER_OF(later, later_bytes, later);
+  l->asked++;
+  atomic_store(&later->data, l->bytes);
+  return l->bytes;
+}
+
+TEST(bytes_that_come_later_are_asked_for_once_when_they_are_read) {
+  WITH_FILE(1 << 20);
+  later_bytes l = { .later.fetch = later_fetch, .bytes = (const uint8_t *)"hello" };
+  const mem_contents frozen = mem_contents_of_later(&l.later, 5);
+  c = mem_contents_over(&frozen);
+  EXPECT_EQ(c.size, 5);
+  EXPECT_EQ(mem_contents_seek(&c, 1, false), 1);
+  EXPECT_EQ(l.asked, 0);
+  EXPECT_EQ(byte_at(&c, 4), 'o');
+  EXPECT_EQ(mem_contents_ready(&c), 0);
+  EXPECT_EQ(byte_at(&c, 0), 'h');
+  EXPECT_EQ(l.asked, 1);
+  end(k, &c);
+}
+
+TEST(bytes_that_cannot_be_had_are_an_error_and_else_zeros) {
+  WITH_FILE(1 << 20);
+  later_bytes l = { .later.fetch = later_fetch };
+  const mem_contents frozen = mem_contents_of_later(&l.later, 5);
+  c = mem_contents_over(&frozen);
+  EXPECT_EQ(mem_contents_ready(&frozen), -K_EIO);
+  EXPECT_EQ(mem_contents_ready(&c), -K_EIO);
+  EXPECT_EQ(byte_at(&c, 0), 0);
+  l.bytes = (const uint8_t *)"hello";
+  EXPECT_EQ(mem_contents_ready(&c), 0);
+  EXPECT_EQ(byte_at(&c, 0), 'h');
   end(k, &c);
 }

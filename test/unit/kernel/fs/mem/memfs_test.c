@@ -1,5 +1,8 @@
 /* memfs_test.c - the file tree in memory, as src/kernel/fs/mem/memfs.h promises it. */
 #include "fs/tree.h"
+#include "kernel/fs/mem/mem_source.h"
+
+#include <stdatomic.h>
 
 static mem_tree *built(void (*fill)(mem_builder *b)) {
   mem_builder *b = NULL;
@@ -344,4 +347,92 @@ TEST(a_large_file_is_written_piece_by_piece) {
   k_lock(t->k);
   EXPECT_EQ(t->k->used.disk, 0);
   tree_free(t);
+}
+
+/* ---- directories that are filled later ---- */
+
+typedef struct later_dir {
+  mem_source base;
+  uint64_t first_ino;
+  int filled;
+  bool fails;
+} later_dir;
+
+K_UNCHECKED static k_ret later_fill(mem_source *source, mem_node *node, uint64_t most) {
+  later_dir *d = CONTAINER_OF(source, later_dir, base);
+  mem_builder *b = NULL;
+  (void)most;
+  if (d->fails) return -K_EIO;
+  d->filled++;
+  K_TRY(mem_builder_below(node, d->first_ino, 8, &b));
+  k_ret r = mem_builder_file(b, "/below/f", 0644, 0, 0, "text", 4, NULL, NULL, NULL);
+  mem_builder_free(b);
+  atomic_store(&source->filled, true);
+  return r;
+}
+
+static void later_free(mem_source *source) { (void)source; }
+
+static const mem_source_ops later_ops = { .fill = later_fill, .free = later_free, .in_memory = true };
+
+static tree *tree_with_later(later_dir *d) {
+  mem_builder *b = NULL;
+  mem_tree *base = NULL;
+  *d = (later_dir){ .base = { .refs = 1, .ops = &later_ops } };
+  EXPECT_EQ(mem_builder_new(&b), 0);
+  EXPECT_EQ(mem_builder_dir(b, "/", 0777, K_UID, K_GID) == -K_EEXIST, true);
+  EXPECT_EQ(mem_builder_dir(b, "/usr", 0777, K_UID, K_GID), 0);
+  EXPECT_EQ(mem_builder_later(b, "/usr/later", &d->base, 8, &d->first_ino), 0);
+  EXPECT_EQ(mem_builder_later(b, "/usr/later", &d->base, 8, &d->first_ino), -K_EEXIST);
+  EXPECT_EQ(mem_builder_finish(b, &base), 0);
+  tree *t = tree_new(NULL, base);
+  mem_tree_unref(base);
+  return t;
+}
+
+TEST(a_directory_that_comes_later_is_filled_when_it_is_looked_up) {
+  later_dir d;
+  tree *t = tree_with_later(&d);
+  EXPECT_TEXT(names(t, "/usr"), "later");
+  EXPECT_EQ(d.filled, 0);
+  EXPECT_TEXT(get(t, "/usr/later/below/f"), "text");
+  EXPECT_TEXT(names(t, "/usr/later"), "below");
+  EXPECT_EQ(d.filled, 1);
+  tree_free(t);
+}
+
+TEST(a_directory_that_comes_later_is_in_the_way_of_others) {
+  later_dir d;
+  tree *t = tree_with_later(&d);
+  EXPECT_EQ(vfs_mkdir(&t->v, NULL, "/usr/later", 0755), -K_EEXIST);
+  EXPECT_EQ(vfs_mkdir(&t->v, NULL, "/usr/other", 0755), 0);
+  k_inode *usr = inode_at(t, "/usr");
+  EXPECT_EQ(usr->ops->unlink(usr, (k_name){ "later", 5 }, true), -K_ENOTEMPTY);
+  k_inode_unref(usr);
+  tree_free(t);
+}
+
+TEST(a_directory_that_cannot_be_filled_is_an_error_until_it_can) {
+  later_dir d;
+  tree *t = tree_with_later(&d);
+  d.fails = true;
+  EXPECT_EQ(try_stat(t, "/usr/later/below"), -K_EIO);
+  d.fails = false;
+  EXPECT_EQ(try_stat(t, "/usr/later/below"), 0);
+  tree_free(t);
+}
+
+TEST(a_frozen_tree_has_directories_that_nobody_looked_into) {
+  later_dir d;
+  tree *t = tree_with_later(&d);
+  mem_tree *frozen = NULL;
+  make_dir(t, "/usr/new");
+  EXPECT_EQ(memfs_freeze(vfs_mounts_root(t->k), &frozen), 0);
+  EXPECT_EQ(d.filled, 0);
+  tree_free(t);
+  tree *next = tree_new(NULL, frozen);
+  mem_tree_unref(frozen);
+  EXPECT_TEXT(get(next, "/usr/later/below/f"), "text");
+  EXPECT_EQ(d.filled, 1);
+  tree_free(next);
 }
