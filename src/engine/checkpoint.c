@@ -248,6 +248,7 @@ static cay_status checkpoint_save(eng_instance *i, bool first, cay_error *err) {
 static cay_status checkpoint_check(eng_instance *i, cay_error *err) {
   const char *why_not = eng_module_why_not_imageable(i->module);
   if (why_not != NULL) return err_set(err, CAY_UNSUPPORTED, "the module has no checkpoints: %s", why_not);
+  S_TRY(eng_need_alone(i, err));
   assert(i->depth == 0);
   eng_drop_trap(i);
   return CAY_OK;
@@ -265,6 +266,7 @@ cay_status eng_checkpoint(eng_instance *i, cay_error *err) {
 
 cay_status eng_rollback(eng_instance *i, cay_error *err) {
   if (i->saved == NULL) return eng_instance_reset(i, err);
+  S_TRY(eng_need_alone(i, err));
   assert(i->depth == 0);
   eng_drop_trap(i);
   if (i->asleep) eng_wake(i);

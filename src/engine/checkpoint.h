@@ -18,7 +18,7 @@
 #include "engine/image.h"
 
 /* What the instance is now becomes what eng_rollback goes back to. The checkpoint before is kept when this
- * fails. CAY_UNSUPPORTED (not imageable), CAY_NO_MEMORY, CAY_IO. */
+ * fails. CAY_UNSUPPORTED (not imageable), CAY_BUSY (other threads have the memory), CAY_NO_MEMORY, CAY_IO. */
 cay_status eng_checkpoint(eng_instance *instance, cay_error *err) CHECKED;
 
 /* Back to the last eng_checkpoint; without one, to the image that the instance was made from, which costs

@@ -59,16 +59,14 @@ static void copy_memory(uint8_t *to, eng_instance *parent) {
 }
 
 /* The child's memory is complete before its instance is made, whose start function then finds it so. Pages that were
- * never written are zero in both. */
+ * never written are zero in both, or the image's. */
 static cay_status fork_shared(eng_instance *parent, const eng_instance_options *options, eng_instance **out,
                               cay_error *err) {
   OWNED(eng_shared_unref) eng_shared *shared = NULL;
-  uint64_t more = eng_memory_len(parent) - parent->module->memory_min, before = 0;
-  S_TRY(eng_shared_new(parent->module, &shared, err));
-  wasmtime_error_t *error = wasmtime_sharedmemory_grow(shared->memory, more / ENG_PAGE, &before);
-  if (error != NULL) return eng_wt_error(err, CAY_LIMIT, "cannot copy a shared memory", error);
+  S_TRY(eng_shared_from(parent->module, eng_memory_len(parent), parent->image, &shared, err));
   copy_memory(wasmtime_sharedmemory_data(shared->memory), parent);
   S_TRY(eng_instance_make(parent->module, MOVE(shared), options, out, err));
+  if (parent->image != NULL) (*out)->image = eng_image_ref(parent->image);
   eng_globals_copy(*out, parent);
   return CAY_OK;
 }

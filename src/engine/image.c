@@ -203,9 +203,14 @@ cay_status eng_freeze(eng_instance *i, bool own, eng_image **out, cay_error *err
   return CAY_OK;
 }
 
+cay_status eng_need_alone(const eng_instance *i, cay_error *err) {
+  return eng_memory_is_alone(i) ? CAY_OK : err_set(err, CAY_BUSY, "it has threads that have not ended");
+}
+
 cay_status eng_image_freeze(eng_instance *i, eng_image **out, cay_error *err) {
   const char *why_not = eng_module_why_not_imageable(i->module);
   if (why_not != NULL) return err_set(err, CAY_UNSUPPORTED, "the module cannot be frozen: %s", why_not);
+  S_TRY(eng_need_alone(i, err));
   assert(i->depth == 0);
   if (eng_is_its_image(i)) {
     *out = eng_image_ref(i->image);
@@ -274,11 +279,16 @@ uint64_t eng_image_stored_len(const eng_image *image) {
 
 /* ---- instances from an image ---- */
 
-cay_status eng_overlay(eng_instance *i, eng_image *image, cay_error *err) {
+cay_status eng_image_map_at(const eng_image *image, uint8_t *base, cay_error *err) {
   if (image->len > 0 &&
-      mmap(i->head.base, image->len, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE,
-           image->fd, (off_t)image->offset) == MAP_FAILED)
+      mmap(base, image->len, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE, image->fd,
+           (off_t)image->offset) == MAP_FAILED)
     return err_errno(err, errno, "mapping an image");
+  return CAY_OK;
+}
+
+cay_status eng_overlay(eng_instance *i, eng_image *image, cay_error *err) {
+  S_TRY(eng_image_map_at(image, i->head.base, err));
   eng_image *before = i->image;
   i->image = eng_image_ref(image);
   i->forks = 0;
@@ -296,14 +306,36 @@ cay_status eng_grow_to(eng_instance *i, uint64_t len, cay_error *err) {
 /* What memory is mapped from in an instance of it. */
 static eng_image *ground_of(eng_image *image) { return image->base != NULL ? image->base : image; }
 
+static cay_status image_use(eng_image *image, const eng_instance_options *options, eng_instance **out,
+                            cay_error *err) {
+  S_TRY(eng_instance_new(image->module, options, out, err));
+  S_TRY(eng_grow_to(*out, image->len, err));
+  S_TRY(eng_overlay(*out, ground_of(image), err));
+  eng_layer_apply(image, (*out)->head.base);
+  return CAY_OK;
+}
+
+/* The memory is complete before its instance is made, whose start function then finds it so. */
+static cay_status image_use_shared(eng_image *image, const eng_instance_options *options, eng_instance **out,
+                                   cay_error *err) {
+  OWNED(eng_shared_unref) eng_shared *shared = NULL;
+  S_TRY(eng_instance_check(image->module, options, err));
+  if (options->memory_max != 0 && image->len > options->memory_max)
+    return err_set(err, CAY_LIMIT, "the image has %llu bytes of memory, the limit is %llu",
+                   (unsigned long long)image->len, (unsigned long long)options->memory_max);
+  S_TRY(eng_shared_from(image->module, image->len, ground_of(image), &shared, err));
+  eng_layer_apply(image, wasmtime_sharedmemory_data(shared->memory));
+  S_TRY(eng_instance_make(image->module, MOVE(shared), options, out, err));
+  (*out)->image = eng_image_ref(ground_of(image));
+  return CAY_OK;
+}
+
 cay_status eng_instance_from_image(eng_image *image, const eng_instance_options *options, eng_instance **out,
                                    cay_error *err) {
   OWNED(eng_instance_free) eng_instance *i = NULL;
-  S_TRY(eng_instance_new(image->module, options, &i, err));
-  S_TRY(eng_grow_to(i, image->len, err));
   image = eng_image_to_use(image);
-  S_TRY(eng_overlay(i, ground_of(image), err));
-  eng_layer_apply(image, i);
+  S_TRY(image->module->shared_max != 0 ? image_use_shared(image, options, &i, err)
+                                       : image_use(image, options, &i, err));
   eng_globals_write(i, image->globals);
   i->origin = eng_image_ref(image);
   *out = MOVE(i);
@@ -341,7 +373,7 @@ static cay_status undo_changes(eng_instance *i, cay_error *err) {
   struct copy_back c = { .memory = i->head.base, .image = image, .left = COPY_BACK_MAX };
   if (!eng_pages_changed(i->module->engine, i->head.base, image->len, copy_back, &c)) {
     S_TRY(image_drop(i, 0, image->len, err));
-    eng_layer_apply(image, i);
+    eng_layer_apply(image, i->head.base);
   }
   return image_drop(i, image->len, eng_memory_len(i), err);
 }
@@ -354,13 +386,14 @@ static cay_status map_again(eng_instance *i, cay_error *err) {
   if (grown > 0 && mmap(i->head.base + ground->len, grown, PROT_READ | PROT_WRITE,
                         MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
     return err_errno(err, errno, "resetting an instance");
-  eng_layer_apply(i->origin, i);
+  eng_layer_apply(i->origin, i->head.base);
   eng_saved_drop(i);
   return CAY_OK;
 }
 
 cay_status eng_instance_reset(eng_instance *i, cay_error *err) {
   if (i->origin == NULL) return err_set(err, CAY_INVALID, "the instance was not made from an image");
+  S_TRY(eng_need_alone(i, err));
   assert(i->depth == 0);
   eng_drop_trap(i);
   bool as_made = i->image == ground_of(i->origin) && i->saved == NULL;

@@ -18,7 +18,7 @@ typedef struct eng_image eng_image;
 /* Copies what the instance has changed since it was made from an image, and refers to that one for the rest;
  * when that is most of it, or there was none, all pages that are not zero. When nothing is changed, that
  * image itself is the answer (see eng_instance_settle). CAY_UNSUPPORTED (not imageable: the message says
- * why), CAY_NO_MEMORY, CAY_IO. */
+ * why), CAY_BUSY (another instance has its memory, too), CAY_NO_MEMORY, CAY_IO. */
 cay_status eng_image_freeze(eng_instance *instance, eng_image **out, cay_error *err) CHECKED;
 
 eng_image *eng_image_ref(eng_image *image);
@@ -41,7 +41,7 @@ cay_status eng_instance_from_image(eng_image *image, const eng_instance_options 
 
 /* Puts an instance back to the image it was made from: memory and globals. A memory that has grown since
  * keeps its length, zeroed beyond the image: memories never shrink. 1 to 80 us, by the pages it changed.
- * CAY_INVALID: it was not made from an image. CAY_IO: it is in pieces and can only be freed. */
+ * CAY_INVALID: it was not made from an image. CAY_BUSY: another instance has its memory. CAY_IO: it is in pieces and can only be freed. */
 cay_status eng_instance_reset(eng_instance *instance, cay_error *err) CHECKED;
 
 /* A copy of the parent's memory and exported globals, as fork(2) wants it. Costs by the pages the parent has

@@ -55,6 +55,12 @@ cay_status eng_image_compare(const eng_image *image, const eng_image *base, eng_
  */
 cay_status eng_freeze(eng_instance *instance, bool own, eng_image **out, cay_error *err) CHECKED;
 
+/* Maps the image, which is no layer, over a memory that is as long or longer. */
+cay_status eng_image_map_at(const eng_image *image, uint8_t *base, cay_error *err) CHECKED;
+
+cay_status eng_need_alone(const eng_instance *instance,
+                          cay_error *err) CHECKED; /* CAY_BUSY: it has threads */
+
 /* The image becomes what the memory is mapped from; the instance takes a reference. */
 cay_status eng_overlay(eng_instance *instance, eng_image *image, cay_error *err) CHECKED;
 cay_status eng_grow_to(eng_instance *instance, uint64_t len, cay_error *err) CHECKED;
@@ -74,7 +80,7 @@ const uint8_t *eng_image_page(const eng_image *image, size_t page); /* zeros bey
 
 bool eng_layer_suits(eng_instance *instance);
 cay_status eng_layer_freeze(eng_instance *instance, eng_image **out, cay_error *err) CHECKED;
-void eng_layer_apply(const eng_image *image, eng_instance *instance); /* memory is as the base; or no layer */
+void eng_layer_apply(const eng_image *image, uint8_t *memory); /* which is as the base; or no layer */
 /* What an instance is best made from: itself, or the whole image of a layer. Borrowed. */
 eng_image *eng_image_to_use(eng_image *image);
 

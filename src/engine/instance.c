@@ -19,12 +19,12 @@ static void limit(eng_instance *i) {
   wasmtime_store_limiter(i->store, (int64_t)i->memory_max, (int64_t)i->table_max, 1, ENG_TABLES_MAX, -1);
 }
 
-static cay_status check(const eng_module *m, const eng_instance_options *options, cay_error *err) {
+cay_status eng_instance_check(const eng_module *m, const eng_instance_options *options, cay_error *err) {
   if (m->memory == NULL) return err_set(err, CAY_INVALID, "the module exports no memory");
   if (options->memory_max != 0 && m->memory_min > options->memory_max)
     return err_set(err, CAY_LIMIT, "the module starts with %llu bytes of memory, the limit is %llu",
                    (unsigned long long)m->memory_min, (unsigned long long)options->memory_max);
-  if (m->has_start && m->stop == ENG_STOP_PROTECT)
+  if (m->has_start && m->stop == ENG_STOP_PROTECT && m->shared_max == 0)
     return err_set(err, CAY_UNSUPPORTED,
                    "a module with a start function needs epoch checks: it could not be stopped");
   return CAY_OK;
@@ -42,8 +42,10 @@ static cay_status make_store(eng_instance *i, cay_error *err) {
 static void start_took_long(void *ctx) { eng_instance_kick(ctx); }
 
 /* The start function of a module with threads copies data, or finds it copied. Another may do anything, and only this
- * thread knows the instance yet, so no other could stop it. */
+ * thread knows the instance yet, so no other could stop it. Protection does not stop it
+ * here: see README.md. */
 static wasmtime_error_t *instantiate_shared(eng_instance *i, wasm_trap_t **trap) {
+  if (i->stop.by_memory) return wasmtime_instance_pre_instantiate(i->shared->pre, i->cx, &i->wasm, trap);
   alarm_entry end = { .fn = start_took_long, .ctx = i };
   alarm_set *alarms = i->module->engine->alarms;
   if (alarm_arm(alarms, &end, clock_mono_ns() + START_MS * NS_PER_MS, NULL) != CAY_OK)
@@ -113,7 +115,7 @@ cay_status eng_instance_make(eng_module *module, eng_shared *shared, const eng_i
 cay_status eng_instance_new(eng_module *module, const eng_instance_options *options, eng_instance **out,
                             cay_error *err) {
   eng_shared *shared = NULL;
-  S_TRY(check(module, options, err));
+  S_TRY(eng_instance_check(module, options, err));
   if (module->shared_max != 0) S_TRY(eng_shared_new(module, &shared, err));
   return eng_instance_make(module, shared, options, out, err);
 }
@@ -154,6 +156,9 @@ uint64_t eng_memory_len(eng_instance *i) {
 }
 
 bool eng_memory_is_shared(const eng_instance *i) { return i->shared != NULL; }
+bool eng_memory_is_alone(const eng_instance *i) {
+  return i->shared == NULL || atomic_load(&i->shared->refs) == 1;
+}
 
 /* The library asks the limiter of a store for its own memory only. */
 static wasmtime_error_t *grow_shared(const eng_instance *i, uint32_t pages, uint64_t *before) {

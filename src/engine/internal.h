@@ -208,12 +208,17 @@ struct eng_instance {
 /* For another owner: as if it had been made with these options. At rest. */
 void eng_instance_renew(eng_instance *instance, const eng_instance_options *options);
 
+cay_status eng_instance_check(const eng_module *module, const eng_instance_options *options, cay_error *err);
+bool eng_memory_is_alone(const eng_instance *instance); /* no other instance has it */
 /* `shared` is taken over, NULL unless the module imports its memory. */
 cay_status eng_instance_make(eng_module *module, eng_shared *shared, const eng_instance_options *options,
                              eng_instance **out, cay_error *err);
 
 /* ---- shared.c ---- */
 cay_status eng_shared_new(eng_module *module, eng_shared **out, cay_error *err);
+/* The same with at least `len` bytes, mapped from `ground` unless that is NULL. */
+cay_status eng_shared_from(eng_module *module, uint64_t len, eng_image *ground, eng_shared **out,
+                           cay_error *err);
 eng_shared *eng_shared_ref(eng_shared *shared);
 void eng_shared_unref(eng_shared *shared);
 OWNED_DEFINE(eng_shared, eng_shared_unref)

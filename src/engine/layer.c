@@ -118,15 +118,15 @@ cay_status eng_layer_freeze(eng_instance *i, eng_image **out, cay_error *err) {
 
 /* ---- using it ---- */
 
-void eng_layer_apply(const eng_image *image, eng_instance *i) {
+void eng_layer_apply(const eng_image *image, uint8_t *memory) {
   if (image->base == NULL) return;
   for (size_t page = 0, end = image->len / MEM_PAGE, from; page < end; page++) {
     if (image->bits[page / 64] == 0) page |= 63;
     for (from = page; page < end && layer_is_own(image, page);) page++;
     size_t len = (page - from) * MEM_PAGE;
     if (len == 0) continue;
-    if (len >= POPULATE_MIN) (void)madvise(i->head.base + from * MEM_PAGE, len, MADV_POPULATE_WRITE);
-    memcpy(i->head.base + from * MEM_PAGE, image->master + from * MEM_PAGE, len);
+    if (len >= POPULATE_MIN) (void)madvise(memory + from * MEM_PAGE, len, MADV_POPULATE_WRITE);
+    memcpy(memory + from * MEM_PAGE, image->master + from * MEM_PAGE, len);
   }
 }
 

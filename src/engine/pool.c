@@ -52,7 +52,7 @@ eng_instance *eng_pool_take(eng_pool *pool, const eng_image *image, const eng_in
 
 /* One whose memory has grown would begin with more than its image. */
 static bool can_be_kept(const eng_pool *pool, eng_instance *i) {
-  return pool != NULL && pool->most > 0 && i->origin != NULL &&
+  return pool != NULL && pool->most > 0 && i->origin != NULL && eng_memory_is_alone(i) &&
          eng_memory_len(i) == eng_image_memory_len(i->origin) &&
          eng_module_why_not_imageable(i->module) == NULL;
 }

@@ -43,7 +43,9 @@ static bool rescue_is_ours(const eng_instance *i, const uint8_t *address, const 
   if (i == NULL || i->module->stop != ENG_STOP_PROTECT || !atomic_load(&i->stop.kicked)) return false;
   if (atomic_load(&i->stop.where) != IN_GUEST) return false;
   if (pc >= i->module->code && pc < i->module->code_end) return false;
-  return address >= i->head.base && address < i->head.base + wasmtime_memory_data_size(i->cx, &i->memory);
+  uint64_t len = i->shared != NULL ? wasmtime_sharedmemory_data_size(i->shared->memory)
+                                   : wasmtime_memory_data_size(i->cx, &i->memory);
+  return address >= i->head.base && address < i->head.base + len;
 }
 
 static void pass_on(int number, siginfo_t *info, void *context) {

@@ -4,7 +4,7 @@
  * into a memory that has none and marks there that this was done, so the second instance finds it done. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/internal.h"
+#include "engine/image_inner.h"
 
 static cay_status shared_make_memory(const eng_module *m, eng_shared *s, cay_error *err) {
   enum { PAGE_LOG = 16 };
@@ -37,6 +37,18 @@ cay_status eng_shared_new(eng_module *module, eng_shared **out, cay_error *err) 
   s->refs = 1;
   S_TRY(shared_make_memory(module, s, err));
   S_TRY(shared_link(module, s, err));
+  *out = MOVE(s);
+  return CAY_OK;
+}
+
+cay_status eng_shared_from(eng_module *module, uint64_t len, eng_image *ground, eng_shared **out,
+                           cay_error *err) {
+  OWNED(eng_shared_unref) eng_shared *s = NULL;
+  S_TRY(eng_shared_new(module, &s, err));
+  uint64_t more = len > module->memory_min ? len - module->memory_min : 0, before = 0;
+  wasmtime_error_t *error = more > 0 ? wasmtime_sharedmemory_grow(s->memory, more / ENG_PAGE, &before) : NULL;
+  if (error != NULL) return eng_wt_error(err, CAY_LIMIT, "cannot make a shared memory so large", error);
+  if (ground != NULL) S_TRY(eng_image_map_at(ground, wasmtime_sharedmemory_data(s->memory), err));
   *out = MOVE(s);
   return CAY_OK;
 }

@@ -230,7 +230,6 @@ static const char *why_not_forkable(const scan *s) {
 }
 
 static const char *why_not_imageable(const scan *s) {
-  if (s->info->threads) return "its memory is that of several threads";
   if (s->info->mutable_globals > GLOBALS_MAX) return "it has more than 64 mutable globals";
   if (hidden_global(s)) return "a mutable global is not exported";
   return NULL;

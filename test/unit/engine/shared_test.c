@@ -1,4 +1,7 @@
 /* shared_test.c - a memory that several instances have: as src/engine/instance.h and wasm_scan.h promise it. */
+#include "engine/checkpoint.h"
+#include "engine/image.h"
+#include "engine/pool.h"
 #include "wat.h"
 
 #include <errno.h>
@@ -138,6 +141,160 @@ TEST(a_fork_copies_the_memory_and_shares_none_of_it) {
   call_i(child, "store", "ii:", 2 * ENG_PAGE + 8, 78);
   EXPECT_EQ(call_i(w.instance, "load", "i:i", 2 * ENG_PAGE + 8, 0), 77);
   eng_instance_free(child);
+  world_free(&w);
+}
+
+static uint32_t peek(eng_instance *instance, uint32_t addr) {
+  return (uint32_t)call_i(instance, "load", "i:i", (int32_t)addr, 0);
+}
+
+static void poke(eng_instance *instance, uint32_t addr, uint32_t value) {
+  call_i(instance, "store", "ii:", (int32_t)addr, (int32_t)value);
+}
+
+static eng_image *freeze(eng_instance *instance) {
+  eng_image *image = NULL;
+  cay_error err = { 0 };
+  EXPECT_EQ(eng_image_freeze(instance, &image, &err), CAY_OK);
+  return image;
+}
+
+static eng_instance *from_image(eng_image *image) {
+  eng_instance *made = NULL;
+  cay_error err = { 0 };
+  EXPECT_EQ(eng_instance_from_image(image, &(eng_instance_options){ 0 }, &made, &err), CAY_OK);
+  return made;
+}
+
+TEST(instances_of_an_image_share_nothing_that_they_write) {
+  world w = world_of(program, ENG_STOP_PROTECT, &no_imports, (eng_instance_options){ 0 });
+  uint32_t old = 0;
+  EXPECT_EQ(eng_memory_grow(w.instance, 1, &old, NULL), CAY_OK);
+  poke(w.instance, 2 * ENG_PAGE + 8, 7);
+  memcpy(eng_memory(w.instance) + 64, "mine", 4);
+  call_i(w.instance, "set", "i:", 512, 0);
+  eng_image *image = freeze(w.instance);
+  eng_instance *a = from_image(image), *b = from_image(image), *thread = second(a);
+  EXPECT_EQ(eng_memory_len(a), 3 * ENG_PAGE);
+  EXPECT(memcmp(eng_memory(a) + 64, "mine", 4) == 0); /* the start function has copied nothing */
+  eng_global sp;
+  EXPECT(eng_global_find(a, "__stack_pointer", &sp));
+  EXPECT_EQ(eng_global_get(a, &sp).i32, 512);
+  poke(thread, 2 * ENG_PAGE + 8, 8);
+  EXPECT_EQ(peek(a, 2 * ENG_PAGE + 8), 8);
+  EXPECT_EQ(peek(b, 2 * ENG_PAGE + 8), 7);
+  eng_instance_free(thread);
+  eng_image *later = freeze(a); /* a layer */
+  eng_instance *c = from_image(later);
+  EXPECT_EQ(peek(c, 2 * ENG_PAGE + 8), 8);
+  eng_instance *all[] = { a, b, c };
+  for (size_t i = 0; i < COUNT_OF(all); i++) eng_instance_free(all[i]);
+  eng_image_unref(later);
+  eng_image_unref(image);
+  world_free(&w);
+}
+
+TEST(a_fork_of_an_instance_of_an_image_has_the_pages_of_both) {
+  world w = world_of(program, ENG_STOP_EPOCH, &no_imports, (eng_instance_options){ 0 });
+  poke(w.instance, ENG_PAGE, 7);
+  eng_image *image = freeze(w.instance);
+  eng_instance *parent = from_image(image), *child = NULL;
+  poke(parent, 2 * ENG_PAGE - 8, 9);
+  EXPECT_EQ(eng_instance_fork(parent, &(eng_instance_options){ 0 }, &child, NULL), CAY_OK);
+  EXPECT_EQ(peek(child, ENG_PAGE), 7);
+  EXPECT_EQ(peek(child, 2 * ENG_PAGE - 8), 9);
+  eng_instance_free(child);
+  eng_instance_free(parent);
+  eng_image_unref(image);
+  world_free(&w);
+}
+
+TEST(reset_and_rollback_put_it_back) {
+  world w = world_of(program, ENG_STOP_PROTECT, &no_imports, (eng_instance_options){ 0 });
+  uint32_t old = 0;
+  poke(w.instance, 256, 1);
+  eng_image *image = freeze(w.instance);
+  eng_instance *i = from_image(image);
+  poke(i, 256, 2);
+  EXPECT_EQ(eng_memory_grow(i, 1, &old, NULL), CAY_OK);
+  poke(i, 2 * ENG_PAGE, 3);
+  for (uint32_t round = 0; round < 4; round++) {
+    poke(i, 260, round);
+    EXPECT_EQ(eng_checkpoint(i, NULL), CAY_OK);
+    poke(i, 256, 50);
+    poke(i, 260, 51);
+    poke(i, 2 * ENG_PAGE, 52);
+    EXPECT_EQ(eng_rollback(i, NULL), CAY_OK);
+    EXPECT_EQ(peek(i, 256), 2);
+    EXPECT_EQ(peek(i, 260), round);
+    EXPECT_EQ(peek(i, 2 * ENG_PAGE), 3);
+  }
+  EXPECT_EQ(eng_instance_reset(i, NULL), CAY_OK);
+  EXPECT_EQ(peek(i, 256), 1);
+  EXPECT_EQ(peek(i, 2 * ENG_PAGE), 0);
+  eng_instance_free(i);
+  eng_image_unref(image);
+  world_free(&w);
+}
+
+TEST(nothing_is_frozen_or_put_back_while_another_thread_has_it) {
+  world w = world_of(program, ENG_STOP_PROTECT, &no_imports, (eng_instance_options){ 0 });
+  eng_image *image = freeze(w.instance), *none = NULL;
+  eng_instance *i = from_image(image), *other = second(i);
+  poke(other, 256, 5);
+  EXPECT_EQ(eng_image_freeze(i, &none, NULL), CAY_BUSY);
+  EXPECT_EQ(eng_checkpoint(i, NULL), CAY_BUSY);
+  EXPECT_EQ(eng_instance_reset(i, NULL), CAY_BUSY);
+  EXPECT_EQ(peek(i, 256), 5);
+  eng_instance_free(other);
+  EXPECT_EQ(eng_instance_reset(i, NULL), CAY_OK);
+  EXPECT_EQ(peek(i, 256), 0);
+  eng_instance_free(i);
+  eng_image_unref(image);
+  world_free(&w);
+}
+
+TEST(a_spare_one_is_taken_again_unless_it_is_shared) {
+  eng_pool *pool = NULL;
+  world w = world_of(program, ENG_STOP_PROTECT, &no_imports, (eng_instance_options){ 0 });
+  eng_image *image = freeze(w.instance);
+  EXPECT_EQ(eng_pool_new(4, &pool, NULL), CAY_OK);
+  eng_instance *i = from_image(image);
+  poke(i, 256, 5);
+  eng_pool_give(pool, i);
+  eng_instance *again = eng_pool_take(pool, image, &(eng_instance_options){ 0 });
+  EXPECT(again == i);
+  EXPECT_EQ(peek(again, 256), 0);
+  eng_instance *other = second(again);
+  eng_pool_give(pool, again);
+  EXPECT(eng_pool_take(pool, image, &(eng_instance_options){ 0 }) == NULL);
+  eng_instance_free(other);
+  eng_pool_free(pool);
+  eng_image_unref(image);
+  world_free(&w);
+}
+
+/* One computes, and the other stands still in the host, as with turns. */
+TEST(protection_stops_the_one_that_computes_and_memory_is_there_afterwards) {
+  world w = world_of(program, ENG_STOP_PROTECT, &no_imports, (eng_instance_options){ 0 });
+  eng_instance *other = second(w.instance);
+  for (int round = 0; round < 20; round++) {
+    pthread_t a;
+    void *end = NULL;
+    poke(other, 16, 0);
+    EXPECT_EQ(pthread_create(&a, NULL, spin, w.instance), 0);
+    while (__atomic_load_n((uint32_t *)(void *)(eng_memory(other) + 16), __ATOMIC_SEQ_CST) < 1000)
+      usleep(100);
+    eng_instance_kick(w.instance);
+    EXPECT_EQ(pthread_join(a, &end), 0);
+    EXPECT_EQ((intptr_t)end, ENG_LEFT);
+    EXPECT(peek(other, 16) >= 1000);
+  }
+  eng_instance_kick(other); /* it finds that when it is entered, and leaves */
+  eng_val none[1] = { 0 };
+  EXPECT_EQ(call(other, "spin", ":", none), ENG_LEFT);
+  EXPECT(peek(w.instance, 16) >= 1000);
+  eng_instance_free(other);
   world_free(&w);
 }
 
