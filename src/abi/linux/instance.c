@@ -131,6 +131,7 @@ static cay_status adopt(abi_machine *m, eng_instance *instance, cay_error *err) 
   k_lock(m->kernel);
   m->instance = instance;
   m->has_words = false;
+  m->turn_words = (struct abi_turn_words){ 0 };
   k_unlock(m->kernel);
   S_TRY(bind(m, err));
   m->fuel_given = m->fuel != NULL && is_counting(m) ? *m->fuel : 0;
@@ -169,6 +170,20 @@ static cay_status make(abi_machine *m, eng_module *module, eng_image *image,
   return *out != NULL ? CAY_OK : eng_instance_from_image(image, options, out, err);
 }
 
+/* Of a program with threads that begins as a memory image: it has run as another process. */
+static cay_status begin_again(abi_machine *m, cay_error *err) {
+  eng_func again;
+  eng_val values[2] = { { .i32 = m->t->tid } };
+  if (!eng_memory_is_shared(m->instance)) return CAY_OK;
+  if (!eng_func_find(m->instance, "__cay_again", "i:i", &again))
+    return err_set(err, CAY_INVALID, "it exports no __cay_again");
+  if (eng_call(m->instance, &again, values) != ENG_RETURNED) return CAY_OK; /* it is being ended */
+  uint32_t flag = values[0].u32;
+  bool is_word = flag % sizeof(int32_t) == 0 && eng_memory_at(m->instance, flag, sizeof(int32_t)) != NULL;
+  m->pending_addr = is_word ? flag : 0;
+  return CAY_OK;
+}
+
 static void find_words(abi_machine *m) {
   eng_func words;
   eng_val values[2] = { 0 };
@@ -200,6 +215,7 @@ static cay_status begin(abi_machine *m, eng_module *module, eng_image *boot, cay
   tell_stack(m);
   if (boot != NULL && !eng_func_find(instance, "cay_main", ":i", &m->start))
     return err_set(err, CAY_INVALID, "it exports no cay_main");
+  if (boot != NULL) S_TRY(begin_again(m, err));
   if (boot != NULL) find_words(m);
   return CAY_OK;
 }
@@ -230,7 +246,8 @@ cay_status abi_instance_from(abi_machine *m, eng_image *image, cay_error *err) {
   eng_instance *instance = NULL;
   S_TRY(admit(m, module, err));
   S_TRY(make(m, module, image, &options, &instance, err));
-  return adopt(m, instance, err);
+  S_TRY(adopt(m, instance, err));
+  return image != NULL ? begin_again(m, err) : CAY_OK;
 }
 
 cay_status abi_instance_copy(abi_machine *parent, abi_machine *child, cay_error *err) {

@@ -43,6 +43,7 @@ struct abi_machine {
   eng_func deliver, start;
   bool has_words; /* kernel.mu: an interpreter that can be made to look for signals */
   struct abi_stop_words words;
+  struct abi_turn_words turn_words; /* kernel.mu, of the leader; known where there is a second thread */
   eng_func start_unwind, stop_unwind, start_rewind, stop_rewind;
   eng_global stack_pointer;
   bool can_deliver, can_fork;

@@ -113,10 +113,20 @@ void abi_resident_park(abi_resident *r) {
   k_unlock(r->m->kernel);
 }
 
+/* They leave the guest where they stand. At rest. */
+static void end_threads(abi_resident *r) {
+  k_process *p = r->m->p;
+  k_lock(p->kernel);
+  if (p->thread_count > 1) k_threads_end(&p->leader);
+  k_sleep_until_alone(&p->leader);
+  k_unlock(p->kernel);
+}
+
 void abi_resident_free(abi_resident *r) {
   if (r == NULL) return;
   abi_machine *m = r->m;
   k_kernel *k = m->kernel;
+  end_threads(r);
   abi_instance_drop(m);
   k_lock(k);
   forget_before(r);
@@ -135,8 +145,10 @@ static void resident_enter(abi_resident *r) {
   abi_machine *m = r->m;
   k_lock(m->kernel);
   k_kernel_hold(m->kernel);
+  k_turn_resume(m->p);
   k_cpu_meter_begin(m->p);
   r->calling = true;
+  r->alone = m->p->thread_count == 1;
   r->poked = false;
   m->has_words = r->knows_words;
   if (k_cpu_limit_is_set(m->p)) k_cpu_limit_begin(m->p);
@@ -153,6 +165,7 @@ static void resident_enter(abi_resident *r) {
   k_unlock(m->kernel);
   eng_fuel_set(m->instance, m->fuel != NULL ? m->fuel_given : UINT64_MAX);
   m->cpu_mark_ns = clock_thread_cpu_ns();
+  m->cpu_from_ns = m->cpu_mark_ns - (m->p->user_ns + m->p->system_ns);
 }
 
 /* Contexts of vfork that were left go with the call: there is no way back into their frames. */
@@ -179,7 +192,7 @@ static void resident_leave(abi_resident *r, bool returned) {
   if (m->fuel != NULL) abi_fuel_settle(m);
   k_lock(m->kernel);
   r->calling = m->has_words = false;
-  r->alone = returned && !r->poked && !m->attended && m->calls == 0;
+  r->alone &= returned && !r->poked && !m->attended && m->calls == 0;
   end_children(m, K_SIGKILL);
   settle_signals(m->p);
   k_cpu_meter_end(m->p);
@@ -189,6 +202,7 @@ static void resident_leave(abi_resident *r, bool returned) {
   m->fuel = NULL;
   if (returned && m->p->dying) m->status = m->p->exit_status;
   k_cpu_limit_pause(m->p);
+  k_turn_rest(m->p);
   k_kernel_drop(m->kernel);
   k_unlock(m->kernel);
   eng_kick_clear(m->instance);
@@ -313,6 +327,14 @@ K_LOCKED static k_ret resident_remember(abi_resident *r) {
   return 0;
 }
 
+uint32_t abi_resident_threads(const abi_resident *r) {
+  const k_process *p = r->m->p;
+  k_lock(p->kernel);
+  uint32_t others = (uint32_t)p->thread_count - 1;
+  k_unlock(p->kernel);
+  return others;
+}
+
 cay_status abi_resident_begin(abi_resident *r, cay_error *err) {
   k_lock(r->m->kernel);
   k_ret kept = resident_remember(r);
@@ -382,6 +404,7 @@ void abi_resident_revive(abi_resident *r) {
 
 cay_status abi_resident_undo(abi_resident *r, cay_error *err) {
   abi_machine *m = r->m;
+  end_threads(r);
   m->nested = 0;
   m->next = ABI_NEXT_NONE;
   m->handler_waits = false;
@@ -395,6 +418,12 @@ cay_status abi_resident_undo(abi_resident *r, cay_error *err) {
 }
 
 cay_status abi_resident_freeze(abi_resident *r, eng_image **out, cay_error *err) {
+  uint32_t threads = abi_resident_threads(r);
+  if (threads > 0)
+    return err_set(
+        err, CAY_BUSY,
+        "the session has %u thread%s that go%s on with its next evaluation: a copy cannot have them", threads,
+        threads == 1 ? "" : "s", threads == 1 ? "es" : "");
   return eng_image_freeze(r->m->instance, out, err);
 }
 
@@ -408,6 +437,7 @@ static void drop_later(abi_runner *runner, eng_instance *instance) {
 
 cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *err) {
   abi_machine *m = r->m;
+  end_threads(r);
   abi_set_why(m, NULL);
   const abi_machine before = *m;
   OWNED(eng_image_unref) eng_image *fit = NULL;
@@ -444,6 +474,7 @@ bool abi_resident_poke(abi_resident *r, uint32_t reason) {
   r->poked = true;
   atomic_store(word, reason);
   abi_stop_words_trip(m->instance, &m->words);
-  k_signal_send(abi_root(m), &(k_siginfo){ .signo = (int32_t)m->words.signal, .code = K_SI_KERNEL });
+  const k_siginfo info = { .signo = (int32_t)m->words.signal, .code = K_SI_KERNEL };
+  (void)!k_signal_send_to(&abi_root(m)->leader, &info); /* the exception is its */
   return false;
 }

@@ -16,6 +16,8 @@
  *
  * The process is one of the kernel's like any other: with descriptors, children, signals. It may not exec.
  *
+ * Threads of the program stand still between calls: the one that is called keeps the turn.
+ *
  * Threads     one call at a time, on a thread with eng_thread_stack bytes of stack; poke from any. */
 #pragma once
 
@@ -71,14 +73,17 @@ bool abi_resident_was_alone(const abi_resident *r);
 /* Once, before the first call of one that began as an image: that is what abi_resident_undo goes back to. */
 cay_status abi_resident_begin(abi_resident *r, cay_error *err) CHECKED;
 
-/* Makes the checkpoint to which abi_resident_undo goes back. */
+/* How many threads the program has beside the one that is called. They go on during the next call. Without kernel.mu. */
+uint32_t abi_resident_threads(const abi_resident *r);
+
+/* Makes the checkpoint to which abi_resident_undo goes back. CAY_BUSY: it has threads. */
 cay_status abi_resident_checkpoint(abi_resident *r, cay_error *err) CHECKED;
 
 /* The same for one that is not called for a while: holds less memory meanwhile, and a freeze finds little to
  * copy. */
 cay_status abi_resident_settle(abi_resident *r, cay_error *err) CHECKED;
 
-/* Memory as at the last checkpoint; descriptors, too (fd_snapshot.h): those opened since are closed, those closed
+/* Its threads end. Memory as at the last checkpoint; descriptors, too (fd_snapshot.h): those opened since are closed, those closed
  * since are open again where they can be, positions are put back. The working directory and signal actions
  * are as they were. Children live on: they are the job's. */
 cay_status abi_resident_undo(abi_resident *r, cay_error *err) CHECKED;
@@ -98,10 +103,10 @@ typedef struct abi_signals {
 void abi_resident_signals(const abi_resident *r, abi_signals *out);
 void abi_resident_set_signals(abi_resident *r, const abi_signals *signals);
 
-/* For the embedder's own image of it; at rest. */
+/* For the embedder's own image of it; at rest. CAY_BUSY: it has threads. */
 cay_status abi_resident_freeze(abi_resident *r, eng_image **out, cay_error *err) CHECKED;
 
-/* Becomes another image of its program; at rest. On failure it is unchanged. */
+/* Becomes another image of its program; at rest. Its threads end. On failure it is unchanged but for them. */
 cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *err) CHECKED;
 
 /* Asks the running call to end by an exception (struct abi_stop_words); to be repeated while it answers

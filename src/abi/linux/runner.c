@@ -76,6 +76,15 @@ static k_ret runner_start(void *ctx, k_process *p) {
   return -K_EAGAIN;
 }
 
+/* Handlers of signals are the leader's. A thread that computes makes a system call, and looks. */
+K_LOCKED static void trip_words(const abi_machine *m, const k_thread *t) {
+  const abi_machine *leader = m->leader;
+  bool several = t->process->takes_turns;
+  if (several) abi_turn_words_trip(m->instance, &leader->turn_words);
+  if (m == leader && m->has_words && (!several || k_signal_wants_attention(t, NULL)))
+    abi_stop_words_trip(m->instance, &leader->words);
+}
+
 /* A guest without checks in its code can only be ended by a kick, and all of the machine with it. */
 K_LOCKED static void kick(void *ctx, k_thread *t) {
   const abi_machine *m = t->machine;
@@ -87,8 +96,8 @@ K_LOCKED static void kick(void *ctx, k_thread *t) {
   bool by_protection = eng_module_stop(eng_instance_module(m->instance)) == ENG_STOP_PROTECT;
   if (!by_protection || abi_root(m)->dying)
     eng_instance_kick(m->instance);
-  else if (m->has_words && abi_root(m) == p)
-    abi_stop_words_trip(m->instance, &m->words);
+  else if (abi_root(m) == p)
+    trip_words(m, t);
 }
 
 const k_runner abi_linux_ops = {

@@ -25,3 +25,23 @@ void abi_stop_words_trip(eng_instance *guest, const struct abi_stop_words *words
   atomic_store(word_at(guest, words->is_tripped), 1);
   atomic_fetch_or(word_at(guest, words->breaker), words->breaker_bit);
 }
+
+bool abi_turn_words_read(eng_instance *guest, uint32_t addr, struct abi_turn_words *out) {
+  struct abi_turn_words w;
+  void *unused;
+  *out = (struct abi_turn_words){ 0 };
+  if (abi_get(guest, addr, &w) < 0 || abi_ptr(guest, w.holder, 4, &unused) < 0 ||
+      (w.holder | w.breaker) % 4 != 0)
+    return false;
+  *out = w;
+  return true;
+}
+
+/* The guest may be about to change who the holder is: then the bit is set for one that has just been. */
+void abi_turn_words_trip(eng_instance *guest, const struct abi_turn_words *words) {
+  void *word;
+  if (words->bit == 0) return;
+  uint32_t at = atomic_load(word_at(guest, words->holder));
+  if (at == 0 || at % 4 != 0 || abi_ptr(guest, at + words->breaker, 4, &word) < 0) return;
+  atomic_fetch_or((_Atomic uint32_t *)word, words->bit);
+}

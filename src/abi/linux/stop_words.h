@@ -16,6 +16,17 @@ struct abi_stop_words {
   uint32_t signal;
 };
 
+/* Of a program with threads: how the one that computes is made to let others have the turn. */
+struct abi_turn_words {
+  uint32_t holder;  /* address of a word: the address of an object of the thread that computes, */
+  uint32_t breaker; /* and where in it the word is */
+  uint32_t bit;     /* that this is set in; 0: there are none */
+};
+
+/* False: they make no sense, and *out is zero. */
+bool abi_turn_words_read(eng_instance *guest, uint32_t addr, struct abi_turn_words *out);
+void abi_turn_words_trip(eng_instance *guest, const struct abi_turn_words *words);
+
 /* From where the guest says that they are. False: they make no sense. Words of a program that lies are
  * addresses of its own memory all the same. */
 bool abi_stop_words_read(eng_instance *guest, uint32_t addr, struct abi_stop_words *out);

@@ -170,6 +170,20 @@ static k_ret thread_run(abi_machine *m, k_thread *t, const uint32_t *a) {
   return -K_EAGAIN;
 }
 
+/* An interpreter without checks in its code has words for it. */
+static void find_turn_words(abi_machine *m) {
+  struct abi_turn_words words = { 0 };
+  eng_func find;
+  eng_val values[2] = { 0 };
+  if (m->leader->turn_words.bit != 0 || !eng_func_find(m->instance, "cay_turn_words", ":i", &find) ||
+      eng_call(m->instance, &find, values) != ENG_RETURNED)
+    return;
+  (void)abi_turn_words_read(m->instance, values[0].u32, &words);
+  k_lock(m->kernel);
+  m->leader->turn_words = words;
+  k_unlock(m->kernel);
+}
+
 /* (stack, variables, function, argument, parent's tid, child's tid) */
 k_ret sys_cay_clone(abi_machine *m, const uint32_t a[static 6]) {
   eng_func entry;
@@ -179,6 +193,7 @@ k_ret sys_cay_clone(abi_machine *m, const uint32_t a[static 6]) {
     return -K_ENOSYS;
   if (m->depth > 0) return -K_EAGAIN; /* the memory is that of the parent of a vfork */
   if (a[4] != 0) K_TRY(abi_ptr(m->instance, a[4], sizeof(uint32_t), &word));
+  find_turn_words(m);
   k_ret r = ABI_LOCKED(m, k_thread_new(m->p, &t));
   return r < 0 ? r : thread_run(m, t, a);
 }

@@ -79,8 +79,9 @@ struct k_process {
   list turn_waiters K_GUARDED;
   bool takes_turns; /* from its second thread on; changed by its own threads */
   bool turn_wanted K_GUARDED;
-  list futexes K_GUARDED;         /* sleepers of futex.c */
-  int64_t ended_threads_ns;       /* processor time of threads that have ended, but for the leader */
+  bool resting K_GUARDED;   /* the leader keeps the turn, and is on no thread of the host: k_turn_rest */
+  list futexes K_GUARDED;   /* sleepers of futex.c */
+  int64_t ended_threads_ns; /* processor time of threads that have ended, but for the leader */
   k_waitq child_events K_GUARDED; /* its own children ended, stopped, continued */
   k_job *job K_GUARDED;           /* the embedder's run that started it or an ancestor; NULL: none */
   bool dying K_GUARDED;           /* its threads must leave; exit_status is set */

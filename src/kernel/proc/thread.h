@@ -78,6 +78,10 @@ void k_turn_take(k_thread *t) K_LOCKED;  /* may sleep for it */
 void k_turn_leave(k_thread *t) K_LOCKED; /* the first that waits has it */
 void k_turn_pass(k_thread *t) K_LOCKED;  /* both, if somebody has waited for a slice */
 void k_turn_yield(k_thread *t) K_LOCKED; /* both, if somebody waits */
+/* Of a program whose leader is called from time to time: while it rests it keeps the turn, so the other threads stand still
+ * once they want it. Resumed on the thread of the host that calls it now. */
+void k_turn_rest(k_process *p) K_LOCKED;
+void k_turn_resume(k_process *p) K_LOCKED;
 
 /* futex.c: futex(2) on a word of the process's memory, which is at `addr` there and at `word` here. The caller has the
  * turn, so no other thread changes it between the look and the sleep. wait: 0, -K_EAGAIN (the word is not `expected`),

@@ -25,10 +25,10 @@ K_LOCKED static void turn_ask(k_process *p) {
 
 K_LOCKED static void turn_wait(k_thread *t) {
   k_process *p = t->process;
-  bool first = turn_first(p) == t;
+  bool first = turn_first(p) == t && !p->resting;
   int64_t until = first ? clock_mono_ns() + slice_ns : K_FOREVER;
   k_sleep_for_turn(t, until);
-  if (first && p->turn != t && clock_mono_ns() >= until) turn_ask(p);
+  if (first && p->turn != t && !p->resting && clock_mono_ns() >= until) turn_ask(p);
 }
 
 void k_turn_take(k_thread *t) {
@@ -62,4 +62,18 @@ void k_turn_yield(k_thread *t) {
   if (turn_first(t->process) == NULL) return;
   k_turn_leave(t);
   k_turn_take(t);
+}
+
+void k_turn_rest(k_process *p) {
+  p->resting = p->takes_turns;
+  if (p->resting) p->leader.host = (pthread_t)0; /* another of its threads may be run there next */
+  p->turn_wanted = false;
+}
+
+void k_turn_resume(k_process *p) {
+  p->leader.host = pthread_self();
+  if (!p->resting) return;
+  p->resting = false;
+  k_thread *first = turn_first(p);
+  if (first != NULL) k_nudge_sleeper(&first->sleeper); /* its slice begins */
 }

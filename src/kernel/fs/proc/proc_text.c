@@ -39,16 +39,19 @@ k_ret proc_comm(k_kernel *k, k_process *p, buf *out) {
   return PUT("%s\n", p->comm);
 }
 
-K_LOCKED static bool proc_text_is_asleep(const k_process *p) {
+static bool is_awake(const k_thread *t) { return t->machine != NULL && !t->sleeper.asleep; }
+
+K_LOCKED static bool any_is_awake(const k_process *p) {
   LIST_EACH (t, &p->threads, k_thread, in_process)
-    if (t->machine != NULL && !t->sleeper.asleep) return false;
-  return true;
+    if (is_awake(t)) return true;
+  return false;
 }
 
-K_LOCKED static char proc_text_state_of(const k_process *p) {
+/* Of `t` alone, or (NULL) of all. */
+K_LOCKED static char proc_text_state_of(const k_process *p, const k_thread *t) {
   if (p->zombie) return 'Z';
   if (p->stopped) return 'T';
-  return proc_text_is_asleep(p) ? 'S' : 'R';
+  return (t != NULL ? is_awake(t) : any_is_awake(p)) ? 'R' : 'S';
 }
 
 K_LOCKED static const char *state_name(char state) {
@@ -62,9 +65,7 @@ K_LOCKED static const char *state_name(char state) {
 
 K_LOCKED static int32_t parent_pid(const k_process *p) { return p->parent != NULL ? p->parent->pid : 0; }
 
-k_ret proc_status(k_kernel *k, k_process *p, buf *out) {
-  (void)k;
-  char state = proc_text_state_of(p);
+K_LOCKED static k_ret put_status(k_process *p, const k_thread *t, char state, buf *out) {
   uint64_t kib = p->memory / 1024;
   k_sigset ignored = 0, caught = 0;
   for (int sig = 1; sig <= K_NSIG; sig++) {
@@ -73,7 +74,7 @@ k_ret proc_status(k_kernel *k, k_process *p, buf *out) {
     if (handler > K_SIG_IGN) caught |= UINT64_C(1) << (sig - 1);
   }
   K_TRY(PUT("Name:\t%s\nUmask:\t%04o\nState:\t%c (%s)\nTgid:\t%d\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n",
-            p->comm, p->view.umask, state, state_name(state), p->pid, p->pid, parent_pid(p)));
+            p->comm, p->view.umask, state, state_name(state), p->pid, t->tid, parent_pid(p)));
   K_TRY(PUT("Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\nFDSize:\t%u\nGroups:\t%u\n", p->view.uid,
             p->view.uid, p->view.uid, p->view.uid, p->view.gid, p->view.gid, p->view.gid, p->view.gid,
             p->fds.cap, p->view.gid));
@@ -81,24 +82,40 @@ k_ret proc_status(k_kernel *k, k_process *p, buf *out) {
             kib, kib, kib, p->thread_count));
   return PUT("SigPnd:\t%016" PRIx64 "\nShdPnd:\t%016" PRIx64 "\nSigBlk:\t%016" PRIx64 "\nSigIgn:\t%016" PRIx64
              "\nSigCgt:\t%016" PRIx64 "\n",
-             p->leader.pending.set, p->signals.pending.set, p->leader.mask, ignored, caught);
+             t->pending.set, p->signals.pending.set, t->mask, ignored, caught);
+}
+
+k_ret proc_status(k_kernel *k, k_process *p, buf *out) {
+  (void)k;
+  return put_status(p, &p->leader, proc_text_state_of(p, NULL), out);
+}
+
+k_ret proc_thread_status(k_thread *t, buf *out) {
+  return put_status(t->process, t, proc_text_state_of(t->process, t), out);
 }
 
 static int64_t ticks(int64_t ns) { return ns / (NS_PER_SEC / TICKS_PER_SEC); }
 
-k_ret proc_stat(k_kernel *k, k_process *p, buf *out) {
-  (void)k;
+K_LOCKED static k_ret put_stat(const k_process *p, int32_t number, char state, buf *out) {
   int64_t start = p->start_ns;
   enum { PTS_MAJOR = 136 };
   const k_tty *tty = k_tty_controlling(p);
-  K_TRY(PUT("%d (%s) %c %d %d %d %d %d 4194304 0 0 0 0 ", p->pid, p->comm, proc_text_state_of(p),
-            parent_pid(p), p->pgid, p->sid, tty != NULL ? PTS_MAJOR << 8 | (int)tty->number : 0,
-            tty != NULL ? tty->foreground : -1));
-  K_TRY(PUT("%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " 20 0 1 0 ", ticks(p->user_ns),
-            ticks(p->system_ns), ticks(p->children_user_ns), ticks(p->children_system_ns)));
+  K_TRY(PUT("%d (%s) %c %d %d %d %d %d 4194304 0 0 0 0 ", number, p->comm, state, parent_pid(p), p->pgid,
+            p->sid, tty != NULL ? PTS_MAJOR << 8 | (int)tty->number : 0, tty != NULL ? tty->foreground : -1));
+  K_TRY(PUT("%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " 20 0 %u 0 ", ticks(p->user_ns),
+            ticks(p->system_ns), ticks(p->children_user_ns), ticks(p->children_system_ns), p->thread_count));
   K_TRY(PUT("%" PRId64 " %" PRIu64 " %" PRIu64 " 18446744073709551615 ", ticks(start > 0 ? start : 0),
             p->memory, p->memory / K_PAGE));
   return PUT("0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 %d\n", p->exit_status);
+}
+
+k_ret proc_stat(k_kernel *k, k_process *p, buf *out) {
+  (void)k;
+  return put_stat(p, p->pid, proc_text_state_of(p, NULL), out);
+}
+
+k_ret proc_thread_stat(k_thread *t, buf *out) {
+  return put_stat(t->process, t->tid, proc_text_state_of(t->process, t), out);
 }
 
 k_ret proc_statm(k_kernel *k, k_process *p, buf *out) {

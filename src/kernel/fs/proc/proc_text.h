@@ -17,6 +17,10 @@ proc_text_fn proc_inotify_events K_LOCKED, proc_inotify_instances K_LOCKED, proc
 proc_text_fn proc_net_dev K_LOCKED, proc_net_if_inet6 K_LOCKED, proc_net_tcp K_LOCKED, proc_net_tcp6 K_LOCKED,
     proc_net_udp K_LOCKED, proc_net_udp6 K_LOCKED, proc_net_unix K_LOCKED; /* proc_net.c */
 
+/* Likewise of one thread. */
+typedef k_ret proc_thread_fn(k_thread *t, buf *out);
+proc_thread_fn proc_thread_stat K_LOCKED, proc_thread_status K_LOCKED;
+
 /* Where /proc/pid/fd/N says it leads: length. */
 k_ret proc_file_name(k_process *p, k_file *f, char *text, size_t cap) CHECKED K_LOCKED;
 /* The same for an inode: "/a/b", or "/a/b (deleted)". */

@@ -18,9 +18,12 @@ enum kind {
   DIR_PID,
   DIR_FD,
   DIR_FDINFO,
+  DIR_TASK,
+  DIR_TID,
   DIR_PLAIN,
   TEXT,
   TEXT_FD,
+  TEXT_THREAD,
   LINK_SELF,
   LINK_TEXT,
   LINK_PROCESS,
@@ -37,6 +40,7 @@ struct row {
   find_fn *find;           /* LINK_PROCESS */
   const struct row *below; /* directories: ended by a row without name */
   const char *target;      /* LINK_TEXT */
+  proc_thread_fn *thread;  /* TEXT_THREAD */
 };
 
 /* ---- what links of a process lead to ---- */
@@ -61,80 +65,100 @@ K_LOCKED static k_ret find_root(k_process *p, k_inode **out) {
 /* ---- the tables ---- */
 
 static const struct row NET_ROWS[] = {
-  { "dev", TEXT, 0444, proc_net_dev, NULL, NULL, NULL },
-  { "if_inet6", TEXT, 0444, proc_net_if_inet6, NULL, NULL, NULL },
-  { "tcp", TEXT, 0444, proc_net_tcp, NULL, NULL, NULL },
-  { "tcp6", TEXT, 0444, proc_net_tcp6, NULL, NULL, NULL },
-  { "udp", TEXT, 0444, proc_net_udp, NULL, NULL, NULL },
-  { "udp6", TEXT, 0444, proc_net_udp6, NULL, NULL, NULL },
-  { "unix", TEXT, 0444, proc_net_unix, NULL, NULL, NULL },
+  { "dev", TEXT, 0444, proc_net_dev, NULL, NULL, NULL, NULL },
+  { "if_inet6", TEXT, 0444, proc_net_if_inet6, NULL, NULL, NULL, NULL },
+  { "tcp", TEXT, 0444, proc_net_tcp, NULL, NULL, NULL, NULL },
+  { "tcp6", TEXT, 0444, proc_net_tcp6, NULL, NULL, NULL, NULL },
+  { "udp", TEXT, 0444, proc_net_udp, NULL, NULL, NULL, NULL },
+  { "udp6", TEXT, 0444, proc_net_udp6, NULL, NULL, NULL, NULL },
+  { "unix", TEXT, 0444, proc_net_unix, NULL, NULL, NULL, NULL },
   { 0 },
 };
 
 static const struct row PID_ROWS[] = {
-  { "cmdline", TEXT, 0444, proc_cmdline, NULL, NULL, NULL },
-  { "comm", TEXT, 0444, proc_comm, NULL, NULL, NULL },
-  { "cwd", LINK_PROCESS, 0777, NULL, find_cwd, NULL, NULL },
-  { "environ", TEXT, 0400, proc_environ, NULL, NULL, NULL },
-  { "exe", LINK_PROCESS, 0777, NULL, find_exe, NULL, NULL },
-  { "fd", DIR_FD, 0500, NULL, NULL, NULL, NULL },
-  { "fdinfo", DIR_FDINFO, 0555, NULL, NULL, NULL, NULL },
-  { "limits", TEXT, 0444, proc_limits, NULL, NULL, NULL },
-  { "maps", TEXT, 0444, proc_maps, NULL, NULL, NULL },
-  { "mounts", TEXT, 0444, proc_mounts, NULL, NULL, NULL },
-  { "net", DIR_PLAIN, 0555, NULL, NULL, NET_ROWS, NULL },
-  { "root", LINK_PROCESS, 0777, NULL, find_root, NULL, NULL },
-  { "stat", TEXT, 0444, proc_stat, NULL, NULL, NULL },
-  { "statm", TEXT, 0444, proc_statm, NULL, NULL, NULL },
-  { "status", TEXT, 0444, proc_status, NULL, NULL, NULL },
+  { "cmdline", TEXT, 0444, proc_cmdline, NULL, NULL, NULL, NULL },
+  { "comm", TEXT, 0444, proc_comm, NULL, NULL, NULL, NULL },
+  { "cwd", LINK_PROCESS, 0777, NULL, find_cwd, NULL, NULL, NULL },
+  { "environ", TEXT, 0400, proc_environ, NULL, NULL, NULL, NULL },
+  { "exe", LINK_PROCESS, 0777, NULL, find_exe, NULL, NULL, NULL },
+  { "fd", DIR_FD, 0500, NULL, NULL, NULL, NULL, NULL },
+  { "fdinfo", DIR_FDINFO, 0555, NULL, NULL, NULL, NULL, NULL },
+  { "limits", TEXT, 0444, proc_limits, NULL, NULL, NULL, NULL },
+  { "maps", TEXT, 0444, proc_maps, NULL, NULL, NULL, NULL },
+  { "mounts", TEXT, 0444, proc_mounts, NULL, NULL, NULL, NULL },
+  { "net", DIR_PLAIN, 0555, NULL, NULL, NET_ROWS, NULL, NULL },
+  { "root", LINK_PROCESS, 0777, NULL, find_root, NULL, NULL, NULL },
+  { "stat", TEXT, 0444, proc_stat, NULL, NULL, NULL, NULL },
+  { "statm", TEXT, 0444, proc_statm, NULL, NULL, NULL, NULL },
+  { "status", TEXT, 0444, proc_status, NULL, NULL, NULL, NULL },
+  { "task", DIR_TASK, 0555, NULL, NULL, NULL, NULL, NULL },
   { 0 },
 };
 
-static const struct row RANDOM_ROWS[] = { { "boot_id", TEXT, 0444, proc_uuid, NULL, NULL, NULL },
-                                          { "uuid", TEXT, 0444, proc_uuid, NULL, NULL, NULL },
+/* What a thread has of its own, and a little of its process. */
+static const struct row TID_ROWS[] = {
+  { "cmdline", TEXT, 0444, proc_cmdline, NULL, NULL, NULL, NULL },
+  { "comm", TEXT, 0444, proc_comm, NULL, NULL, NULL, NULL },
+  { "cwd", LINK_PROCESS, 0777, NULL, find_cwd, NULL, NULL, NULL },
+  { "environ", TEXT, 0400, proc_environ, NULL, NULL, NULL, NULL },
+  { "exe", LINK_PROCESS, 0777, NULL, find_exe, NULL, NULL, NULL },
+  { "fd", DIR_FD, 0500, NULL, NULL, NULL, NULL, NULL },
+  { "limits", TEXT, 0444, proc_limits, NULL, NULL, NULL, NULL },
+  { "maps", TEXT, 0444, proc_maps, NULL, NULL, NULL, NULL },
+  { "root", LINK_PROCESS, 0777, NULL, find_root, NULL, NULL, NULL },
+  { "stat", TEXT_THREAD, 0444, NULL, NULL, NULL, NULL, proc_thread_stat },
+  { "statm", TEXT, 0444, proc_statm, NULL, NULL, NULL, NULL },
+  { "status", TEXT_THREAD, 0444, NULL, NULL, NULL, NULL, proc_thread_status },
+  { 0 },
+};
+
+static const struct row RANDOM_ROWS[] = { { "boot_id", TEXT, 0444, proc_uuid, NULL, NULL, NULL, NULL },
+                                          { "uuid", TEXT, 0444, proc_uuid, NULL, NULL, NULL, NULL },
                                           { 0 } };
 
 static const struct row KERNEL_ROWS[] = {
-  { "hostname", TEXT, 0444, proc_hostname, NULL, NULL, NULL },
-  { "osrelease", TEXT, 0444, proc_osrelease, NULL, NULL, NULL },
-  { "ostype", TEXT, 0444, proc_ostype, NULL, NULL, NULL },
-  { "pid_max", TEXT, 0444, proc_pid_max, NULL, NULL, NULL },
-  { "random", DIR_PLAIN, 0555, NULL, NULL, RANDOM_ROWS, NULL },
+  { "hostname", TEXT, 0444, proc_hostname, NULL, NULL, NULL, NULL },
+  { "osrelease", TEXT, 0444, proc_osrelease, NULL, NULL, NULL, NULL },
+  { "ostype", TEXT, 0444, proc_ostype, NULL, NULL, NULL, NULL },
+  { "pid_max", TEXT, 0444, proc_pid_max, NULL, NULL, NULL, NULL },
+  { "random", DIR_PLAIN, 0555, NULL, NULL, RANDOM_ROWS, NULL, NULL },
   { 0 },
 };
 
 static const struct row INOTIFY_ROWS[] = {
-  { "max_queued_events", TEXT, 0444, proc_inotify_events, NULL, NULL, NULL },
-  { "max_user_instances", TEXT, 0444, proc_inotify_instances, NULL, NULL, NULL },
-  { "max_user_watches", TEXT, 0444, proc_inotify_watches, NULL, NULL, NULL },
+  { "max_queued_events", TEXT, 0444, proc_inotify_events, NULL, NULL, NULL, NULL },
+  { "max_user_instances", TEXT, 0444, proc_inotify_instances, NULL, NULL, NULL, NULL },
+  { "max_user_watches", TEXT, 0444, proc_inotify_watches, NULL, NULL, NULL, NULL },
   { 0 },
 };
 
-static const struct row FS_ROWS[] = { { "inotify", DIR_PLAIN, 0555, NULL, NULL, INOTIFY_ROWS, NULL }, { 0 } };
+static const struct row FS_ROWS[] = { { "inotify", DIR_PLAIN, 0555, NULL, NULL, INOTIFY_ROWS, NULL, NULL },
+                                      { 0 } };
 
-static const struct row SYS_ROWS[] = { { "fs", DIR_PLAIN, 0555, NULL, NULL, FS_ROWS, NULL },
-                                       { "kernel", DIR_PLAIN, 0555, NULL, NULL, KERNEL_ROWS, NULL },
+static const struct row SYS_ROWS[] = { { "fs", DIR_PLAIN, 0555, NULL, NULL, FS_ROWS, NULL, NULL },
+                                       { "kernel", DIR_PLAIN, 0555, NULL, NULL, KERNEL_ROWS, NULL, NULL },
                                        { 0 } };
 
 static const struct row ROOT_ROWS[] = {
-  { "cpuinfo", TEXT, 0444, proc_cpuinfo, NULL, NULL, NULL },
-  { "filesystems", TEXT, 0444, proc_filesystems, NULL, NULL, NULL },
-  { "loadavg", TEXT, 0444, proc_loadavg, NULL, NULL, NULL },
-  { "meminfo", TEXT, 0444, proc_meminfo, NULL, NULL, NULL },
-  { "mounts", LINK_TEXT, 0777, NULL, NULL, NULL, "self/mounts" },
-  { "net", LINK_TEXT, 0777, NULL, NULL, NULL, "self/net" },
-  { "self", LINK_SELF, 0777, NULL, NULL, NULL, NULL },
-  { "stat", TEXT, 0444, proc_system_stat, NULL, NULL, NULL },
-  { "sys", DIR_PLAIN, 0555, NULL, NULL, SYS_ROWS, NULL },
-  { "uptime", TEXT, 0444, proc_uptime, NULL, NULL, NULL },
-  { "version", TEXT, 0444, proc_version, NULL, NULL, NULL },
+  { "cpuinfo", TEXT, 0444, proc_cpuinfo, NULL, NULL, NULL, NULL },
+  { "filesystems", TEXT, 0444, proc_filesystems, NULL, NULL, NULL, NULL },
+  { "loadavg", TEXT, 0444, proc_loadavg, NULL, NULL, NULL, NULL },
+  { "meminfo", TEXT, 0444, proc_meminfo, NULL, NULL, NULL, NULL },
+  { "mounts", LINK_TEXT, 0777, NULL, NULL, NULL, "self/mounts", NULL },
+  { "net", LINK_TEXT, 0777, NULL, NULL, NULL, "self/net", NULL },
+  { "self", LINK_SELF, 0777, NULL, NULL, NULL, NULL, NULL },
+  { "stat", TEXT, 0444, proc_system_stat, NULL, NULL, NULL, NULL },
+  { "sys", DIR_PLAIN, 0555, NULL, NULL, SYS_ROWS, NULL, NULL },
+  { "uptime", TEXT, 0444, proc_uptime, NULL, NULL, NULL, NULL },
+  { "version", TEXT, 0444, proc_version, NULL, NULL, NULL, NULL },
   { 0 },
 };
 
-static const struct row ROOT = { "", DIR_ROOT, 0555, NULL, NULL, ROOT_ROWS, NULL };
-static const struct row PID = { "", DIR_PID, 0555, NULL, NULL, PID_ROWS, NULL };
-static const struct row FD = { "", LINK_FD, 0700, NULL, NULL, NULL, NULL };
-static const struct row FDINFO = { "", TEXT_FD, 0444, NULL, NULL, NULL, NULL };
+static const struct row ROOT = { "", DIR_ROOT, 0555, NULL, NULL, ROOT_ROWS, NULL, NULL };
+static const struct row PID = { "", DIR_PID, 0555, NULL, NULL, PID_ROWS, NULL, NULL };
+static const struct row TID = { "", DIR_TID, 0555, NULL, NULL, TID_ROWS, NULL, NULL };
+static const struct row FD = { "", LINK_FD, 0700, NULL, NULL, NULL, NULL, NULL };
+static const struct row FDINFO = { "", TEXT_FD, 0444, NULL, NULL, NULL, NULL, NULL };
 
 /* ---- nodes ---- */
 
@@ -148,6 +172,7 @@ typedef struct proc_node {
   const struct row *row;
   struct proc_node *parent; /* a reference; NULL for the root */
   int32_t pid, fd;          /* 0, -1: none */
+  int32_t tid;              /* of a thread, and of nodes below it; 0: none */
   uint64_t ino;
 } proc_node;
 
@@ -159,8 +184,11 @@ static uint32_t procfs_type_of(enum kind kind) {
   case DIR_PID:
   case DIR_FD:
   case DIR_FDINFO:
+  case DIR_TASK:
+  case DIR_TID:
   case DIR_PLAIN: return K_S_IFDIR;
   case TEXT:
+  case TEXT_THREAD:
   case TEXT_FD: return K_S_IFREG;
   default: return K_S_IFLNK;
   }
@@ -196,6 +224,7 @@ K_LOCKED static k_ret node_new(proc_fs *fs, proc_node *parent, const struct row 
   if (parent != NULL) {
     n->parent = parent;
     n->base.kernel = parent->base.kernel;
+    n->tid = parent->tid;
     n->ino = ino_below(parent, name_in(row, fd >= 0 ? fd : pid, text));
     k_inode_ref(&parent->base);
   }
@@ -212,8 +241,15 @@ K_LOCKED static void proc_release(k_inode *i) {
   if (parent != NULL) k_inode_unref(&parent->base);
 }
 
+static k_thread *thread_in(k_process *p, int32_t tid) {
+  LIST_EACH (t, &p->threads, k_thread, in_process)
+    if (t->tid == tid) return t;
+  return NULL;
+}
+
 static k_process *process_of(const proc_node *n) {
-  return n->pid != 0 ? k_process_find(n->base.kernel, n->pid) : NULL;
+  k_process *p = n->pid != 0 ? k_process_find(n->base.kernel, n->pid) : NULL;
+  return p != NULL && n->tid != 0 && thread_in(p, n->tid) == NULL ? NULL : p;
 }
 
 static k_ret alive(const proc_node *n, k_process **out) {
@@ -277,6 +313,19 @@ K_LOCKED static k_ret lookup_fd(proc_node *d, k_name name, k_inode **out) {
   return node_new(d->fs, d, d->row->kind == DIR_FD ? &FD : &FDINFO, d->pid, fd, out);
 }
 
+K_LOCKED static k_ret lookup_task(proc_node *d, k_name name, k_inode **out) {
+  k_process *p;
+  int32_t tid;
+  K_TRY(alive(d, &p));
+  if (!procfs_number(name, &tid) || tid == 0 || thread_in(p, tid) == NULL) return -K_ENOENT;
+  K_TRY(node_new(d->fs, d, &TID, d->pid, -1, out));
+  proc_node *n = procfs_node_of(*out);
+  char text[16];
+  n->tid = tid;
+  n->ino = ino_below(d, name_in(&TID, tid, text));
+  return 0;
+}
+
 K_LOCKED static k_ret proc_lookup(k_inode *dir, k_name name, k_process *viewer, k_inode **out) {
   proc_node *d = procfs_node_of(dir);
   int32_t pid;
@@ -288,8 +337,10 @@ K_LOCKED static k_ret proc_lookup(k_inode *dir, k_name name, k_process *viewer, 
     }
     return lookup_row(d, name, viewer, out);
   case DIR_PID:
+  case DIR_TID:
     if (process_of(d) == NULL) return -K_ENOENT;
     return lookup_row(d, name, viewer, out);
+  case DIR_TASK: return lookup_task(d, name, out);
   case DIR_PLAIN: return lookup_row(d, name, viewer, out);
   case DIR_FD:
   case DIR_FDINFO: return lookup_fd(d, name, out);
@@ -307,7 +358,7 @@ static k_ret proc_name_of(k_inode *dir, char *buf, size_t cap) {
   proc_node *n = procfs_node_of(dir);
   char text[16];
   if (n->parent == NULL) return -K_ENOENT;
-  const char *name = name_in(n->row, n->fd >= 0 ? n->fd : n->pid, text);
+  const char *name = name_in(n->row, n->row == &TID ? n->tid : n->fd >= 0 ? n->fd : n->pid, text);
   size_t len = strlen(name);
   if (len > cap) return -K_ENAMETOOLONG;
   memcpy(buf, name, len);
@@ -408,12 +459,23 @@ K_LOCKED static void list_fds(const k_process *p, const lister *l, uint32_t mode
     if (p->fds.slots[fd].file != NULL && !list_number(l, (int32_t)fd, mode)) return;
 }
 
+static void list_threads(k_process *p, const lister *l) {
+  for (int64_t pos = l->pos;;) {
+    int32_t next = INT32_MAX;
+    LIST_EACH (t, &p->threads, k_thread, in_process)
+      if (POS_NUMBERS + (int64_t)t->tid + 1 > pos && t->tid < next) next = t->tid;
+    if (next == INT32_MAX || !list_number(l, next, K_S_IFDIR)) return;
+    pos = POS_NUMBERS + (int64_t)next + 1;
+  }
+}
+
 K_LOCKED static k_ret procfs_dir_readdir(k_file *f, int64_t pos, k_dirent_fn *each, void *ctx) {
   proc_node *n = procfs_node_of(f->inode);
   const lister l = { n, pos, each, ctx };
   if (n->pid != 0 && process_of(n) == NULL) return -K_ENOENT;
   if (!procfs_list_dots(&l) || !list_rows(&l)) return 0;
   if (n->row->kind == DIR_ROOT) list_processes(f->kernel, &l);
+  if (n->row->kind == DIR_TASK) list_threads(process_of(n), &l);
   if (n->row->kind == DIR_FD) list_fds(process_of(n), &l, K_S_IFLNK);
   if (n->row->kind == DIR_FDINFO) list_fds(process_of(n), &l, K_S_IFREG);
   return 0;
@@ -446,6 +508,14 @@ K_LOCKED static void text_release(k_file *f) {
 
 static const k_file_ops text_ops = { .read = text_read, .size = text_size, .release = text_release };
 
+K_LOCKED static k_ret text_fill(const proc_node *n, k_process *p, buf *text) {
+  switch (n->row->kind) {
+  case TEXT: return n->row->text(n->base.kernel, p, text);
+  case TEXT_THREAD: return n->row->thread(thread_in(p, n->tid), text);
+  default: return proc_fdinfo(p, n->fd, text);
+  }
+}
+
 K_LOCKED static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
   if ((flags & K_O_ACCMODE) != K_O_RDONLY) return -K_EACCES;
   k_process *p = process_of(n);
@@ -453,7 +523,7 @@ K_LOCKED static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
   buf *text = mem_alloc(sizeof *text);
   if (text == NULL) return -K_ENOMEM;
   *text = BUF_INIT(4 << 20);
-  k_ret r = n->row->kind == TEXT ? n->row->text(n->base.kernel, p, text) : proc_fdinfo(p, n->fd, text);
+  k_ret r = text_fill(n, p, text);
   if (r >= 0) r = k_memory_charge(n->base.kernel, text->cap); /* environ can be long, and open many times */
   if (r >= 0) {
     k_inode_ref(&n->base);
@@ -470,7 +540,7 @@ K_LOCKED static k_ret text_open(proc_node *n, uint32_t flags, k_file **out) {
 
 K_LOCKED static k_ret proc_open(k_inode *i, uint32_t flags, k_file **out) {
   proc_node *n = procfs_node_of(i);
-  if (n->row->kind == TEXT || n->row->kind == TEXT_FD) return text_open(n, flags, out);
+  if (procfs_type_of(n->row->kind) == K_S_IFREG) return text_open(n, flags, out);
   if (!k_is_dir(i)) return -K_ENXIO;
   k_inode_ref(i);
   k_ret r = k_file_new(i->kernel, &dir_ops, flags, i, NULL, out);

@@ -263,3 +263,55 @@ TEST(the_end_of_a_process_ends_all_its_threads) {
   struct shared s = { 0 };
   EXPECT_EQ(native_run(is_killed, &s), K_SIGTERM);
 }
+
+/* ---- a leader that is called from time to time ---- */
+
+static void count_slowly(k_process *p, void *arg) {
+  struct shared *s = arg;
+  for (;;) {
+    k_lock(p->kernel);
+    k_ret r = k_nanosleep(p, clock_mono_ns() + NS_PER_MS / 10);
+    k_unlock(p->kernel);
+    if (r == -K_EKILLED) return;
+    s->count++;
+  }
+}
+
+static int rests(k_process *p, void *arg) {
+  struct shared *s = arg;
+  NEED(begin(p, count_slowly, s) > 0);
+  NEED(begin(p, count_slowly, s) > 0);
+  for (int round = 0; round < 3; round++) {
+    k_lock(p->kernel);
+    k_turn_rest(p);
+    k_unlock(p->kernel);
+    uint32_t before = s->count; /* the turn is here */
+    int64_t until = clock_mono_ns() + 20 * NS_PER_MS;
+    while (clock_mono_ns() < until) NEED(!p->leader.attention);
+    NEED_EQ(s->count, before);
+    k_lock(p->kernel);
+    k_turn_resume(p);
+    k_unlock(p->kernel);
+    for (until = clock_mono_ns() + 20 * NS_PER_SEC; s->count < before + 10 && clock_mono_ns() < until;) {
+      if (!p->leader.attention) continue;
+      k_lock(p->kernel);
+      (void)k_signal_poll(p);
+      k_unlock(p->kernel);
+    }
+    NEED(s->count >= before + 10);
+  }
+  k_lock(p->kernel);
+  k_turn_rest(p);
+  k_threads_end(&p->leader);
+  k_sleep_until_alone(&p->leader);
+  k_turn_resume(p);
+  k_unlock(p->kernel);
+  NEED(begin(p, ends_at_once, s) > 0);
+  (void)LOCKED(wait_alone(p));
+  return 0;
+}
+
+TEST(threads_stand_still_while_their_leader_rests) {
+  struct shared s = { 0 };
+  EXPECT_EQ(native_run(rests, &s), 0);
+}
