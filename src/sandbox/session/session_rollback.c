@@ -39,8 +39,10 @@ bool sb_session_put_back(sb_request *q) {
 
 /* ---- saving ---- */
 
+/* The stacks of threads cannot be saved. Undo goes back to before the first of them was started. */
 bool sb_session_save(cay_session *s) {
   s->unsaved = false;
+  if (abi_resident_threads(s->resident) > 0) return true;
   sb_replay_clear(&s->replay);
   return abi_resident_checkpoint(s->resident, NULL) == CAY_OK;
 }

@@ -34,6 +34,7 @@ static bool session_answered(cay_session *s) {
 /* A session at rest holds less memory, and can be copied quickly. */
 static bool session_rest(cay_session *s) {
   s->unsaved = false;
+  if (abi_resident_threads(s->resident) > 0) return true;
   sb_replay_free(&s->replay);
   return abi_resident_settle(s->resident, NULL) == CAY_OK;
 }
