@@ -24,6 +24,17 @@ char **start_process(void) {
   return argv;
 }
 
+#ifdef _REENTRANT
+void __real___init_tls(size_t *aux);
+void __wrap___init_tls(size_t *aux);
+
+/* The first thread's variables are those of the image: only a program that begins from nothing makes them. */
+void __wrap___init_tls(size_t *aux) {
+  static int made;
+  if (!made++) __real___init_tls(aux);
+}
+#endif
+
 extern char __stack_low __attribute__((weak)); /* from the linker, where it knows it */
 
 /* Only nonzero bytes are cleared: a page that is not touched costs nothing. */

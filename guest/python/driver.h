@@ -1,7 +1,7 @@
 /* driver.h - the parts of the program that turns CPython into a guest which serves requests.
  *
  * It is at rest between two calls of its exports: nothing of it lives outside of linear memory, so the host
- * may freeze, copy and put back the memory there. The thread state stays attached, for there is one thread.
+ * may freeze, copy and put back the memory there. The thread state stays attached: other threads go on while a request is served.
  *
  * Exports are described in README.md, requests in src/guest/talk.def. */
 #pragma once
@@ -10,6 +10,12 @@
 #include <Python.h>
 
 #include "requests.h"
+
+#ifdef _REENTRANT
+#define HAS_THREADS 1
+#else
+#define HAS_THREADS 0
+#endif
 
 #ifdef __wasm__
 #define PYTHON_HOME L"/usr"

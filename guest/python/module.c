@@ -46,9 +46,10 @@ static PyObject *create(void) {
   PyObject *module = PyModule_Create(&definition), *path = PyList_New(0);
   /* A package without a folder: its modules are in sys.modules once they are loaded. */
   bool made = module && path && PyModule_AddObjectRef(module, "__path__", path) == 0 &&
-              add_exceptions(module) == 0 && stop_ready(module) == 0 && ask_ready(module) == 0 &&
-              callbacks_ready(module) == 0 && display_ready(module) == 0 && streams_ready(module) == 0 &&
-              loop_ready(module) == 0 && state_ready(module) == 0;
+              add_exceptions(module) == 0 && PyModule_AddIntConstant(module, "_threads", HAS_THREADS) == 0 &&
+              stop_ready(module) == 0 && ask_ready(module) == 0 && callbacks_ready(module) == 0 &&
+              display_ready(module) == 0 && streams_ready(module) == 0 && loop_ready(module) == 0 &&
+              state_ready(module) == 0;
   Py_XDECREF(path);
   if (made) return module;
   Py_XDECREF(module);

@@ -2,6 +2,7 @@
  * both from another thread; see README.md. The signal itself is sent too, which ends a system call that
  * sleeps. */
 #include <signal.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "driver.h"
@@ -101,3 +102,15 @@ const uintptr_t *EXPORT(cay_stop_words)(void) {
   words[5] = STOP_SIGNAL;
   return words;
 }
+
+#ifdef _PY_TURN_WANTED_BIT
+/* How the host makes the thread that computes let others have the turn: the lock's holder looks at its word between two
+ * instructions. */
+const uintptr_t *EXPORT(cay_turn_words)(void) {
+  static uintptr_t words[3];
+  words[0] = (uintptr_t)&_PyInterpreterState_GET()->ceval.gil->last_holder;
+  words[1] = offsetof(PyThreadState, eval_breaker);
+  words[2] = _PY_TURN_WANTED_BIT;
+  return words;
+}
+#endif

@@ -1,8 +1,8 @@
-"""What Python does with threads and fork(2) elsewhere, where there are neither.
+"""What Python does with fork(2) elsewhere, and with threads where this interpreter has none.
 
-A thread cannot be started, and says why. What most programs want of one is a result: executors that would use threads run the
-work at once, in the submitting thread. fork refuses; functions built upon it begin a new program instead. Modules are changed after
-their import, whenever that is.
+fork refuses; functions built upon it begin a new program instead. Without threads one cannot be started, and says why. What most programs
+want of one is a result: executors that would use threads run the work at once, in the submitting thread. Modules are changed
+after their import, whenever that is.
 """
 
 from __future__ import annotations
@@ -199,21 +199,26 @@ def _fix_shared_memory(module: types.ModuleType) -> None:
 
 _WAITING: dict[str, Callable[[types.ModuleType], None]] = {
     "os": _fix_os,
+    "multiprocessing.context": _fix_processes,
+    "multiprocessing.synchronize": _parts("semaphores"),
+    "multiprocessing.queues": _parts("semaphores", "queues"),
+    "multiprocessing.heap": _fix_heap,
+    "multiprocessing.shared_memory": _fix_shared_memory,
+}
+
+_WITHOUT_THREADS: dict[str, Callable[[types.ModuleType], None]] = {
     "_thread": _fix_thread,
     "threading": _fix_threading,
     "concurrent.futures.thread": _fix_pool,
     "asyncio.base_events": _fix_events,
     "asyncio.unix_events": _fix_children,
     "socketserver": _fix_servers,
-    "multiprocessing.context": _fix_processes,
-    "multiprocessing.synchronize": _parts("semaphores"),
-    "multiprocessing.queues": _parts("semaphores", "queues"),
     "multiprocessing.pool": _fix_pools,
     "multiprocessing.managers": _fix_managers,
-    "multiprocessing.heap": _fix_heap,
-    "multiprocessing.shared_memory": _fix_shared_memory,
     "concurrent.futures.process": _fix_executors,
 }
+if not getattr(sys.modules["cay"], "_threads", False):
+    _WAITING |= _WITHOUT_THREADS
 
 
 class _Loader:

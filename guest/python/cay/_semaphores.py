@@ -9,6 +9,7 @@ import errno
 import os
 import select
 import time
+from _thread import get_ident
 from collections import deque
 from collections.abc import Callable
 from operator import call
@@ -70,7 +71,7 @@ def _with_needs(wanted: dict[int, int]) -> dict[int, int]:
 
 
 class SemLock:
-    """What _multiprocessing.SemLock is elsewhere. There is one thread, so that nothing needs to know which has it."""
+    """What _multiprocessing.SemLock is elsewhere. The thread of this process that took it last is its owner."""
 
     SEM_VALUE_MAX: Final = 0x7FFF_FFFF
 
@@ -87,6 +88,7 @@ class SemLock:
         # As many numbers as times that this process has it. They are added and taken away by C within the call of the
         # system, so that no KeyboardInterrupt comes between the two.
         self._taken: list[int] = []
+        self._owner = 0
 
     @classmethod
     def _rebuild(cls, handle: int, kind: int, maxvalue: int, name: None) -> SemLock:
@@ -109,6 +111,7 @@ class SemLock:
             self._taken.extend(map(os.eventfd_read, (self.handle,)))
         except BlockingIOError:
             return False
+        self._owner = get_ident()
         return True
 
     def give(self) -> None:
@@ -122,7 +125,7 @@ class SemLock:
     def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
         if pumps:
             pump()
-        if self.kind == RECURSIVE_MUTEX and self._taken:
+        if self.kind == RECURSIVE_MUTEX and self._is_mine():
             self._taken.append(1)
             return True
         deadline = None if timeout is None else time.monotonic() + max(0.0, timeout)
@@ -136,7 +139,7 @@ class SemLock:
 
     def release(self) -> None:
         if self.kind == RECURSIVE_MUTEX:
-            if not self._taken:
+            if not self._is_mine():
                 raise AssertionError("attempt to release recursive lock not owned by thread")
             if len(self._taken) > 1:
                 self._taken.pop()
@@ -161,7 +164,7 @@ class SemLock:
         return len(self._taken)
 
     def _is_mine(self) -> bool:
-        return bool(self._taken)
+        return bool(self._taken) and self._owner == get_ident()
 
     def _is_zero(self) -> bool:
         poll = select.poll()

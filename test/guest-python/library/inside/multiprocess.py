@@ -1,5 +1,6 @@
 """multiprocessing: locks and queues between processes, and refusals."""
 import concurrent.futures
+import math
 import multiprocessing
 import multiprocessing.connection
 import multiprocessing.heap
@@ -355,12 +356,43 @@ def test_interrupted():
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
+# ---- pools
+
+
+def test_pool():
+    with multiprocessing.Pool(2) as pool:
+        assert pool.map(math.factorial, range(6)) == [1, 1, 2, 6, 24, 120]
+        assert pool.apply_async(pow, (2, 5)).get(LONG) == 32
+        assert sorted(pool.imap_unordered(abs, [-1, -2, -3])) == [1, 2, 3]
+        assert isinstance(refusal(pool.apply_async(int, ("x",)).get), ValueError)
+
+
+def refusal(call):
+    try:
+        call(LONG)
+    except Exception as problem:
+        return problem
+
+
+def test_process_pool_executor():
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        assert list(pool.map(math.sqrt, [4, 9])) == [2, 3]
+        assert pool.submit(os.getpid).result(LONG) != os.getpid()
+        assert isinstance(pool.submit(int, "x").exception(LONG), ValueError)
+
+
+def test_manager():
+    with multiprocessing.Manager() as manager:
+        shared, several = manager.dict(), manager.list([1])
+        shared["a"] = 1
+        several.append(2)
+        assert (dict(shared), list(several)) == ({"a": 1}, [1, 2])
+
+
 # ---- refusals
 
 
 def test_refusals():
-    for kind in (multiprocessing.Pool, multiprocessing.Manager, concurrent.futures.ProcessPoolExecutor):
-        refused(RuntimeError, "threads are not available", kind)
     for kind in (multiprocessing.Value, multiprocessing.Array):
         refused(OSError, "share no memory", kind, "i", 1)
     lock = multiprocessing.get_context("fork").Lock()

@@ -15,7 +15,7 @@ import each
 
 
 def client(code, *words):
-    """A second process, because a sandbox has no threads."""
+    """A second process."""
     return subprocess.Popen([sys.executable, "-c", code, *map(str, words)], stdout=subprocess.PIPE, text=True)
 
 
@@ -88,7 +88,7 @@ def test_http():
         assert other.communicate()[0] == "got /page\n"
 
 
-def test_a_server_with_threads_answers_one_after_the_other():
+def test_a_server_with_threads():
     server = subprocess.Popen([sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", "/etc", "8123"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     got = ""
