@@ -35,6 +35,21 @@ static bool is_letter_of(const char *word, const char *letters) {
   return word[0] == '-' && word[1] != '\0' && strchr(letters, word[1]) != NULL;
 }
 
+/* As require does: "a" is a.js where there is no file a. *out: the longer name, the caller's; NULL: the word stays as it is.
+ * False: out of memory. */
+static bool script_find_js(const char *word, char **out) {
+  *out = NULL;
+  if (word[0] == '-' || is_file(word)) return true;
+  char *name = malloc(strlen(word) + 4);
+  if (name == NULL) return false;
+  (void)sprintf(name, "%s.js", word);
+  if (is_file(name))
+    *out = name;
+  else
+    free(name);
+  return true;
+}
+
 /* The options of the interpreter in front of the script. */
 static int own_options(const interpreter *in, int argc, char **argv) {
   for (int i = 0; i < argc; i++) {
@@ -106,8 +121,7 @@ static bool says_missing(int argc, char **argv, int options, int script) {
   return true;
 }
 
-static int run_words(const interpreter *in, int argc, char **argv, int options) {
-  int script = options + own_options(in, argc - options, argv + options);
+static int run_found(const interpreter *in, int argc, char **argv, int options, int script) {
   siblings modules = { 0 };
   if (says_missing(argc, argv, options, script)) return EXIT_CAY;
   bool (*find)(const char *, siblings *) = in == &PYTHON ? siblings_find_python : siblings_find_js;
@@ -117,6 +131,21 @@ static int run_words(const interpreter *in, int argc, char **argv, int options) 
   }
   int code = run_script(in, argc, argv, options, script, &modules);
   siblings_free(&modules);
+  return code;
+}
+
+static int run_words(const interpreter *in, int argc, char **argv, int options) {
+  int script = options + own_options(in, argc - options, argv + options);
+  char *longer = NULL;
+  if (in == &NODE && script < argc && !script_find_js(argv[script], &longer)) {
+    say("out of memory");
+    return EXIT_CAY;
+  }
+  char *typed = longer != NULL ? argv[script] : NULL;
+  if (longer != NULL) argv[script] = longer;
+  int code = run_found(in, argc, argv, options, script);
+  if (longer != NULL) argv[script] = typed;
+  free(longer);
   return code;
 }
 

@@ -153,7 +153,13 @@ void report_end(const request *r, const cay_result *result, int sent) {
   case CAY_END_SIGNAL:
     if (result->code != sent) say_signal(result->code);
     break;
-  case CAY_END_TRAP: say("trap: %.*s", (int)result->detail.len, (const char *)result->detail.data); break;
+  case CAY_END_TRAP:
+    say("trap: %.*s", (int)result->detail.len, (const char *)result->detail.data);
+    if (result->start == CAY_START_MEMORY)
+      say_hint("--memory SIZE is the limit: %s, and 512M without the option",
+               size_text(r->limits.memory, text));
+    if (result->start == CAY_START_HOST) say_hint("`cay doctor` shows what this machine lacks");
+    break;
   case CAY_END_TIME:
     if (result->detail.len != 0) {
       say("ended: %.*s", (int)result->detail.len, (const char *)result->detail.data);

@@ -281,6 +281,8 @@ static const struct {
   { "--user", "leave it out: a sandbox has one user, agent" },
   { "-d", "leave it out: the sandbox ends with this command" },
   { "--detach", "leave it out: the sandbox ends with this command" },
+  { "--background-ms",
+    "leave it out: the sandbox ends with this command, and so does all that it left running" },
   { "--name", "leave it out: a sandbox is gone afterwards and needs no name" },
   { "--read-only", "leave it out: mounts are read-only, unless :rw or :cow is given" },
   { "--privileged", "leave it out: there is nothing that it could open" },

@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -260,6 +261,9 @@ static int failed_to_start(cay_sandbox *box, const request *r, const cay_error *
   } else {
     say("%s", err->message);
   }
+  if (err->status == CAY_NO_MEMORY)
+    say_hint("--memory SIZE is the limit of the sandbox: %" PRIu64 " bytes here, and 512M without the option",
+             r->limits.memory);
   if (r->json)
     (void)report_json_error(err->status, err->message, code);
   else

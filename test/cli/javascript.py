@@ -161,3 +161,15 @@ port2.onmessage = async ({ data }) => {
 const stream = new ReadableStream({ start(controller) { controller.enqueue(new TextEncoder().encode('streamed')); controller.close() } })
 port1.postMessage({ buffer, a, stream }, [buffer, a, stream])
 """) == "DataCloneError\nDataCloneError\nDataCloneError\n8 0 streamed\nthrough\n"
+
+
+def test_a_script_is_found_without_its_ending_as_node_finds_it(t):
+    t.path("a.js", "console.log('found', require('./b'))\n")
+    t.path("b.js", "module.exports = 1\n")
+    t.path("plain", "console.log('plain')\n")
+    t.path("plain.js", "console.log('not this')\n")
+    assert t.cay("js", "a").text == "found 1\n"
+    assert t.cay("js", "./a", "word").text == "found 1\n"
+    assert t.cay("js", "plain").text == "plain\n"
+    r = t.cay("js", "c")
+    assert r.code == 125 and "c: No such file" in r.errors, r

@@ -49,3 +49,14 @@ def test_fuel_runs_out(t):
 def test_the_output_of_a_command_has_no_limit_when_it_passes_through(t):
     r = t.run("head -c 5000000 /dev/zero")
     assert len(r.out) == 5000000, len(r.out)
+
+
+def test_too_little_memory_to_start_names_the_option(t):
+    for size, words in ("1", "1 bytes here"), ("100K", "100K, and 512M"), ("1M", "1M, and 512M"):
+        r = t.run("--memory", size, "true")
+        assert r.code != 0 and "--memory SIZE is the limit" in r.errors and words in r.errors, r
+
+
+def test_there_is_no_option_for_the_background(t):
+    r = t.run("--background-ms", "5", "true")
+    assert r.code == 125 and "the sandbox ends with this command, and so does all that it left running" in r.errors, r
