@@ -27,6 +27,39 @@ print('end')
         assert r.text == "end\n" and s.seen == [], (r, s.seen)
 
 
+def bracketed(form):
+    return f"[{form}]" if ":" in form and not form.startswith("[") else form
+
+
+# A line for each answer of a server, by the client and the URL.
+FETCHES = """
+import fs from "node:fs";
+const urls = fs.readFileSync("urls", "utf8").split("\\n").filter(Boolean);
+for (const url of urls) {
+  try { const r = await fetch(url, { signal: AbortSignal.timeout(5000) }); console.log("fetch", r.status, url); } catch {}
+}
+"""
+CLIENTS = """
+while read -r url; do curl -s -g -o /dev/null -m 5 --connect-timeout 5 -w 'curl %{http_code} %{url}\\n' "$url"; done < urls | grep -v '^curl 000'
+node fetches.mjs
+wget -q -O /dev/null -T 5 -t 1 -S -i urls 2>&1 | grep '^ *HTTP/'
+echo end
+"""
+
+
+def test_no_spelling_is_reached_by_curl_wget_and_javascript(t):
+    forms = re.findall(r'^F\("(.*)"\)$', (HERE / "ssrf.def").read_text(), re.M)
+    with servers.pages() as s:
+        t.path("fetches.mjs", FETCHES)
+        t.path("urls", "".join(f"http://{bracketed(form)}:{s.port}/\n" for form in forms if re.fullmatch(r"[!-~]+", form)))
+        given = ["--in", "fetches.mjs", "--in", "urls", "--timeout", "9m", "--quiet"]
+        r = t.run("--net", "all-public", *given, CLIENTS)
+        assert r.text == "end\n" and s.seen == [], (r, s.seen)
+        t.path("urls", f"http://host.cay.internal:{s.port}/\n")  # they do reach what a rule names
+        r = t.run("--net", "all-public", "--allow-net", f"127.0.0.1:{s.port}", *given, CLIENTS)
+        assert r.text.count("200") == 3 and len(s.seen) == 3, (r, s.seen)
+
+
 def test_denied_hosts_go_before_allowed_ones(t):
     with servers.pages() as s:
         r = t.run("--allow-net", f"*.test:{s.port}", "--allow-net", f"127.0.0.1:{s.port}", "--deny-net", "bad.test", "--add-host", "bad.test=127.0.0.1",
