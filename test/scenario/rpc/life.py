@@ -376,9 +376,8 @@ def test_a_shell_on_a_terminal_is_typed_to_interrupted_and_resized():
     assert s.call("run.resize", rows=7, cols=80) == {"ok": True, "running": True}
     s.type("stty size\n")
     s.until("7 80\r\n")
-    s.type("sleep 1000\n")
-    s.until("1000\r\n")
-    time.sleep(0.3)
+    s.type("sh -c 'echo sleep''ing; exec sleep 1000'\n")  # in the foreground once it says so
+    s.until("sleeping\r\n")
     s.type("\x1a")
     s.until("Stopped")
     s.type("exit 6\nexit 6\n")
