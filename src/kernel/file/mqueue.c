@@ -1,4 +1,7 @@
-/* mqueue.c - messages are kept in the order in which they are received: by priority, then by age. */
+/* mqueue.c - messages are kept in the order in which they are received: by priority, then by age.
+ *
+ * The oldest message of each priority is a head; heads are a list by priority, and behind each head are the later messages
+ * of its priority. So a message finds its place by the priorities that are there, however many messages there are. */
 #include "kernel/file/mqueue.h"
 
 #include "base/alloc.h"
@@ -9,7 +12,8 @@
 enum { QUEUES_MAX = 256, NAME_LEN_MAX = 255 };
 
 typedef struct message {
-  struct message *next;
+  struct message *next;         /* of the same priority */
+  struct message *lower, *last; /* of a head: the next head; the last message of its priority, or itself */
   uint32_t priority;
   size_t len;
   uint8_t bytes[];
@@ -57,21 +61,35 @@ K_LOCKED static void message_free(k_kernel *k, message *m) {
 
 static void mqueue_insert(mqueue *q, message *m) {
   message **at = &q->first;
-  while (*at != NULL && (*at)->priority >= m->priority) at = &(*at)->next;
-  m->next = *at;
-  *at = m;
+  while (*at != NULL && (*at)->priority > m->priority) at = &(*at)->lower;
+  message *head = *at;
+  if (head != NULL && head->priority == m->priority) {
+    head->last->next = m;
+    head->last = m;
+  } else {
+    m->lower = head;
+    m->last = m;
+    *at = m;
+  }
   q->attr.messages++;
+}
+
+/* The next one to be received, which is taken out; NULL: there is none. */
+static message *mqueue_take(mqueue *q) {
+  message *m = q->first;
+  if (m == NULL) return NULL;
+  message *heir = m->next;
+  q->first = heir != NULL ? heir : m->lower;
+  if (heir != NULL) heir->lower = m->lower, heir->last = m->last;
+  q->attr.messages--;
+  return m;
 }
 
 /* ---- life ---- */
 
 K_LOCKED static void mqueue_free_unused(mqueue *q) {
   if (q->opens > 0 || list_linked(&q->named)) return;
-  while (q->first != NULL) {
-    message *m = q->first;
-    q->first = m->next;
-    message_free(q->kernel, m);
-  }
+  for (message *m; (m = mqueue_take(q)) != NULL;) message_free(q->kernel, m);
   k_memory_uncharge(q->kernel, sizeof *q);
   mem_free(q);
 }
@@ -124,6 +142,7 @@ K_LOCKED static k_ret mqueue_new(k_kernel *k, const char *name, const k_mq_attr 
   k_mq_attr a = { .max_messages = K_MQ_DEFAULT_MESSAGES, .message_size = K_MQ_DEFAULT_SIZE };
   if (attr != NULL) a = (k_mq_attr){ .max_messages = attr->max_messages, .message_size = attr->message_size };
   if (a.max_messages <= 0 || a.message_size <= 0) return -K_EINVAL;
+  if (a.max_messages > K_MQ_MESSAGES_MAX || a.message_size > K_MQ_SIZE_MAX) return -K_EINVAL;
   K_TRY(k_memory_charge(k, sizeof(mqueue)));
   mqueue *q = mem_zalloc(sizeof *q);
   if (q == NULL) {
@@ -230,9 +249,7 @@ k_ret k_mq_receive(k_process *p, k_file *f, void *bytes, size_t cap, uint32_t *p
     q->receivers--;
     K_TRY(slept);
   }
-  message *m = q->first;
-  q->first = m->next;
-  q->attr.messages--;
+  message *m = mqueue_take(q);
   k_ret len = (k_ret)m->len;
   if (len > 0) memcpy(bytes, m->bytes, m->len);
   *priority = m->priority;

@@ -18,7 +18,13 @@ typedef struct k_mq_notice {
   uint32_t value;
 } k_mq_notice;
 
-enum { K_MQ_PRIORITIES = 32768, K_MQ_DEFAULT_MESSAGES = 10, K_MQ_DEFAULT_SIZE = 8192 };
+enum {
+  K_MQ_PRIORITIES = 32768,
+  K_MQ_DEFAULT_MESSAGES = 10,
+  K_MQ_DEFAULT_SIZE = 8192,
+  K_MQ_MESSAGES_MAX = 65536, /* what Linux allows at most; all of them are freed under the lock */
+  K_MQ_SIZE_MAX = 1 << 20,   /* copied under the lock */
+};
 
 /* mq_open(3): attr NULL: the default sizes. -K_ENOENT, -K_EEXIST, -K_EINVAL, -K_EACCES (a slash in the name),
  * -K_ENAMETOOLONG, -K_ENOSPC (too many queues), -K_ENOMEM. */

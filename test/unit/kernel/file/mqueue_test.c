@@ -1,5 +1,7 @@
 /* mqueue_test.c - mq_overview(7). */
 #include "kernel/file/mqueue.h"
+
+#include "base/clock.h"
 #include "native_runner.h"
 
 static k_ret open_queue(k_process *p, const char *name, uint32_t flags, k_file **out) {
@@ -79,3 +81,59 @@ static int late(k_process *p, void *arg) {
 }
 
 TEST(a_receive_waits_until_its_deadline) { EXPECT_EQ(native_run(late, NULL), 0); }
+
+/* ---- many messages ---- */
+
+static int sorted(k_process *p, void *arg) {
+  (void)arg;
+  enum { COUNT = 300 };
+  k_file *f = NULL;
+  k_mq_attr attr = { .max_messages = COUNT, .message_size = 2 };
+  uint32_t state = 7, at[6] = { 0 }, priority = 0, before = 6;
+  uint8_t bytes[2];
+  NEED_EQ(SYS(k_mq_open(p->kernel, "q", K_O_RDWR | K_O_CREAT | K_O_NONBLOCK, &attr, &f)), 0);
+  for (uint32_t i = 0; i < COUNT; i++) {
+    state = state * 1103515245 + 12345;
+    priority = state >> 16 & 3;
+    bytes[0] = (uint8_t)at[priority]++, bytes[1] = (uint8_t)priority;
+    NEED_EQ(SYS(k_mq_send(p, f, bytes, 2, priority, K_FOREVER)), 0);
+    if (i % 7 != 6) continue;
+    NEED_EQ(SYS(k_mq_receive(p, f, bytes, 2, &priority, K_FOREVER)), 2); /* its turn is checked below */
+    NEED_EQ(SYS(k_mq_send(p, f, bytes, 2, 5, K_FOREVER)), 0);
+  }
+  uint8_t next[4] = { 0 };
+  bool seen[4] = { false };
+  for (uint32_t i = 0; i < COUNT; i++) {
+    NEED_EQ(SYS(k_mq_receive(p, f, bytes, 2, &priority, K_FOREVER)), 2);
+    NEED(priority <= before);
+    before = priority;
+    if (priority == 5) continue;
+    NEED_EQ(bytes[1], priority);
+    if (seen[priority]) NEED_EQ(bytes[0], next[priority]); /* by age */
+    seen[priority] = true;
+    next[priority] = (uint8_t)(bytes[0] + 1);
+  }
+  NEED_EQ(SYS(k_mq_receive(p, f, bytes, 2, &priority, K_FOREVER)), -K_EAGAIN);
+  return (int)close_file(p, f);
+}
+
+TEST(messages_of_one_priority_come_by_age) { EXPECT_EQ(native_run(sorted, NULL), 0); }
+
+static int filled(k_process *p, void *arg) {
+  (void)arg;
+  k_file *f = NULL;
+  k_mq_attr attr = { .max_messages = K_MQ_MESSAGES_MAX, .message_size = K_MQ_SIZE_MAX + 1 };
+  NEED_EQ(SYS(k_mq_open(p->kernel, "q", K_O_RDWR | K_O_CREAT, &attr, &f)), -K_EINVAL);
+  attr = (k_mq_attr){ .max_messages = K_MQ_MESSAGES_MAX + 1, .message_size = 1 };
+  NEED_EQ(SYS(k_mq_open(p->kernel, "q", K_O_RDWR | K_O_CREAT, &attr, &f)), -K_EINVAL);
+  attr.max_messages--;
+  NEED_EQ(SYS(k_mq_open(p->kernel, "q", K_O_RDWR | K_O_CREAT | K_O_NONBLOCK, &attr, &f)), 0);
+  int64_t begin = clock_thread_cpu_ns();
+  for (uint32_t i = 0; i < K_MQ_MESSAGES_MAX; i++) NEED_EQ(SYS(k_mq_send(p, f, "x", 1, i % 2, K_FOREVER)), 0);
+  NEED(clock_thread_cpu_ns() - begin <
+       500 * NS_PER_MS); /* a walk by each message through all the others takes seconds */
+  NEED_EQ(SYS(k_mq_send(p, f, "x", 1, 0, K_FOREVER)), -K_EAGAIN);
+  return (int)close_file(p, f);
+}
+
+TEST(a_message_finds_its_place_without_passing_all_others) { EXPECT_EQ(native_run(filled, NULL), 0); }
