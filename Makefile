@@ -1,5 +1,5 @@
 # make            set up this machine, build cay and its guests; afterwards ./cay works
-# make science    the image `science` besides: a Python with numpy (half an hour of processor time)
+# make science    the image `science` besides: a Python with numpy, pandas and Matplotlib (an hour of processor time)
 # make demo       build what the demonstration needs (all but the userland of GNU's tools), then show it
 # make test       every test, with all of its own set-up
 # make test-python-full   CPython's own tests, in sandboxes: minutes

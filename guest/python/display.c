@@ -62,6 +62,14 @@ int display_prepare(void) {
   return done ? 0 : -1;
 }
 
+int display_settle(PyObject *value) {
+  PyObject *failed = PyErr_GetRaisedException();
+  PyObject *done = helper_call("display", "settle", "(O)", value ? value : Py_None);
+  Py_XDECREF(done);
+  if (failed) PyErr_SetRaisedException(failed); /* drops another */
+  return done && !failed ? 0 : -1;
+}
+
 int display_value(PyObject *value, size_t max, reply *r) {
   PyObject *bundle = helper_call("display", "value_bundle", "(O)", value);
   if (!bundle) return -1;

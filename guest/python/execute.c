@@ -267,6 +267,7 @@ void execute(fields *request, reply *r) {
   order o = read_order(request);
   cell c = { 0 };
   PyObject *value = prepare(&c, &o) < 0 ? NULL : run_traced(&c, &o);
+  if (o.display_max && display_settle(value) < 0) Py_CLEAR(value);
   if (value && stop_settle() < 0) Py_CLEAR(value); /* its handlers are part of the cell */
   if (!value || report_value(value, &o, r) < 0) {
     r->len = 0;

@@ -8,7 +8,7 @@
 #include "driver.h"
 #include "embedded.h"
 
-enum { HELPERS_MAX = 16 };
+enum { HELPERS_MAX = 24 };
 
 PyObject *error_callback, *error_stopped;
 

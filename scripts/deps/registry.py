@@ -31,22 +31,34 @@ def _wheel(package, version, sha256, folder, *options):
 
 
 # pip asks a source for its metadata, which would build or run some of it. This answers in the place of its build backend, with
-# the metadata that the source carries.
+# the metadata that the source carries. A backend that the source itself has is loaded, and finds this where it looks for setuptools.
 _BACKEND = """import os, re, shutil, sys
 
-def prepare_metadata_for_build_wheel(folder, config_settings=None):
-    with open("PKG-INFO", encoding="utf-8") as file:
-        text = file.read()
-    name, version = (re.search(f"^{field}: (.*)$", text, re.M)[1] for field in ("Name", "Version"))
-    info = f"{re.sub('[-.]', '_', name)}-{version}.dist-info"
-    os.mkdir(os.path.join(folder, info))
-    shutil.copy("PKG-INFO", os.path.join(folder, info, "METADATA"))
-    return info
+class Backend:
+    def prepare_metadata_for_build_wheel(self, folder, config_settings=None):
+        with open("PKG-INFO", encoding="utf-8") as file:
+            text = file.read()
+        name, version = (re.search(f"^{field}: (.*)$", text, re.M)[1] for field in ("Name", "Version"))
+        info = f"{re.sub('[-.]', '_', name)}-{version}.dist-info"
+        os.mkdir(os.path.join(folder, info))
+        shutil.copy("PKG-INFO", os.path.join(folder, info, "METADATA"))
+        return info
+
+    def build_wheel(self, *arguments):
+        raise NotImplementedError
+
+    build_sdist = build_editable = build_wheel
+
+prepare_metadata_for_build_wheel = Backend().prepare_metadata_for_build_wheel
+build_wheel = Backend().build_wheel
+build_sdist = Backend().build_sdist
 
 def __getattr__(name):
+    if name == "build_meta":
+        raise AttributeError(name)
     return None if name.startswith("build_") or name.startswith("get_requires") else sys.modules[__name__]
 
-__all__ = ["prepare_metadata_for_build_wheel"]
+__all__ = ["prepare_metadata_for_build_wheel", "build_wheel", "build_sdist"]
 """
 _BACKENDS = ("mesonpy.py", "setuptools/__init__.py", "setuptools/build_meta.py")
 

@@ -120,7 +120,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 # By the name of the folder of guests: the package and its summary.
 FURTHER = {"extra": ("cay-guests-extra", "Further programs for the sandboxes of cay"),
-           "science": ("cay-science", "The image `science` for the sandboxes of cay: Python with numpy")}
+           "science": ("cay-science", "The image `science` for the sandboxes of cay: Python with numpy, pandas and Matplotlib")}
 
 
 def build_further(wheel_directory, guests, native):

@@ -77,6 +77,7 @@ static const char python_help[] =
     "Examples\n"
     "  cay python -c 'print(6 * 7)'\n"
     "  cay python --timeout 5s script.py one two\n"
+    "  cay python --image science --out-dir charts plot.py\n"
     "  echo 'print(\"from a pipe\")' | cay python -\n"
     "  cay python --in data.csv -c 'import csv; print(sum(1 for _ in csv.reader(open(\"data.csv\"))))'\n";
 

@@ -129,6 +129,18 @@ static cay_status add_env(request *r, const char *text, cay_error *why) {
   return add_word(&r->env, &r->env_count, assignment, why);
 }
 
+/* What Python displays becomes files in a directory of the sandbox, which is copied out (cay/_display.py). */
+static cay_status set_out_dir(request *r, const char *dir, cay_error *why) {
+  static const char inside[] = REQUEST_DISPLAYS;
+  char *pair = NULL;
+  if (dir[0] == '\0') return fail(why, CAY_INVALID, "--out-dir '': name a directory of this machine");
+  if (asprintf(&pair, "%s:%s", inside, dir) < 0) return no_memory(why);
+  cay_status s = add_pair(&r->out, pair, strchr(pair, ':'), false, why);
+  free(pair);
+  r->displays = true;
+  return s == CAY_OK ? add_env(r, "CAY_DISPLAY_DIR=" REQUEST_DISPLAYS, why) : s;
+}
+
 /* ---- network ---- */
 
 static cay_status set_text(char **text, const char *value, cay_error *why) {
@@ -191,6 +203,7 @@ static cay_status request_apply(request *r, int id, const char *value, cay_error
   switch (id) {
   case OPTION_IN: return add_pair(&r->in, value, strrchr(value, ':'), false, why);
   case OPTION_OUT: return add_pair(&r->out, value, strchr(value, ':'), false, why);
+  case OPTION_OUT_DIR: return set_out_dir(r, value, why);
   case OPTION_MOUNT: return add_mount(r, value, why);
   case OPTION_PACKAGE:
   case OPTION_WHEEL: return add_word(&r->packages, &r->package_count, strdup(value), why);

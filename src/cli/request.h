@@ -3,6 +3,8 @@
 
 #include "cli/secret.h"
 
+#define REQUEST_DISPLAYS "/tmp/displays" /* of --out-dir: a path of the sandbox */
+
 /* One --in, --out or --mount, as written; a side left out is NULL. */
 typedef struct request_pair {
   char *from, *to;
@@ -19,6 +21,7 @@ typedef struct request {
   size_t word_count;
   bool exact; /* after "--": a program and its arguments, not a line for the shell */
   request_pairs in, out, mounts;
+  bool displays;          /* --out-dir: what Python displays becomes files in REQUEST_DISPLAYS */
   char **env, **packages; /* env: "NAME=value"; NULL ended, NULL: none */
   size_t env_count, package_count;
   char *net, *net_rules, *net_ca, *net_crl, *net_cache, *net_record, *net_replay; /* NULL: not given */

@@ -203,6 +203,10 @@ static bool mount_all(cay_sandbox *box, const request *r) {
 bool run_box_prepare(cay_sandbox *box, const request *r) {
   cay_error err = { 0 };
   if (!mount_all(box, r) || !publish_all(box, r)) return false;
+  if (r->displays && cay_file_mkdir(box, REQUEST_DISPLAYS, true, &err) != CAY_OK) {
+    say("--out-dir: %s", err.message);
+    return false;
+  }
   for (size_t i = 0; i < r->in.count; i++)
     if (!copy_in(box, &r->in.items[i], r->cwd)) return false;
   cay_stat st;

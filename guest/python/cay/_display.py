@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import inspect
+import json
 import os
 import sys
 import traceback
@@ -124,6 +125,12 @@ def prepare() -> None:
     os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
 
 
+def settle(value: object) -> None:
+    """After a cell whose bundles are wanted: figures that it has left open are displayed."""
+    if "matplotlib._pylab_helpers" in sys.modules:
+        cay._part("figures").settle(value)
+
+
 class DisplayHandle:
     """Something that was displayed under an id, and may be displayed anew in the same place."""
 
@@ -146,11 +153,59 @@ def _chosen(data: dict[str, Any], include: Sequence[str] | None, exclude: Sequen
     return {mime: content for mime, content in data.items() if mime not in (exclude or ())}
 
 
-def _show(kind: str, data: dict[str, Any], metadata: dict[str, Any], display_id: str | None) -> None:
+def folder() -> str | None:
+    """Where displays become files, in a program that no host looks at (`cay python --out-dir`)."""
+    return os.environ.get("CAY_DISPLAY_DIR") or None
+
+
+_SUFFIXES = {
+    "text/html": "html",
+    "text/markdown": "md",
+    "text/latex": "tex",
+    "image/svg+xml": "svg",
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "application/pdf": "pdf",
+    "application/javascript": "js",
+    "text/plain": "txt",
+}
+_written = 0
+
+
+def _write_files(place: str, data: dict[str, Any]) -> None:
+    """Each form as a file, display-1.png and so on."""
+    global _written
+    _written += 1
+    os.makedirs(place, exist_ok=True)
+    for mime, content in data.items():
+        name = _SUFFIXES.get(mime) or ("json" if mime.endswith("json") else "bin")
+        if mime.endswith("+json"):
+            name = mime.partition("/")[2].removesuffix("+json") + ".json"
+        text = isinstance(content, str)
+        plain = mime.startswith("text/") or mime in ("image/svg+xml", "application/javascript")
+        with open(os.path.join(place, f"display-{_written}.{name}"), "wb") as file:
+            if name.endswith("json"):
+                file.write(json.dumps(content).encode())
+            else:
+                file.write(content.encode() if plain and text else base64.b64decode(content))
+
+
+def offer(kind: str, data: dict[str, Any], metadata: dict[str, Any], display_id: str | None) -> bool:
+    """Displays a bundle; False where nothing takes it."""
     shown: dict[str, Any] = {"kind": kind, "data": data, "metadata": metadata}
     if display_id is not None:
         shown["id"] = display_id
-    if not cay._show(shown):
+    if cay._show(shown):
+        return True
+    place = folder()
+    if place is not None:
+        _write_files(place, data)
+    return place is not None
+
+
+def _show(kind: str, data: dict[str, Any], metadata: dict[str, Any], display_id: str | None) -> None:
+    if not offer(kind, data, metadata, display_id) or folder() is not None:
         print(data.get("text/plain", ""))
 
 

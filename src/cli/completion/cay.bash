@@ -9,6 +9,7 @@ _cay_run() {
   local word=$1 before=$2
   case $before in
   --package | --wheel | --patch | --image | --net-ca | --net-crl | --net-cache | --net-record | --net-replay | --snapshot | --save-snapshot) _cay_paths "$word" && return ;;
+  --out-dir) COMPREPLY=($(compgen -d -- "$word")) && return ;;
   --in | --mount)
     [[ $word == *:* ]] || _cay_paths "$word"
     return
@@ -26,7 +27,7 @@ _cay_run() {
   --out | -C | --cwd | --procs | --fuel | --net-rules | --add-host | --secret | --publish) return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W '--in --out --mount --changes --patch --apply --package --wheel --snapshot --save-snapshot --image --net --allow-net --deny-net --net-rules --add-host --net-ca --net-crl --net-cache --secret --net-record --net-replay --publish --env --cwd --tty --timeout --cpu --memory --disk --procs --code
+    COMPREPLY=($(compgen -W '--in --out --out-dir --mount --changes --patch --apply --package --wheel --snapshot --save-snapshot --image --net --allow-net --deny-net --net-rules --add-host --net-ca --net-crl --net-cache --secret --net-record --net-replay --publish --env --cwd --tty --timeout --cpu --memory --disk --procs --code
       --fuel --json --capture --strace --stats --quiet --help' -- "$word"))
   else
     _cay_paths "$word"

@@ -13,6 +13,7 @@ _cay_run() {
   _arguments -S \
     '*--in=[copy a file or directory into the sandbox]:HOST\[\:GUEST\]:_cay_pair' \
     '*--out=[copy a file or directory out of it]:GUEST\[\:HOST\]:' \
+    '--out-dir=[write what Python displays as files]:directory:_files -/' \
     '*--mount=[let the sandbox see a directory]:HOST\:GUEST\[\:rw|\:cow\]:_cay_pair' \
     '--changes[list the changes in mounts with :cow]' \
     '--patch=[keep these changes as a unified diff]:file:_files' \

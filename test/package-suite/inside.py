@@ -1,6 +1,6 @@
-"""Runs one file of NumPy's tests with pytest and tells what became of each: `\x1e@ WORD TEST WHY` in a line on standard output.
+"""Runs one file of a package's tests with pytest and tells what became of each: `\x1e@ WORD TEST WHY` in a line on standard output.
 
-    inside.py MODULE DONE       tests named in the file DONE are left out: they have run, or ended an earlier process
+    inside.py MODULE DONE MARKS       tests named in the file DONE are left out: they have run, or ended an earlier process
 """
 import os
 import sys
@@ -46,14 +46,14 @@ def name_of(nodeid):
     return nodeid.partition("::")[2].replace(" ", "_")
 
 
-def main(module, done):
+def main(module, done, marks):
     import importlib.util
     with open(done, encoding="utf-8") as file:
         known = set(file.read().split("\n"))
     path = importlib.util.find_spec(module).origin
     os.chdir("/tmp" if os.path.isdir("/tmp") else "/")
     code = pytest.main(["-q", "-p", "no:cacheprovider", "-o", "addopts=", "--rootdir", "/tmp", "--tb=short", "-W", "ignore::pytest.PytestUnknownMarkWarning",
-                        "-m", "not slow", path], plugins=[Teller(known)])
+                        "-m", marks, "--confcutdir", os.path.dirname(os.path.dirname(importlib.util.find_spec(module.partition(".")[0]).origin)), path], plugins=[Teller(known)])
     tell("end", "-", str(int(code)))
 
 
