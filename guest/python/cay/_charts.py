@@ -10,7 +10,7 @@ _POINTS_MAX = 10_000  # of one series; longer ones are left out
 
 
 def _plain(value: Any) -> Any:
-    """A number or text of JSON; None for what is neither."""
+    """A number or text of JSON; None for others."""
     item = getattr(value, "item", None)
     if callable(item):
         value = item()

@@ -15,7 +15,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import cay
-from cay import _display
+
+_display = cay._part("display")
 
 CHART = "application/vnd.cay.chart+json"
 
@@ -52,7 +53,7 @@ def _shows(figure: Figure) -> bool:
 
 
 def settle(value: object = None) -> None:
-    """At the end of a cell: what is left open is displayed and closed, but for a figure that is the value of the cell."""
+    """At the end of a cell: figures left open are displayed and closed, but for one that is the value of the cell."""
     try:
         for manager in Gcf.get_all_fig_managers():
             if manager.canvas.figure is not value and not _shows(manager.canvas.figure):

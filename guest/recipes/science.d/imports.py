@@ -1,3 +1,4 @@
+import gc
 import io
 
 import numpy
@@ -26,4 +27,9 @@ matplotlib.pyplot.savefig(io.BytesIO(), format="png", bbox_inches="tight")
 matplotlib.pyplot.close("all")
 pandas.DataFrame({"x": [1, 2], "y": ["a", "b"]}).groupby("y").sum().to_html()
 pandas.read_csv(io.StringIO("a,b\n1,2\n"))
-del io, cay, numpy, pandas, PIL, matplotlib
+
+# Fonts that are loaded hold their files open, which an image may not.
+matplotlib.font_manager._get_font.cache_clear()
+matplotlib.mathtext.MathTextParser._parse_cached.cache_clear()
+gc.collect()
+del gc, io, cay, numpy, pandas, PIL, matplotlib

@@ -105,7 +105,7 @@ def test_positions_and_sorting():
     t.loc[t["city"] == "Rome", "age"] = 20
     assert t["age"].min() == 20 and t["age"].rank().tolist() == [3, 2, 1]
     assert t.reset_index(drop=True).index.tolist() == [0, 1, 2] and t["city"].value_counts()["Oslo"] == 2
-    assert pd.Series([3, 1, 2]).argsort().tolist() == [1, 2, 0] and pd.factorize(["b", "a", "b"])[0].tolist() == [0, 1, 0]
+    assert pd.Series([3, 1, 2]).argsort().tolist() == [1, 2, 0] and pd.factorize(np.array(["b", "a", "b"]))[0].tolist() == [0, 1, 0]
     wide = pd.DataFrame(np.arange(12).reshape(3, 4)).T
     assert wide.corr().iloc[0, 1] == 1 and wide.cumsum().iloc[-1].tolist() == [6, 22, 38]
     m = pd.MultiIndex.from_product([["a", "b"], [1, 2]])
