@@ -26,6 +26,7 @@ typedef struct mqueue {
   uint64_t ino;
   uint32_t opens;
   k_mq_attr attr;
+  bool counts; /* a named semaphore of our C library: full is an error, and no sleep */
   message *first;
   k_waitq changed;
   uint32_t receivers; /* that sleep: a message is theirs, and no notice is given */
@@ -142,6 +143,8 @@ K_LOCKED static k_ret mqueue_new(k_kernel *k, const char *name, const k_mq_attr 
   k_mq_attr a = { .max_messages = K_MQ_DEFAULT_MESSAGES, .message_size = K_MQ_DEFAULT_SIZE };
   if (attr != NULL) a = (k_mq_attr){ .max_messages = attr->max_messages, .message_size = attr->message_size };
   if (a.max_messages <= 0 || a.message_size <= 0) return -K_EINVAL;
+  bool counts = a.max_messages == INT32_MAX && a.message_size == 1;
+  if (counts) a.max_messages = K_MQ_MESSAGES_MAX;
   if (a.max_messages > K_MQ_MESSAGES_MAX || a.message_size > K_MQ_SIZE_MAX) return -K_EINVAL;
   K_TRY(k_memory_charge(k, sizeof(mqueue)));
   mqueue *q = mem_zalloc(sizeof *q);
@@ -151,6 +154,7 @@ K_LOCKED static k_ret mqueue_new(k_kernel *k, const char *name, const k_mq_attr 
   }
   q->kernel = k;
   q->attr = a;
+  q->counts = counts;
   q->ino = ++k->anonymous_ino;
   memcpy(q->name, name, strlen(name) + 1);
   k_waitq_init(&q->changed);
@@ -230,6 +234,7 @@ k_ret k_mq_send(k_process *p, k_file *f, const void *bytes, size_t len, uint32_t
   K_TRY(mqueue_opened_for(f, K_O_WRONLY));
   mqueue *q = mqueue_of(f);
   if (len > (size_t)q->attr.message_size) return -K_EMSGSIZE;
+  if (q->counts && q->attr.messages >= q->attr.max_messages) return -K_EOVERFLOW;
   while (q->attr.messages >= q->attr.max_messages) K_TRY(mqueue_sleep(p, f, deadline_ns));
   K_TRY(message_new(q->kernel, bytes, len, priority, &m));
   mqueue_insert(q, m);

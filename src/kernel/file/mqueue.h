@@ -26,7 +26,8 @@ enum {
   K_MQ_SIZE_MAX = 1 << 20,   /* copied under the lock */
 };
 
-/* mq_open(3): attr NULL: the default sizes. -K_ENOENT, -K_EEXIST, -K_EINVAL, -K_EACCES (a slash in the name),
+/* mq_open(3): attr NULL: the default sizes. INT32_MAX messages of one byte are a named semaphore: it holds K_MQ_MESSAGES_MAX
+ * of them, and a send beyond is -K_EOVERFLOW, as sem_post(3) wants it. -K_ENOENT, -K_EEXIST, -K_EINVAL, -K_EACCES (a slash in the name),
  * -K_ENAMETOOLONG, -K_ENOSPC (too many queues), -K_ENOMEM. */
 k_ret k_mq_open(k_kernel *k, const char *name, uint32_t flags, const k_mq_attr *attr,
                 k_file **out) CHECKED K_LOCKED;
