@@ -71,7 +71,12 @@ class Program:
             for _ in range(2):
                 len_of_name = self.number()
                 self.at += len_of_name
-            assert self.byte() == 0, "only functions are imported"
+            kind = self.byte()
+            if kind == 2:  # the memory that threads share, with its limits
+                assert self.byte() == 3
+                self.number(), self.number()
+                continue
+            assert kind == 0, "only functions and the memory are imported"
             self.functions.append(self.number())
 
     def read_functions(self):
