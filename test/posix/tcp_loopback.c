@@ -329,11 +329,27 @@ static void options(void) {
   SAY(recv(c, buf, 1, 0));
 }
 
+/* Nothing that is sent is answered by nothing: only bytes are answered by a reset. */
+static void nothing_sent(void) {
+  int l = listening(INADDR_LOOPBACK, 0, 1), c, s;
+  pair(l, &c, &s);
+  MUST(close(s));
+  SAY(send(c, "", 0, 0));
+  SAY(send(c, "", 0, 0));
+  SAY(send(c, "z", 1, 0));
+  struct pollfd reset = { .fd = c, .events = POLLERR };
+  MUST(poll(&reset, 1, -1));
+  SAY(send(c, "", 0, 0));
+  MUST(close(c));
+  MUST(close(l));
+}
+
 int main(void) {
   MUST(signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -1 : 0);
   talking();
   addresses();
   waiting();
   options();
+  nothing_sent();
   return 0;
 }

@@ -334,6 +334,7 @@ k_ret sock_write_once(k_socket *s, const void *buf, size_t len, k_parcel **parce
   K_TRY(stream_may_write(s));
   if (s->peer == NULL) {
     if (!sock_is_inet(s)) return -K_EPIPE;
+    if (len == 0) return 0;
     s->broken = true; /* the answer to these bytes is a reset: the next write hears of it */
     k_wake(&s->changed);
     return (k_ret)len;
