@@ -11,7 +11,7 @@ enum { TRACE_MAX = 100000, DISPLAY_MAX = 16 << 20 };
 
 typedef struct evaluation {
   const cay_eval_options *options;
-  const cay_sandbox *box;
+  cay_sandbox *box;
   sb_scrubber scrubbers[2];
   sb_gathered got;
   uint64_t events_max;
@@ -175,6 +175,7 @@ static sb_request eval_request(cay_session *s, evaluation *e) {
   return (sb_request){
     .session = s,
     .op = TALK_EXECUTE,
+    .grants_version = e->grants_version,
     .fields = BUF_INIT(INT32_MAX),
     .input = o->input,
     .wall_ms = o->wall_ms != 0 && o->wall_ms < limit ? o->wall_ms : limit,
@@ -213,9 +214,8 @@ static void eval_clear(evaluation *e) {
 }
 
 static cay_status eval_finish(const sb_request *q, evaluation *e, cay_value **out, cay_error *err) {
-  if (q->undone) q->session->grants_version = e->grants_version; /* it has forgotten */
   flush(e);
-  return sb_value_new(q, &e->got, out, err);
+  return sb_value_new(q, e->box, &e->got, out, err);
 }
 
 static cay_status evaluate(cay_session *s, evaluation *e, cay_value **out, cay_error *err) {

@@ -103,7 +103,8 @@ typedef struct sb_request {
   uint32_t wall_ms;
   uint64_t fuel; /* 0: not counted */
   uint64_t fuel_used;
-  const bool *cancelled; /* as of cay_eval_options */
+  const bool *cancelled;   /* as of cay_eval_options */
+  uint64_t grants_version; /* of TALK_EXECUTE: that the session knew before */
   k_output_fn *output;
   void *output_ctx;
   k_event_fn *event;

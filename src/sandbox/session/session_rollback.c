@@ -34,6 +34,7 @@ static bool session_undo(cay_session *s) {
 bool sb_session_put_back(sb_request *q) {
   cay_session *s = q->session;
   q->undone = !s->no_undo && session_undo(s);
+  if (q->undone && q->op == TALK_EXECUTE) s->grants_version = q->grants_version; /* it has forgotten */
   return q->undone;
 }
 

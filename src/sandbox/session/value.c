@@ -97,7 +97,8 @@ static int32_t code_of(const sb_request *q, const sb_gathered *from) {
   return (status & 0x7f) == 0 ? status >> 8 & 0xff : status & 0x7f;
 }
 
-cay_status sb_value_new(const sb_request *q, const sb_gathered *from, cay_value **out, cay_error *err) {
+cay_status sb_value_new(const sb_request *q, cay_sandbox *box, const sb_gathered *from, cay_value **out,
+                        cay_error *err) {
   const char *detail = q->returned ? "" : q->gone.why;
   enum { NULS = 16 };
   size_t len =
@@ -132,8 +133,8 @@ cay_status sb_value_new(const sb_request *q, const sb_gathered *from, cay_value 
   const cay_value *made = &v->public;
   const cay_slice texts[] = { made->repr,      made->json,   made->error_type, made->error_text,
                               made->traceback, made->detail, made->bundle };
-  for (size_t i = 0; i < COUNT_OF(texts); i++) sb_scrub_slice(q->session->box, texts[i]);
-  sb_usage(q->session->box, &v->public.usage);
+  for (size_t i = 0; i < COUNT_OF(texts); i++) sb_scrub_slice(box, texts[i]);
+  sb_usage(box, &v->public.usage);
   *out = &v->public;
   return CAY_OK;
 }

@@ -29,5 +29,6 @@ typedef struct sb_gathered {
 /* Copies what the interpreter answered; clean UTF-8. CAY_NO_MEMORY. */
 cay_status sb_gather(sb_gathered *to, const talk_reply *reply, cay_error *err) CHECKED;
 
-cay_status sb_value_new(const sb_request *request, const sb_gathered *from, cay_value **out,
+/* Of a request that has ended. Its session may be freed by then, and is not looked at. */
+cay_status sb_value_new(const sb_request *request, cay_sandbox *box, const sb_gathered *from, cay_value **out,
                         cay_error *err) CHECKED;
