@@ -128,8 +128,10 @@ def test_handshake_failed(t):
 
 
 OFF = {
+    "curl -sS http://example.com/": "Could not resolve host: example.com (The network is off in this sandbox",
     "wget -O- http://example.com/": "The network is off in this sandbox",
     "pip install requests": "The network is off in this sandbox",
+    "git clone https://example.com/x": "git of this sandbox has no https",
     "node -e 'fetch(\"http://example.com\").catch((e) => console.log(e.cause.message))'": "The network is off in this sandbox",
     "python3 -c 'import urllib.request as u; u.urlopen(\"http://example.com\")'": "The network is off in this sandbox",
     "nc example.com 80": "The network is off in this sandbox",
