@@ -273,7 +273,20 @@ static CURLcode http_transfer(const hop *h, CURL *handle) {
   return code;
 }
 
-static cay_status http_explain(const hop *h, CURLcode code, const net_url *url, cay_error *err) {
+/* The network errors of the Python contract in words (doc/reference/network.md); NULL: libcurl's own. */
+static const char *http_error_words(const hop *h, CURL *handle, CURLcode code) {
+  long number = 0;
+  if (h->curl->easy_getinfo(handle, CURLINFO_OS_ERRNO, &number) != CURLE_OK) number = 0;
+  if (code == CURLE_PEER_FAILED_VERIFICATION) return "certificate error";
+  if (code == CURLE_SSL_CONNECT_ERROR) return "TLS handshake failed";
+  if (code == CURLE_COULDNT_CONNECT && number == ECONNREFUSED) return "connection refused";
+  if (code == CURLE_COULDNT_CONNECT && number == ETIMEDOUT) return "did not answer in time";
+  if (code == CURLE_GOT_NOTHING || number == ECONNRESET || number == EPIPE) return "connection reset";
+  return NULL;
+}
+
+static cay_status http_explain(const hop *h, CURL *handle, CURLcode code, const net_url *url,
+                               cay_error *err) {
   if (code == CURLE_OK || h->enough || (h->response->truncated && h->why == CAY_OK)) return CAY_OK;
   if (code == CURLE_ABORTED_BY_CALLBACK && cancel_raised(h->request->stop))
     return err_set(err, CAY_CANCELLED, "cancelled");
@@ -285,7 +298,9 @@ static cay_status http_explain(const hop *h, CURLcode code, const net_url *url, 
                    url->port);
   if (code == CURLE_OPERATION_TIMEDOUT)
     return err_set(err, CAY_TIMEOUT, "%.100s:%u did not answer in time", url->host, url->port);
-  return err_set(err, CAY_IO, "%.100s:%u: %.80s", url->host, url->port, h->curl->easy_strerror(code));
+  const char *words = http_error_words(h, handle, code);
+  return err_set(err, CAY_IO, "%.100s:%u: %.80s", url->host, url->port,
+                 words != NULL ? words : h->curl->easy_strerror(code));
 }
 
 static cay_status perform(hop *h, const net_url *url, const char *method, const cay_slice *body, bool crossed,
@@ -299,7 +314,7 @@ static cay_status perform(hop *h, const net_url *url, const char *method, const 
   if (status == CAY_OK) {
     CURLcode code = http_set_up(h, handle, buf_text(&text), method, body, headers, hosts);
     if (code == CURLE_OK) code = http_transfer(h, handle);
-    status = http_explain(h, code, url, err);
+    status = http_explain(h, handle, code, url, err);
   }
   if (handle != NULL) h->curl->easy_cleanup(handle);
   for (struct curl_slist *at = headers; at != NULL; at = at->next) explicit_bzero(at->data, strlen(at->data));

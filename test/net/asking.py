@@ -62,6 +62,22 @@ def test_a_name_is_asked_about_before_it_is_resolved(t):
         assert asks == [("resolve", "secret.test")] and "Permission denied" in r["stderr"], (asks, r)
 
 
+def test_a_guest_that_waits_for_an_answer_has_its_deadline(t):
+    with servers.pages() as s, Client(t) as c:
+        c.call(1, "create", net={"hosts": {"a.test": "127.0.0.1"}, "ask": True})
+        started = time.monotonic()
+        c.send(2, "run", command=f"busybox wget -T 60 -q -O- http://a.test:{s.port}/x", timeoutMs=700)
+        asked = reply = None
+        while reply is None:
+            message = json.loads(c.process.stdout.readline())
+            asked = message["params"] if message.get("method") == "net.ask" else asked
+            reply = message if message.get("id") == 2 else None
+        assert asked["host"] == "a.test" and reply["result"]["end"] == "time" and time.monotonic() - started < 60 and s.seen == [], (asked, reply)
+        late = c.call(3, "net.answer", ask=asked["ask"], allow=True)  # no guest waits for it
+        assert "result" in late or "error" in late, late
+        assert c.call(4, "run", command="echo alive")["result"]["stdout"] == "alive\n"
+
+
 def test_decisions_are_told(t):
     with servers.pages() as s, Client(t) as c:
         c.call(1, "create", id="box", net={"allow": [f"127.0.0.1:{s.port}"], "decisions": True})

@@ -120,6 +120,27 @@ def test_variables_of_proxies_are_honoured_and_their_proxy_needs_a_rule(t):
         assert "Permission denied" in r.text and len(s.seen) == 1, (r, s.seen)
 
 
+PROXIES = """
+export http_proxy=http://host.cay.internal:PORT https_proxy=http://host.cay.internal:PORT
+curl -sS http://elsewhere.test/by-curl; wget -qO- http://elsewhere.test/by-wget
+curl -sS https://elsewhere.test/ 2>&1 | grep -o 'Permission denied'
+no_proxy=elsewhere.test curl -sS http://elsewhere.test/ 2>/dev/null; echo $?
+curl -sS --noproxy '*' http://elsewhere.test/ 2>/dev/null; echo $?
+node -e 'fetch("http://elsewhere.test/by-fetch").catch((e) => console.log(e.cause.code))'
+node -e 'require("http").get("http://elsewhere.test/by-get").on("error", (e) => console.log(e.code))'
+"""
+
+
+def test_proxies_of_curl_wget_and_javascript(t):
+    """curl and wget honour the variables; node ignores them, as Node.js does unless it is told otherwise."""
+    with servers.pages() as s:
+        r = t.run("--allow-net", f"127.0.0.1:{s.port}", "--quiet", PROXIES.replace("PORT", str(s.port)))
+        lines = r.text.splitlines()
+        assert lines[:2] == ["page http://elsewhere.test/by-curl", "page http://elsewhere.test/by-wget"], r
+        assert lines[2:] == ["Permission denied", "7", "7", "EACCES", "EACCES"], r
+        assert [q[2] for q in s.seen] == ["http://elsewhere.test/by-curl", "http://elsewhere.test/by-wget"], s.seen
+
+
 def test_requests_verify_and_use_secrets(t):
     with secrets_of_guests.vault(t) as (port, seen):
         code = """

@@ -1,4 +1,5 @@
 """connecting.py - sockets that lead out: connecting, moving bytes, ends and errors."""
+import pathlib
 import socket
 import threading
 import time
@@ -132,6 +133,22 @@ for i, s in enumerate(all): s.sendall(b'+%03d' % i)
 print(sum(s.recv(100) == b'+%03d' % i * 2 for i, s in enumerate(all)))
 """, "--timeout", "2m")
         assert r.text == "1000\n", r
+
+
+def threads_of(pid):
+    return len(list(pathlib.Path(f"/proc/{pid}/task").iterdir()))
+
+
+def test_connections_have_no_thread_each(t):
+    with servers.tcp(lambda c: c.recv(10)) as port:
+        counts = []
+        for n in (1, 300):
+            code = f"import socket; held = [socket.create_connection((HOST, PORT)) for i in range({n})]; print('open', flush=True); input()"
+            p = t.start("run", "--allow-net", f"127.0.0.1:{port}", "--", "python3", "-c", f"HOST, PORT = {HOST!r}, {port}\n" + code)
+            assert p.stdout.readline() == b"open\n"
+            counts.append(threads_of(p.pid))
+            t.finish(p, b"\n")
+        assert counts[0] == counts[1], counts
 
 
 def test_a_deadline_ends_a_guest_in_every_state(t):

@@ -60,6 +60,40 @@ def test_no_spelling_is_reached_by_curl_wget_and_javascript(t):
         assert r.text.count("200") == 3 and len(s.seen) == 3, (r, s.seen)
 
 
+FOLLOWS = """
+import urllib.request
+for i in range(COUNT):
+    try:
+        print('python', i, urllib.request.urlopen(f'http://host.cay.internal:{PORT}/{i}', timeout=5).read())
+    except Exception:
+        pass
+print('end')
+"""
+FETCHED = """
+for (let i = 0; i < COUNT; i++) {
+  try { const r = await fetch(`http://host.cay.internal:PORT/${i}`, { signal: AbortSignal.timeout(5000) }); console.log("fetch", i, r.status, await r.text()); } catch {}
+}
+console.log("end");
+"""
+
+
+def test_no_redirect_leads_to_a_special_address(t):
+    """A server that a rule names sends its clients to every spelling of the special addresses, where a server listens."""
+    forms = [form for form in re.findall(r'^F\("(.*)"\)$', (HERE / "ssrf.def").read_text(), re.M) if re.fullmatch(r"[!-~]+", form)]
+    with servers.pages() as inner:
+        places = [f"http://{bracketed(form)}:{inner.port}/" for form in forms] + [f"//localhost:{inner.port}/", f"//127.0.0.1:{inner.port}/", f"http://public@127.0.0.1:{inner.port}/", "file:///etc/passwd"]
+
+        def serve(connection):
+            place = places[int(connection.recv(65536).split(b" ")[1][1:])]
+            connection.sendall(f"HTTP/1.1 302 Found\r\nLocation: {place}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        with servers.tcp(serve) as port:
+            t.path("fetched.mjs", FETCHED.replace("COUNT", str(len(places))).replace("PORT", str(port)))
+            t.path("follows.py", f"COUNT, PORT = {len(places)}, {port}\n" + FOLLOWS)
+            script = f"for i in $(seq 0 {len(places) - 1}); do curl -sL -m 5 http://host.cay.internal:{port}/$i | grep -v '^$'; done; python3 follows.py; node fetched.mjs"
+            r = t.run("--net", "all-public", "--allow-net", f"127.0.0.1:{port}", "--in", "fetched.mjs", "--in", "follows.py", "--timeout", "9m", "--quiet", script)
+            assert r.text == "end\nend\n" and inner.seen == [], (r, inner.seen)
+
+
 def test_denied_hosts_go_before_allowed_ones(t):
     with servers.pages() as s:
         r = t.run("--allow-net", f"*.test:{s.port}", "--allow-net", f"127.0.0.1:{s.port}", "--deny-net", "bad.test", "--add-host", "bad.test=127.0.0.1",

@@ -65,3 +65,27 @@ asyncio.run(main())
 """
         r = t.run("--in", "ca.pem", "--allow-net", f"127.0.0.1:{s.port}", "--add-host", "good.test=127.0.0.1", "--", "python3", "-c", code)
         assert r.text == "b'page /x\\n'\n", r
+
+
+SCRIPT = """
+const https = require('https');
+const get = (url) => new Promise((done) => https.get(url, (r) => { let all = ''; r.on('data', (d) => all += d).on('end', () => done(all.trim())) }).on('error', (e) => done(e.code)));
+(async () => {
+  for (const url of process.argv.slice(2)) console.log(await fetch(url).then(async (r) => (await r.text()).trim(), (e) => e.cause.code), await get(url));
+})();
+"""
+
+
+def test_curl_wget_and_javascript_verify_certificates(t):
+    servers.authority(t.dir)
+    t.path("get.js", SCRIPT)
+    answers = {"good.test": ("page /", "0", "0", "page / page /"), "expired.test": ("", "60", "5", "CERT_HAS_EXPIRED CERT_HAS_EXPIRED"),
+               "own.test": ("", "60", "5", "DEPTH_ZERO_SELF_SIGNED_CERT DEPTH_ZERO_SELF_SIGNED_CERT"), "other.test": ("", "60", "5", "ERR_TLS_CERT_ALTNAME_INVALID ERR_TLS_CERT_ALTNAME_INVALID")}
+    for name, how in (("good.test", {}), ("expired.test", {"expired": True}), ("own.test", {"own": True}), ("other.test", {})):
+        context = servers.certificate(t.dir, "good.test" if name == "other.test" else name, **how)
+        with servers.pages(context) as s:
+            url = f"https://{name}:{s.port}/"
+            r = t.run("--in", "get.js", "--net-ca", "ca.pem", "--allow-net", f"127.0.0.1:{s.port}", "--add-host", f"{name}=127.0.0.1", "--quiet",
+                      f"curl -sS {url} 2>/dev/null; echo curl $?; wget -qO /dev/null {url} 2>/dev/null; echo wget $?; node get.js {url}")
+            body, curl, wget, script = answers[name]
+            assert r.text.splitlines() == [*([body] if body else []), f"curl {curl}", f"wget {wget}", script], (name, r)
