@@ -11,16 +11,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { REQUEST_MAX = 64 << 20, SHALLOW_MAX = 64 << 20 };
 
 /* One clone for each process: what the transport works with, and why it failed. */
 static struct {
   const orders *orders;
   cay_error failure;
   uint64_t received;
+  uint32_t depth;                 /* of the next pack; 0: all of it */
+  bool deepens, gives_any_commit; /* the server, as it says */
+  buf shallow;                    /* where the history of the pack ends: names of commits, a line each */
 } http;
 
 typedef struct http_stream {
@@ -36,6 +44,11 @@ typedef struct http_transport {
   git_smart_subtransport base;
   git_transport *owner;
 } http_transport;
+
+void http_deepen(uint32_t depth) { http.depth = depth; }
+bool http_deepens(void) { return http.deepens; }
+bool http_gives_any_commit(void) { return http.gives_any_commit; }
+const char *http_shallow(void) { return buf_text(&http.shallow); }
 
 cay_status http_failure(cay_error *err) {
   if (http.failure.status != CAY_OK) *err = http.failure;
@@ -134,10 +147,45 @@ static cay_status http_authorization(const net_url *url, buf *out) {
   return CAY_OK;
 }
 
+/* ---- parts of a history ---- */
+
+/* The answer is in a file, whose first bytes are looked at in place. */
+static cay_status http_look(const http_stream *s, cay_slice *out) {
+  struct stat st;
+  *out = (cay_slice){ 0 };
+  if (fstat(s->answer, &st) != 0) return err_errno(&http.failure, errno, "cannot read the answer");
+  if (st.st_size == 0) return CAY_OK;
+  void *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, s->answer, 0);
+  if (bytes == MAP_FAILED) return err_errno(&http.failure, errno, "cannot read the answer");
+  *out = (cay_slice){ bytes, (size_t)st.st_size };
+  return CAY_OK;
+}
+
+/* What the references say of the server; or the lines in front of a pack, which libgit2 does not know. *used: their length. */
+static cay_status http_understand(const http_stream *s, size_t *used) {
+  cay_slice answer;
+  cay_status status = CAY_OK;
+  S_TRY(http_look(s, &answer));
+  *used = 0;
+  if (s->content == NULL) {
+    http.deepens = deepen_has_capability(answer, "shallow");
+    http.gives_any_commit = deepen_has_capability(answer, "allow-tip-sha1-in-want") ||
+                            deepen_has_capability(answer, "allow-reachable-sha1-in-want");
+  } else if (http.depth != 0) {
+    status = deepen_answer(answer, &http.shallow, used, &http.failure);
+  }
+  if (answer.len != 0) (void)munmap((void *)(uintptr_t)answer.data, answer.len);
+  return status;
+}
+
 static cay_status http_ask(http_stream *s) {
   net_url url;
   net_http_response response = { 0 };
-  OWNED(buf_free) buf authorization = BUF_INIT(1 << 17);
+  OWNED(buf_free) buf authorization = BUF_INIT(1 << 17), deeper = BUF_INIT(REQUEST_MAX + 32);
+  const cay_slice plain = { s->request.data, s->request.len };
+  size_t used;
+  if (s->content != NULL && http.depth != 0 && deepen_request(plain, http.depth, &deeper) != CAY_OK)
+    return err_set(&http.failure, CAY_INTERNAL, "the request for the pack makes no sense");
   S_TRY(net_url_parse(s->url, strlen(s->url), &url, &http.failure));
   if (http_authorization(&url, &authorization) != CAY_OK) return err_no_memory(&http.failure);
   const net_header headers[] = { { "accept", s->accept },
@@ -158,14 +206,16 @@ static cay_status http_ask(http_stream *s) {
                                .policy = http.orders->policy,
                                .on_piece = http_piece,
                                .ctx = s };
-  if (s->content != NULL) request.body = (cay_slice){ s->request.data, s->request.len };
+  if (s->content != NULL) request.body = deeper.len != 0 ? (cay_slice){ deeper.data, deeper.len } : plain;
   cay_status status = net_http(&request, &response, &http.failure);
   if (s->status != CAY_OK) status = s->status;
   if (status == CAY_OK) status = http_check_answer(s, &response);
   net_http_response_free(&response);
+  if (status == CAY_OK) status = http_understand(s, &used);
   if (status != CAY_OK) return status;
-  return lseek(s->answer, 0, SEEK_SET) == 0 ? CAY_OK
-                                            : err_errno(&http.failure, errno, "cannot read the answer");
+  return lseek(s->answer, (off_t)used, SEEK_SET) >= 0
+             ? CAY_OK
+             : err_errno(&http.failure, errno, "cannot read the answer");
 }
 
 /* ---- streams ---- */
@@ -174,7 +224,8 @@ static int stream_read(git_smart_subtransport_stream *stream, char *to, size_t c
   http_stream *s = (http_stream *)(void *)stream;
   *out = 0;
   if (s->answer < 0) {
-    char path[] = "/tmp/cay-git-XXXXXX";
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/answer-XXXXXX", http.orders->folder);
     s->answer = mkostemp(path, O_CLOEXEC);
     if (s->answer < 0) return err_errno(&http.failure, errno, "cannot make a temporary file"), -1;
     (void)unlink(path);
@@ -216,7 +267,7 @@ static int transport_action(git_smart_subtransport_stream **out, git_smart_subtr
     .url = fine ? mem_strdup(buf_text(&text)) : NULL,
     .accept = refs ? "application/x-git-upload-pack-advertisement" : "application/x-git-upload-pack-result",
     .content = refs ? NULL : "application/x-git-upload-pack-request",
-    .request = BUF_INIT(64 << 20),
+    .request = BUF_INIT(REQUEST_MAX),
     .answer = -1
   };
   buf_free(&text);
@@ -249,6 +300,7 @@ static int smart_new(git_transport **out, git_remote *owner, void *param) {
 
 cay_status http_register(const orders *o, cay_error *err) {
   http.orders = o;
+  http.shallow = BUF_INIT(SHALLOW_MAX);
   if (git_transport_register("http", smart_new, NULL) == 0 &&
       git_transport_register("https", smart_new, NULL) == 0)
     return CAY_OK;

@@ -32,11 +32,13 @@ static cay_status orders_take(yyjson_val *root, orders *o, cay_error *err) {
   o->commit = orders_text(root, "commit");
   o->files = orders_text(root, "files");
   o->credentials = orders_text(root, "credentials");
+  o->folder = orders_text(root, "folder");
   o->bytes_max = yyjson_get_uint(yyjson_obj_get(root, "maxBytes"));
   o->timeout_ms = yyjson_get_uint(yyjson_obj_get(root, "timeoutMs"));
   o->depth = (uint32_t)yyjson_get_uint(yyjson_obj_get(root, "depth"));
   o->deadline_ns = clock_mono_ns() + (int64_t)o->timeout_ms * NS_PER_MS;
   if (o->url == NULL) return err_set(err, CAY_INVALID, "orders: no url");
+  if (o->folder == NULL) return err_set(err, CAY_INVALID, "orders: no folder");
   yyjson_val *network = yyjson_obj_get(root, "network");
   return network != NULL ? net_policy_read(network, "network", &o->policy, err) : CAY_OK;
 }
@@ -57,5 +59,8 @@ void orders_free(orders *o) {
   mem_free(o->commit);
   mem_free(o->files);
   mem_free(o->credentials);
+  mem_free(o->folder);
+  mem_free(o->root);
+  mem_free(o->place);
   net_policy_free(o->policy);
 }

@@ -85,7 +85,9 @@ static int tree_entry(const char *root, const git_tree_entry *entry, void *ctx) 
     s->status = err_set(s->err, CAY_UNSUPPORTED, "%.150s is a submodule; submodules are not cloned", path);
   else if (mode == GIT_FILEMODE_LINK)
     s->status = sender_keep_link(s, git_tree_entry_id(entry), path);
-  else if (mode != GIT_FILEMODE_TREE)
+  else if (mode == GIT_FILEMODE_TREE)
+    s->status = sender_count(s, 0);
+  else
     s->status = sender_blob(s, 'f', mode == GIT_FILEMODE_BLOB_EXECUTABLE ? 0755 : 0644,
                             git_tree_entry_id(entry), path);
   return s->status == CAY_OK ? 0 : -1;
@@ -130,40 +132,45 @@ static int walk_one(const char *path, const struct stat *st, int type, struct FT
   return walker->status == CAY_OK ? 0 : -1;
 }
 
-/* The configuration of a repository with files, and without anything that this machine put into it. */
-static cay_status config_write(const char *path, const orders *o, cay_error *err) {
-  char name[4200];
-  (void)snprintf(name, sizeof name, "%s/config", path);
-  FILE *f = fopen(name, "we");
-  if (f == NULL) return err_errno(err, errno, "cannot write the configuration");
-  (void)fprintf(
-      f,
-      "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
-      "[remote \"origin\"]\n\turl = \"");
-  for (const char *at = o->url; *at != '\0'; at++)
+/* A value in quotes, as git-config(1) reads it. */
+static void config_put(FILE *f, const char *name, const char *value) {
+  (void)fprintf(f, "\t%s = \"", name);
+  for (const char *at = value; *at != '\0'; at++)
     (void)fprintf(f, *at == '"' || *at == '\\' ? "\\%c" : "%c", *at);
-  (void)fprintf(f, "\"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n");
-  return fclose(f) == 0 ? CAY_OK : err_errno(err, errno, "cannot write the configuration");
+  (void)fputs("\"\n", f);
+}
+
+/* The configuration of a repository with files, and without anything that this machine put into it. */
+static cay_status config_write(const sender *s, const char *refspec) {
+  char name[4200];
+  (void)snprintf(name, sizeof name, "%sconfig", git_repository_path(s->repo));
+  FILE *f = fopen(name, "we");
+  if (f == NULL) return err_errno(s->err, errno, "cannot write the configuration");
+  (void)fputs("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
+              "\tlogallrefupdates = true\n[remote \"origin\"]\n",
+              f);
+  config_put(f, "url", s->orders->url);
+  config_put(f, "fetch", refspec);
+  return fclose(f) == 0 ? CAY_OK : err_errno(s->err, errno, "cannot write the configuration");
 }
 
 /* An index as after a checkout, so that git status of the sandbox has something to compare with. */
-static cay_status index_write(const char *path, git_repository *repo, git_tree *tree, cay_error *err) {
+static cay_status index_write(const sender *s, git_tree *tree) {
   char name[4200];
-  git_index *index = NULL, *memory = NULL;
-  (void)snprintf(name, sizeof name, "%s/index", path);
-  (void)repo;
+  git_index *index = NULL;
+  (void)snprintf(name, sizeof name, "%sindex", git_repository_path(s->repo));
   cay_status status = CAY_OK;
   if (git_index_open(&index, name) != 0 || git_index_read_tree(index, tree) != 0 ||
       git_index_write(index) != 0)
-    status = git_status(err, "cannot write the index");
+    status = git_status(s->err, "cannot write the index");
   git_index_free(index);
-  git_index_free(memory);
   return status;
 }
 
-static cay_status sender_dot_git(sender *s, const char *path, git_tree *tree) {
-  S_TRY(config_write(path, s->orders, s->err));
-  S_TRY(index_write(path, s->repo, tree, s->err));
+static cay_status sender_dot_git(sender *s, const char *refspec, git_tree *tree) {
+  const char *path = git_repository_path(s->repo);
+  S_TRY(config_write(s, refspec));
+  S_TRY(index_write(s, tree));
   walker = s;
   walker_root = strlen(path);
   while (walker_root > 0 && path[walker_root - 1] == '/') walker_root--;
@@ -175,18 +182,17 @@ static cay_status sender_dot_git(sender *s, const char *path, git_tree *tree) {
   return failed == 0 ? CAY_OK : err_set(s->err, CAY_IO, "cannot read the clone");
 }
 
-cay_status tree_send(git_repository *repo, const char *path, const git_oid *commit, const orders *o,
-                     cay_error *err) {
-  sender s = { .repo = repo, .orders = o, .err = err };
+cay_status tree_send(const cloned *made, const orders *o, cay_error *err) {
+  sender s = { .repo = made->repo, .orders = o, .err = err };
   git_commit *found = NULL;
   git_tree *tree = NULL;
-  if (git_commit_lookup(&found, repo, commit) != 0 || git_commit_tree(&tree, found) != 0) {
+  if (git_commit_lookup(&found, s.repo, &made->commit) != 0 || git_commit_tree(&tree, found) != 0) {
     git_commit_free(found);
     return git_status(err, "the commit");
   }
   int failed = git_tree_walk(tree, GIT_TREEWALK_PRE, tree_entry, &s);
   cay_status status = s.status != CAY_OK ? s.status : failed != 0 ? git_status(err, "the tree") : CAY_OK;
-  if (status == CAY_OK) status = sender_dot_git(&s, path, tree);
+  if (status == CAY_OK) status = sender_dot_git(&s, made->refspec, tree);
   for (link_entry *l = s.links; status == CAY_OK && l != NULL; l = l->next)
     status = sender_blob(&s, 'l', 0, &l->id, l->path);
   while (s.links != NULL) {

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -31,6 +32,7 @@ typedef struct git_run {
   ws_path place; /* of the repository in the sandbox */
   pid_t pid;
   int from;
+  char folder[200]; /* its temporary folder; "": none */
   int64_t deadline_ns;
   cay_error *err;
 } git_run;
@@ -57,6 +59,7 @@ static char *git_orders(const git_run *g, size_t *len) {
       root != NULL && yyjson_mut_obj_add_str(doc, root, "url", e->url) && git_put_policy(doc, root, rules) &&
       yyjson_mut_obj_add_uint(doc, root, "maxBytes", limits.disk != 0 ? limits.disk : 256u << 20) &&
       yyjson_mut_obj_add_uint(doc, root, "depth", e->depth) &&
+      yyjson_mut_obj_add_str(doc, root, "folder", g->folder) &&
       yyjson_mut_obj_add_uint(doc, root, "timeoutMs", (uint64_t)(g->deadline_ns - clock_mono_ns()) / 1000000);
   if (fine && e->branch != NULL) fine = yyjson_mut_obj_add_str(doc, root, "branch", e->branch);
   if (fine && e->commit != NULL) fine = yyjson_mut_obj_add_str(doc, root, "commit", e->commit);
@@ -124,6 +127,31 @@ static int git_orders_fd(const git_run *g) {
   return fine ? fd : -1;
 }
 
+/* ---- its folder: made and removed here, since the program may be killed at any time ---- */
+
+static cay_status git_make_folder(git_run *g) {
+  const char *tmp = secure_getenv("TMPDIR");
+  char path[sizeof g->folder];
+  int len = snprintf(path, sizeof path, "%s/cay-git-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+  if (len >= (int)sizeof path || mkdtemp(path) == NULL)
+    return err_errno(g->err, len >= (int)sizeof path ? ENAMETOOLONG : errno,
+                     "cannot make a temporary folder");
+  memcpy(g->folder, path, sizeof path);
+  return CAY_OK;
+}
+
+static int git_remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
+  (void)st, (void)type, (void)at;
+  (void)remove(path);
+  return 0;
+}
+
+static void git_remove_folder(const git_run *g) {
+  if (g->folder[0] != '\0') (void)nftw(g->folder, git_remove_one, 32, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- starting and ending it ---- */
+
 static cay_status git_start(git_run *g) {
   int out[2];
   char *program = git_find_program(g->ws);
@@ -152,10 +180,12 @@ static cay_status git_start(git_run *g) {
 }
 
 static void git_end(git_run *g) {
-  if (g->pid == 0) return;
-  (void)kill(-g->pid, SIGKILL);
-  while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR) continue;
-  (void)close(g->from);
+  if (g->pid != 0) {
+    (void)kill(-g->pid, SIGKILL);
+    while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    (void)close(g->from);
+  }
+  git_remove_folder(g);
 }
 
 /* ---- its records ---- */
@@ -321,6 +351,7 @@ static cay_status git_read_all(git_run *g) {
 
 static cay_status git_run_all(git_run *g) {
   cay_status status = git_make_place(g);
+  if (status == CAY_OK) status = git_make_folder(g);
   if (status == CAY_OK) status = git_start(g);
   if (status == CAY_OK) status = git_read_all(g);
   git_end(g);
