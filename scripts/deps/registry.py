@@ -92,7 +92,7 @@ def fetch_sdist(name, entry):
 
 
 def fetch_wheel(name, entry):
-    """A folder with the unpacked wheel, for the Python of this Debian: of pure Python, or with one hash for each machine."""
+    """A folder with the unpacked wheel, for the Python of this Debian or the one that the entry names: of pure Python, or with one hash for each machine."""
     sha256 = entry["sha256"] if isinstance(entry["sha256"], str) else _hash_for_machine(name, entry)
     target = cache.place(name, entry["version"], sha256)
     if target.exists():
@@ -100,7 +100,7 @@ def fetch_wheel(name, entry):
     with cache.making(target) as aside, tempfile.TemporaryDirectory() as scratch:
         if aside is not None:
             say(f"fetching {name} {entry['version']} (wheel, PyPI)")
-            with zipfile.ZipFile(_wheel(name, entry["version"], sha256, pathlib.Path(scratch), "--python-version", "311", "--ignore-requires-python")) as archive:
+            with zipfile.ZipFile(_wheel(name, entry["version"], sha256, pathlib.Path(scratch), "--python-version", entry.get("python", "311"), "--ignore-requires-python")) as archive:
                 archive.extractall(aside)
     return target
 
