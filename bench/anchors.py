@@ -5,6 +5,7 @@ it was built for, on any Debian.
 """
 import os
 import pathlib
+import shutil
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -17,13 +18,21 @@ def fetched(*names):
     return [pathlib.Path(line) for line in found.stdout.splitlines()]
 
 
+def keep_compiled(folder):
+    """From here on every Python that is started keeps compiled modules, as one that a user installed; in the folder."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(pathlib.Path(folder) / "compiled")
+
+
 def place_native(folder):
-    """A Python in the folder: a program of its own; its modules and shared libraries stay where they were unpacked."""
+    """A Python in the folder, with modules of its own; the shared libraries stay where they were unpacked."""
+    program = folder / "bin" / VERSION
+    if program.exists():
+        return program
     (source,) = fetched("python-native")
     linked = next((source / "usr/lib").glob("*-linux-gnu"))
-    program = folder / "bin" / VERSION
     program.parent.mkdir(parents=True)
-    (folder / "lib").symlink_to(source / "usr/lib")
+    shutil.copytree(source / "usr/lib" / VERSION, folder / "lib" / VERSION, symlinks=True)
     loader = next(linked.glob("ld-linux-*"))
     subprocess.run(["patchelf", "--set-interpreter", str(loader), "--force-rpath", "--set-rpath", str(linked), "--output", str(program),
                     str(source / "usr/bin" / VERSION)], check=True)
@@ -41,7 +50,7 @@ def peers_python(folder):
     if "PEERS" in os.environ:
         return os.environ["PEERS"]
     folder = pathlib.Path(folder)
-    home, place = place_native(folder / "home"), folder / "peers"
+    home, place = place_native(folder / "native"), folder / "peers"
     packages = place / "lib" / VERSION / "site-packages"
     packages.mkdir(parents=True)
     (place / "bin").mkdir()
