@@ -4,8 +4,8 @@ k_ret abi_string_max(eng_instance *guest, uint32_t addr, uint32_t max, const cha
   uint64_t len = eng_memory_len(guest);
   if (addr < ABI_NULL_LEN || addr >= len) return -K_EFAULT;
   uint64_t there = len - addr < max ? len - addr : max;
-  const char *text = (const char *)eng_memory(guest) + addr;
-  if (memchr(text, 0, there) == NULL) return there < max ? -K_EFAULT : -K_ENAMETOOLONG;
+  const char *text = eng_memory_at(guest, addr, there);
+  if (text == NULL || memchr(text, 0, there) == NULL) return there < max ? -K_EFAULT : -K_ENAMETOOLONG;
   *out = text;
   return 0;
 }

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 static const char magic[8] = "cay-code";
-enum { RECORD_VERSION = 3, CHUNK = 256 << 10 };
+enum { RECORD_VERSION = 4, CHUNK = 256 << 10 };
 
 struct record {
-  uint64_t code_len, checksum, data_start, data_end, beside, table_growth;
+  uint64_t code_len, checksum, data_start, data_end, stack, beside, table_growth;
   uint8_t source[32];
   uint32_t version, stop, has_start, forkable, throws, reserved;
   char why_not[ENG_WHY_NOT];
@@ -35,6 +35,7 @@ static void describe(struct record *r, const struct artifact *about, const wasm_
   r->throws = about->throws;
   r->data_start = about->data_start;
   r->data_end = about->data_end;
+  r->stack = about->stack;
   r->beside = about->beside;
   r->table_growth = about->table_growth;
   memcpy(r->why_not, about->why_not, sizeof r->why_not);
@@ -108,6 +109,7 @@ cay_status eng_artifact_read_open(int fd, bool verify, struct artifact *out) {
   out->throws = r.throws != 0;
   out->data_start = r.data_start;
   out->data_end = r.data_end;
+  out->stack = r.stack;
   out->beside = r.beside;
   out->table_growth = r.table_growth;
   memcpy(out->why_not, r.why_not, sizeof r.why_not);

@@ -145,7 +145,7 @@ static bool checkpoint_add_run(void *ctx, size_t offset, size_t len) {
 
 static bool checkpoint_ask(eng_instance *i, eng_pages_fn *visit, void *ctx) {
   eng_pages_ask *pages = i->watched ? eng_pages_written : eng_pages_changed;
-  return pages(i->module->engine, i->head.base, eng_memory_len(i), visit, ctx);
+  return pages(i, eng_memory_len(i), visit, ctx);
 }
 
 static void find_runs(eng_instance *i, struct runs *r) {
@@ -301,7 +301,7 @@ static void sleep_until_called(eng_instance *i) {
 void eng_wake(eng_instance *i) {
   struct eng_saved *s = i->saved;
   i->asleep = false;
-  for (size_t page = 0, from; page < s->pages; page++) {
+  for (size_t page = i->head.closed / MEM_PAGE, from; page < s->pages; page++) {
     if (s->has_copy[page / 64] == 0) page |= 63;
     for (from = page; page < s->pages && eng_has_copy(s, page);) page++;
     size_t len = (page - from) * MEM_PAGE;
@@ -312,9 +312,11 @@ void eng_wake(eng_instance *i) {
 }
 
 cay_status eng_instance_settle(eng_instance *i, cay_error *err) {
+  assert(i->depth == 0);
+  S_TRY(eng_linear_trim(i, err));
   S_TRY(eng_checkpoint(i, err));
   if (copies_with(i, 0) >= SETTLE_MIN && worth_an_image(i, 0)) return checkpoint_rebase(i, err);
-  (void)eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), drop_double, i);
+  (void)eng_pages_changed(i, eng_memory_len(i), drop_double, i);
   sleep_until_called(i);
   return CAY_OK;
 }
@@ -340,8 +342,7 @@ static bool checkpoint_count_bytes(void *ctx, size_t offset, size_t len) {
 
 uint64_t eng_instance_private_len(eng_instance *i) {
   uint64_t bytes = 0;
-  if (!eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), checkpoint_count_bytes, &bytes))
-    return 0;
+  if (!eng_pages_changed(i, eng_memory_len(i), checkpoint_count_bytes, &bytes)) return 0;
   if (i->saved != NULL && !i->asleep) bytes += i->saved->copy_count * MEM_PAGE;
   return bytes + (image_is_ours(i, 0) ? i->image->stored : 0);
 }

@@ -19,8 +19,7 @@ static bool fork_count_bytes(void *ctx, size_t offset, size_t len) {
 static bool worth_rebasing(const eng_instance *parent) {
   if (parent->forks == 0 || parent->saved != NULL) return false; /* the saved pages refer to its image */
   size_t changed = 0;
-  (void)eng_pages_changed(parent->module->engine, parent->head.base, parent->head.len, fork_count_bytes,
-                          &changed);
+  (void)eng_pages_changed(parent, parent->head.len, fork_count_bytes, &changed);
   uint64_t stored = parent->image != NULL ? parent->image->stored : 0;
   return changed >= REBASE_MIN && changed >= stored / 2;
 }
@@ -51,11 +50,11 @@ static bool copy_differing(void *ctx, size_t offset, size_t len) {
   return true;
 }
 
+/* To the same places as in the parent. */
 static void copy_memory(uint8_t *to, eng_instance *parent) {
   struct copy_over c = { .to = to, .from = parent->head.base };
-  const eng_engine *engine = parent->module->engine;
-  eng_pages_fn *copy = !engine->scans ? copy_differing : copy_over;
-  (void)eng_pages_changed(engine, parent->head.base, parent->head.len, copy, &c);
+  eng_pages_fn *copy = !parent->module->engine->scans ? copy_differing : copy_over;
+  (void)eng_pages_changed(parent, parent->head.len, copy, &c);
 }
 
 /* The child's memory is complete before its instance is made, whose start function then finds it so. Pages that were
@@ -65,7 +64,7 @@ static cay_status fork_shared(eng_instance *parent, const eng_instance_options *
   OWNED(eng_shared_unref) eng_shared *shared = NULL;
   S_TRY(eng_shared_from(parent->module, eng_memory_len(parent), parent->image, &shared, err));
   copy_memory(wasmtime_sharedmemory_data(shared->memory), parent);
-  S_TRY(eng_instance_make(parent->module, MOVE(shared), options, out, err));
+  S_TRY(eng_instance_make(parent->module, MOVE(shared), options, 0, out, err));
   if (parent->image != NULL) (*out)->image = eng_image_ref(parent->image);
   eng_globals_copy(*out, parent);
   return CAY_OK;
@@ -77,7 +76,7 @@ cay_status eng_instance_fork(eng_instance *parent, const eng_instance_options *o
     return err_set(err, CAY_UNSUPPORTED, "the module cannot be forked: %s", parent->module->why_not);
   if (parent->shared != NULL) return fork_shared(parent, options, out, err);
   OWNED(eng_instance_free) eng_instance *child = NULL;
-  S_TRY(eng_instance_new(parent->module, options, &child, err));
+  S_TRY(eng_instance_build(parent->module, options, parent->head.closed, &child, err));
   S_TRY(eng_grow_to(child, eng_memory_len(parent), err));
   if (worth_rebasing(parent)) S_TRY(fork_rebase(parent, err));
   if (parent->image != NULL) S_TRY(eng_overlay(child, parent->image, err));

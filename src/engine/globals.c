@@ -88,6 +88,13 @@ bool eng_globals_equal(eng_instance *i, const wasmtime_val_t *values) {
   return true;
 }
 
+uint32_t eng_globals_stack(const eng_module *m, const wasmtime_val_t *values) {
+  const struct export *e;
+  for (size_t n = 0; (e = next_global(m, &n)) != NULL; values++)
+    if (strcmp(e->name, "__stack_pointer") == 0 && e->type[0] == 'i') return (uint32_t)values->of.i32;
+  return 0;
+}
+
 /* ---- in files ---- */
 
 static void globals_describe(const struct export *e, struct global_record *out) {

@@ -168,10 +168,11 @@ static void add_underneath(struct page_set *set, const eng_instance *i) {
   add_image(set, i->image);
 }
 
-/* Zero pages stay holes. */
-static cay_status write_pages(eng_image *image, const uint8_t *base, const struct page_set *set,
+/* Zero pages stay holes, and so does the closed part of the stack. */
+static cay_status write_pages(eng_image *image, const eng_instance *i, const struct page_set *set,
                               cay_error *err) {
-  for (size_t page = 0, first; page < set->count; page++) {
+  const uint8_t *base = i->head.base;
+  for (size_t page = i->head.closed / PAGE, first; page < set->count; page++) {
     if (set->bits[page / 64] == 0) page |= 63;
     first = page;
     while (page < set->count && (set->bits[page / 64] >> page % 64 & 1) &&
@@ -187,8 +188,8 @@ static cay_status write_memory(eng_image *image, eng_instance *i, cay_error *err
   struct page_set set;
   S_TRY(new_set(&set, image->len / PAGE, err));
   add_underneath(&set, i);
-  (void)eng_pages_changed(i->module->engine, i->head.base, image->len, add_pages, &set);
-  cay_status status = write_pages(image, i->head.base, &set, err);
+  (void)eng_pages_changed(i, image->len, add_pages, &set);
+  cay_status status = write_pages(image, i, &set, err);
   mem_free(set.bits);
   return status;
 }
@@ -212,6 +213,7 @@ cay_status eng_image_freeze(eng_instance *i, eng_image **out, cay_error *err) {
   if (why_not != NULL) return err_set(err, CAY_UNSUPPORTED, "the module cannot be frozen: %s", why_not);
   S_TRY(eng_need_alone(i, err));
   assert(i->depth == 0);
+  S_TRY(eng_linear_trim(i, err));
   if (eng_is_its_image(i)) {
     *out = eng_image_ref(i->image);
     return CAY_OK;
@@ -279,16 +281,16 @@ uint64_t eng_image_stored_len(const eng_image *image) {
 
 /* ---- instances from an image ---- */
 
-cay_status eng_image_map_at(const eng_image *image, uint8_t *base, cay_error *err) {
-  if (image->len > 0 &&
-      mmap(base, image->len, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE, image->fd,
-           (off_t)image->offset) == MAP_FAILED)
+cay_status eng_image_map_at(const eng_image *image, uint8_t *base, uint64_t from, cay_error *err) {
+  if (image->len > from && mmap(base + from, image->len - from, PROT_READ | PROT_WRITE,
+                                MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE, image->fd,
+                                (off_t)(image->offset + from)) == MAP_FAILED)
     return err_errno(err, errno, "mapping an image");
   return CAY_OK;
 }
 
 cay_status eng_overlay(eng_instance *i, eng_image *image, cay_error *err) {
-  S_TRY(eng_image_map_at(image, i->head.base, err));
+  S_TRY(eng_image_map_at(image, i->head.base, i->head.closed, err));
   eng_image *before = i->image;
   i->image = eng_image_ref(image);
   i->forks = 0;
@@ -306,9 +308,13 @@ cay_status eng_grow_to(eng_instance *i, uint64_t len, cay_error *err) {
 /* What memory is mapped from in an instance of it. */
 static eng_image *ground_of(eng_image *image) { return image->base != NULL ? image->base : image; }
 
+static uint64_t image_closed(const eng_image *image) {
+  return eng_linear_closed(image->module, eng_globals_stack(image->module, image->globals));
+}
+
 static cay_status image_use(eng_image *image, const eng_instance_options *options, eng_instance **out,
                             cay_error *err) {
-  S_TRY(eng_instance_new(image->module, options, out, err));
+  S_TRY(eng_instance_build(image->module, options, image_closed(image), out, err));
   S_TRY(eng_grow_to(*out, image->len, err));
   S_TRY(eng_overlay(*out, ground_of(image), err));
   eng_layer_apply(image, (*out)->head.base);
@@ -325,7 +331,7 @@ static cay_status image_use_shared(eng_image *image, const eng_instance_options 
                    (unsigned long long)image->len, (unsigned long long)options->memory_max);
   S_TRY(eng_shared_from(image->module, image->len, ground_of(image), &shared, err));
   eng_layer_apply(image, wasmtime_sharedmemory_data(shared->memory));
-  S_TRY(eng_instance_make(image->module, MOVE(shared), options, out, err));
+  S_TRY(eng_instance_make(image->module, MOVE(shared), options, 0, out, err));
   (*out)->image = eng_image_ref(ground_of(image));
   return CAY_OK;
 }
@@ -371,8 +377,8 @@ static cay_status image_drop(eng_instance *i, uint64_t from, uint64_t to, cay_er
 static cay_status undo_changes(eng_instance *i, cay_error *err) {
   const eng_image *image = i->origin;
   struct copy_back c = { .memory = i->head.base, .image = image, .left = COPY_BACK_MAX };
-  if (!eng_pages_changed(i->module->engine, i->head.base, image->len, copy_back, &c)) {
-    S_TRY(image_drop(i, 0, image->len, err));
+  if (!eng_pages_changed(i, image->len, copy_back, &c)) {
+    S_TRY(image_drop(i, i->head.closed, image->len, err));
     eng_layer_apply(image, i->head.base);
   }
   return image_drop(i, image->len, eng_memory_len(i), err);
@@ -396,6 +402,7 @@ cay_status eng_instance_reset(eng_instance *i, cay_error *err) {
   S_TRY(eng_need_alone(i, err));
   assert(i->depth == 0);
   eng_drop_trap(i);
+  S_TRY(eng_linear_close(i, image_closed(i->origin), err));
   bool as_made = i->image == ground_of(i->origin) && i->saved == NULL;
   S_TRY(as_made ? undo_changes(i, err) : map_again(i, err));
   eng_globals_write(i, i->origin->globals);

@@ -56,7 +56,7 @@ cay_status eng_image_compare(const eng_image *image, const eng_image *base, eng_
 cay_status eng_freeze(eng_instance *instance, bool own, eng_image **out, cay_error *err) CHECKED;
 
 /* Maps the image, which is no layer, over a memory that is as long or longer. */
-cay_status eng_image_map_at(const eng_image *image, uint8_t *base, cay_error *err) CHECKED;
+cay_status eng_image_map_at(const eng_image *image, uint8_t *base, uint64_t from, cay_error *err) CHECKED;
 
 cay_status eng_need_alone(const eng_instance *instance,
                           cay_error *err) CHECKED; /* CAY_BUSY: it has threads */
@@ -98,6 +98,8 @@ void eng_globals_read(eng_instance *instance, wasmtime_val_t *values);
 void eng_globals_write(eng_instance *instance, const wasmtime_val_t *values);
 void eng_globals_copy(eng_instance *to, eng_instance *from);
 bool eng_globals_equal(eng_instance *instance, const wasmtime_val_t *values);
+uint32_t eng_globals_stack(const eng_module *module,
+                           const wasmtime_val_t *values); /* __stack_pointer; 0: none */
 
 /* One global in a file. Numbers are little-endian. */
 struct global_record {

@@ -96,7 +96,7 @@ static void take_options(eng_instance *i, const eng_instance_options *options) {
 }
 
 cay_status eng_instance_make(eng_module *module, eng_shared *shared, const eng_instance_options *options,
-                             eng_instance **out, cay_error *err) {
+                             uint64_t closed, eng_instance **out, cay_error *err) {
   OWNED(eng_shared_unref) eng_shared *own = shared;
   OWNED(eng_instance_free) eng_instance *i = mem_zalloc(sizeof *i);
   if (i == NULL) return err_no_memory(err);
@@ -108,8 +108,15 @@ cay_status eng_instance_make(eng_module *module, eng_shared *shared, const eng_i
   eng_fuel_set(i, options->fuel);
   S_TRY(instantiate(i, err));
   find_memory(i);
+  S_TRY(eng_linear_begin(i, closed, err));
   *out = MOVE(i);
   return CAY_OK;
+}
+
+cay_status eng_instance_build(eng_module *module, const eng_instance_options *options, uint64_t closed,
+                              eng_instance **out, cay_error *err) {
+  S_TRY(check(module, options, err));
+  return eng_instance_make(module, NULL, options, closed, out, err);
 }
 
 cay_status eng_instance_new(eng_module *module, const eng_instance_options *options, eng_instance **out,
@@ -117,13 +124,13 @@ cay_status eng_instance_new(eng_module *module, const eng_instance_options *opti
   eng_shared *shared = NULL;
   S_TRY(eng_instance_check(module, options, err));
   if (module->shared_max != 0) S_TRY(eng_shared_new(module, &shared, err));
-  return eng_instance_make(module, shared, options, out, err);
+  return eng_instance_make(module, shared, options, eng_module_stack_closed(module), out, err);
 }
 
 cay_status eng_instance_thread(eng_instance *first, const eng_instance_options *options, eng_instance **out,
                                cay_error *err) {
   if (first->shared == NULL) return err_set(err, CAY_UNSUPPORTED, "the module was not made for threads");
-  return eng_instance_make(first->module, eng_shared_ref(first->shared), options, out, err);
+  return eng_instance_make(first->module, eng_shared_ref(first->shared), options, 0, out, err);
 }
 
 void eng_instance_renew(eng_instance *i, const eng_instance_options *options) {

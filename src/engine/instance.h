@@ -19,14 +19,15 @@ enum { ENG_PAGE = 65536 }; /* the unit in which memories grow, in bytes */
 /* Runs on the guest's thread after eng_instance_kick. See stop.h. */
 typedef enum eng_flow eng_kick_fn(eng_instance *instance, void *ctx);
 
-/* A thread's stack took `more` bytes of memory for this guest, or gave them back. Runs in a handler of signals too.
+/* A stack took `more` bytes of memory for this guest, or gave them back: that of the thread, or the one at the beginning
+ * of linear memory. Runs in a handler of signals too.
  * False: that is too much, and the guest is stopped as by a kick. */
 typedef bool eng_stack_fn(void *ctx, int64_t more);
 
 typedef struct eng_instance_options {
   void *ctx;              /* given to host functions and on_kick; the instance does not own it */
   eng_kick_fn *on_kick;   /* NULL: a kick unwinds                                        */
-  eng_stack_fn *on_stack; /* NULL: not counted                                         */
+  eng_stack_fn *on_stack; /* NULL: not counted, and the stack in linear memory is there whole */
   uint64_t memory_max;    /* bytes the memory may reach; 0: 4 GiB                          */
   uint64_t table_max;     /* elements each of at most four tables may reach; 0: 10,000,000 */
   uint64_t fuel;          /* ENG_STOP_FUEL: the first budget (eng_fuel_set)                */
@@ -56,12 +57,22 @@ eng_module *eng_instance_module(const eng_instance *instance); /* borrowed */
 typedef struct eng_head {
   uint8_t *base;
   uint64_t len; /* at least this much is there; the guest may have grown it since */
+  uint64_t
+      closed; /* the bytes below this are of a stack that was not so deep yet: not there until they are touched */
   void *ctx;
 } eng_head;
 
 static inline eng_head *eng_head_of(eng_instance *instance) { return (eng_head *)(void *)instance; }
 static inline void *eng_ctx(eng_instance *instance) { return eng_head_of(instance)->ctx; }
 static inline uint8_t *eng_memory(eng_instance *instance) { return eng_head_of(instance)->base; }
+static inline uint64_t eng_stack_closed(eng_instance *instance) { return eng_head_of(instance)->closed; }
+
+/* Makes the stack usable down to `addr`, as if the guest had touched it. False: the host has no mappings left. */
+bool eng_stack_touch(eng_instance *instance, uint32_t addr);
+
+/* Gives back to on_stack what the stack in linear memory took, when it is counted otherwise or the instance changes
+ * hands. Until eng_pool_take gives it another, it has no on_stack then if `last`. */
+void eng_stack_settle(eng_instance *instance, bool last);
 
 uint64_t eng_memory_len(eng_instance *instance); /* bytes, now */
 bool eng_memory_is_shared(const eng_instance *instance);
@@ -74,6 +85,7 @@ static inline void *eng_memory_at(eng_instance *instance, uint32_t addr, uint64_
     uint64_t now = eng_memory_len(instance);
     if (len > now || addr > now - len) return NULL;
   }
+  if (__builtin_expect(addr < head->closed, 0) && len > 0 && !eng_stack_touch(instance, addr)) return NULL;
   return head->base + addr;
 }
 

@@ -94,8 +94,8 @@ struct eng_module {
   const struct export *memory;
   uint64_t memory_min; /* bytes */
   bool has_start, forkable, throws;
-  uint64_t data_start, data_end; /* where its initial data lies */
-  uint64_t beside, table_growth; /* see struct artifact */
+  uint64_t data_start, data_end;        /* where its initial data lies */
+  uint64_t stack, beside, table_growth; /* see struct artifact */
   char why_not[ENG_WHY_NOT];
 };
 
@@ -121,6 +121,7 @@ struct artifact {
   enum eng_stop stop;
   bool has_start, forkable, throws;
   uint64_t data_start, data_end; /* where its initial data lies */
+  uint64_t stack;                /* eng_scan_info.stack */
   uint64_t beside;               /* bytes of the host's memory for an instance, beside its linear memory */
   uint64_t table_growth;         /* elements by which its tables may grow */
   char why_not[ENG_WHY_NOT];
@@ -186,7 +187,10 @@ struct eng_instance {
   eng_shared *shared; /* in place of `memory`, or NULL */
   eng_kick_fn *on_kick;
   eng_stack_fn *on_stack;
-  int64_t stack_more;      /* told to on_stack */
+  int64_t stack_more;      /* told to on_stack, of the thread's stack */
+  uint64_t linear_more;    /* likewise of the stack in linear memory: linear_stack.c */
+  bool grows_stack;        /* that one is closed, but for its used part, */
+  bool null_is_read;       /* and its first page can be read */
   _Atomic bool stack_over; /* it said no, in this call */
   uint64_t memory_max, table_max;
   eng_image *image;        /* what its memory is mapped from, or NULL */
@@ -207,12 +211,26 @@ struct eng_instance {
 /* ---- instance.c ---- */
 /* For another owner: as if it had been made with these options. At rest. */
 void eng_instance_renew(eng_instance *instance, const eng_instance_options *options);
+/* As eng_instance_new for a module without threads, with so many bytes of its stack closed. */
+cay_status eng_instance_build(eng_module *module, const eng_instance_options *options, uint64_t closed,
+                              eng_instance **out, cay_error *err) CHECKED;
+
+/* ---- linear_stack.c ---- */
+/* How many bytes at the beginning of a memory are closed when the stack pointer is `sp`. */
+uint64_t eng_linear_closed(const eng_module *module, uint32_t sp);
+cay_status eng_linear_begin(eng_instance *instance, uint64_t closed, cay_error *err) CHECKED;
+/* In a handler of SIGSEGV: opens the stack down to `address`. False: it is not of the stack, or must stay closed. */
+bool eng_linear_grew(eng_instance *instance, const uint8_t *address, const uint8_t *pc);
+/* At rest: closes all below `closed`, and drops its contents. */
+cay_status eng_linear_close(eng_instance *instance, uint64_t closed, cay_error *err) CHECKED;
+cay_status eng_linear_trim(eng_instance *instance,
+                           cay_error *err) CHECKED; /* to where its stack pointer is */
 
 cay_status eng_instance_check(const eng_module *module, const eng_instance_options *options, cay_error *err);
 bool eng_memory_is_alone(const eng_instance *instance); /* no other instance has it */
 /* `shared` is taken over, NULL unless the module imports its memory. */
 cay_status eng_instance_make(eng_module *module, eng_shared *shared, const eng_instance_options *options,
-                             eng_instance **out, cay_error *err);
+                             uint64_t closed, eng_instance **out, cay_error *err);
 
 /* ---- shared.c ---- */
 cay_status eng_shared_new(eng_module *module, eng_shared **out, cay_error *err);
@@ -243,20 +261,23 @@ enum eng_flow eng_stop_answer(eng_instance *instance);
 
 /* Of this thread, from a handler: stops the instance that it runs. */
 void eng_stop_now(eng_instance *instance);
+/* The memory of the guest has no rights because it was kicked; and takes them once more if so. */
+bool eng_stop_took_memory(eng_instance *instance);
+void eng_stop_take_again(eng_instance *instance);
 
 /* ---- rescue.c ---- */
 void eng_rescue_install(void);
-void eng_stack_took(eng_instance *instance, size_t more);
+void eng_stack_tell(eng_instance *instance, size_t more); /* on_stack; stops the instance if that says no */
+void eng_stack_took(eng_instance *instance, size_t more); /* the thread's stack did */
 void eng_stack_gave(
     eng_instance *instance); /* when nothing of the guest is on this thread's stack any more */
 eng_instance *eng_rescue_swap(eng_instance *running); /* what this thread runs now; gives the one before */
 
 /* ---- pages.c ---- */
 typedef bool eng_pages_fn(void *ctx, size_t offset, size_t len);
-typedef bool eng_pages_ask(const eng_engine *engine, uint8_t *base, size_t len, eng_pages_fn *visit,
-                           void *ctx);
-/* Calls `visit` for runs of pages in [base, base + len) that are not as they were mapped; all of them when
- * the host cannot tell. False if a visit said so. */
+typedef bool eng_pages_ask(const eng_instance *instance, uint64_t len, eng_pages_fn *visit, void *ctx);
+/* Calls `visit` for runs of pages in the first `len` bytes of the memory that are not as they were mapped; all of them
+ * when the host cannot tell. The closed part of the stack is left out (linear_stack.c). False if a visit said so. */
 eng_pages_ask eng_pages_changed;
 /* Likewise those that are not protected, which every write undoes; a page that was only read may be among
  * them. Of a range that is watched. */

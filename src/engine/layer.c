@@ -81,7 +81,7 @@ static bool layer_count_bytes(void *ctx, size_t offset, size_t len) {
 bool eng_layer_suits(eng_instance *i) {
   uint64_t changed = 0;
   if (i->image == NULL) return false;
-  (void)eng_pages_changed(i->module->engine, i->head.base, eng_memory_len(i), layer_count_bytes, &changed);
+  (void)eng_pages_changed(i, eng_memory_len(i), layer_count_bytes, &changed);
   return changed < i->image->stored / 2;
 }
 
@@ -108,7 +108,7 @@ cay_status eng_layer_freeze(eng_instance *i, eng_image **out, cay_error *err) {
   OWNED(eng_image_unref) eng_image *image = NULL;
   S_TRY(eng_layer_blank(i->image, eng_memory_len(i), &image, err));
   struct layering l = { .image = image, .memory = i->head.base, .err = err };
-  (void)eng_pages_changed(i->module->engine, i->head.base, image->len, take_run, &l);
+  (void)eng_pages_changed(i, image->len, take_run, &l);
   S_TRY(l.status);
   S_TRY(eng_layer_map(image, err));
   eng_globals_read(i, image->globals);
@@ -120,7 +120,7 @@ cay_status eng_layer_freeze(eng_instance *i, eng_image **out, cay_error *err) {
 
 void eng_layer_apply(const eng_image *image, uint8_t *memory) {
   if (image->base == NULL) return;
-  for (size_t page = 0, end = image->len / MEM_PAGE, from; page < end; page++) {
+  for (size_t page = i->head.closed / MEM_PAGE, end = image->len / MEM_PAGE, from; page < end; page++) {
     if (image->bits[page / 64] == 0) page |= 63;
     for (from = page; page < end && layer_is_own(image, page);) page++;
     size_t len = (page - from) * MEM_PAGE;

@@ -177,6 +177,7 @@ static cay_status compile(eng_module *m, const void *bytes, size_t len, cay_erro
   m->forkable = info.forkable;
   m->data_start = info.data_start;
   m->data_end = info.data_end;
+  m->stack = info.stack;
   m->beside = beside_of(&info);
   m->throws = info.count[ENG_KIND_TAG] > 0;
   m->table_growth = info.table_max - info.table_min;
@@ -199,6 +200,7 @@ void eng_module_learn(eng_module *m, const struct artifact *about) {
   m->forkable = about->forkable;
   m->data_start = about->data_start;
   m->data_end = about->data_end;
+  m->stack = about->stack;
   m->beside = about->beside;
   m->throws = about->throws;
   m->table_growth = about->table_growth;
@@ -213,6 +215,7 @@ struct artifact eng_module_about(const eng_module *m) {
     .forkable = m->forkable,
     .data_start = m->data_start,
     .data_end = m->data_end,
+    .stack = m->stack,
     .beside = m->beside,
     .throws = m->throws,
     .table_growth = m->table_growth,

@@ -51,6 +51,12 @@ enum eng_stop eng_module_stop(const eng_module *module);
  * ENG_EXCEPTION_HEAP is enough for all that are not collected on purpose. */
 uint64_t eng_module_beside(const eng_module *module, uint64_t table_max);
 bool eng_module_throws(const eng_module *module);
+
+/* Bytes at the beginning of its memory that a new instance does not have until its stack grows into them; 0: its memory
+ * does not begin with a stack. See eng_instance_options.on_stack. */
+uint64_t eng_module_stack_closed(const eng_module *module);
+/* The length of that stack; no static data is in there. */
+uint64_t eng_module_stack(const eng_module *module);
 enum { ENG_TABLES_MAX = 4, ENG_EXCEPTION_HEAP = 256 << 10 };
 
 /* NULL when instances can be frozen and forked (image.h); else why not, in one line, as long as the module

@@ -85,9 +85,10 @@ static struct scan_args pages_that(uint64_t have, uint64_t lack) {
   };
 }
 
-static bool scan(const eng_engine *engine, uint8_t *base, size_t len, struct scan_args args,
+/* Of [from, len); offsets count from `base`. */
+static bool scan(const eng_engine *engine, uint8_t *base, size_t from, size_t len, struct scan_args args,
                  eng_pages_fn *visit, void *ctx) {
-  uintptr_t start = (uintptr_t)base, end = start + len;
+  uintptr_t start = (uintptr_t)base + from, end = (uintptr_t)base + len;
   struct scan_region regions[BATCH];
   while (start < end) {
     args.start = start;
@@ -108,8 +109,13 @@ bool eng_pages_scan_works(int pagemap) {
   return ioctl(pagemap, SCAN_IOCTL, &nothing) == 0;
 }
 
-bool eng_pages_changed(const eng_engine *engine, uint8_t *base, size_t len, eng_pages_fn *visit, void *ctx) {
-  return scan(engine, base, len, pages_that(0, IS_FILE | IS_ZERO_PAGE), visit, ctx);
+static bool scan_instance(const eng_instance *i, uint64_t len, struct scan_args args, eng_pages_fn *visit,
+                          void *ctx) {
+  return scan(i->module->engine, i->head.base, i->head.closed, len, args, visit, ctx);
+}
+
+bool eng_pages_changed(const eng_instance *i, uint64_t len, eng_pages_fn *visit, void *ctx) {
+  return scan_instance(i, len, pages_that(0, IS_FILE | IS_ZERO_PAGE), visit, ctx);
 }
 
 /* ---- watching ---- */
@@ -133,8 +139,8 @@ bool eng_pages_watch(const eng_engine *engine, uint8_t *base, size_t len) {
  * the scan five times as long. So a page that the guest has read for the first time is reported once. */
 static struct scan_args written_pages(void) { return pages_that(IS_WRITTEN, IS_ZERO_PAGE); }
 
-bool eng_pages_written(const eng_engine *engine, uint8_t *base, size_t len, eng_pages_fn *visit, void *ctx) {
-  return scan(engine, base, len, written_pages(), visit, ctx);
+bool eng_pages_written(const eng_instance *i, uint64_t len, eng_pages_fn *visit, void *ctx) {
+  return scan_instance(i, len, written_pages(), visit, ctx);
 }
 
 static bool pages_ignore(void *ctx, size_t offset, size_t len) {
@@ -147,7 +153,7 @@ static bool pages_ignore(void *ctx, size_t offset, size_t len) {
  * page. */
 static void protect(const eng_engine *engine, uint8_t *base, size_t len, struct scan_args args) {
   args.flags = SCAN_PROTECT | SCAN_CHECK_ASYNC;
-  (void)scan(engine, base, len, args, pages_ignore, NULL);
+  (void)scan(engine, base, 0, len, args, pages_ignore, NULL);
 }
 
 void eng_pages_protect(const eng_engine *engine, uint8_t *base, size_t len) {

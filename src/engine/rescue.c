@@ -60,11 +60,15 @@ static void pass_on(int number, siginfo_t *info, void *context) {
 
 /* ---- the stack ---- */
 
+void eng_stack_tell(eng_instance *i, size_t more) {
+  if (i->on_stack == NULL || i->on_stack(i->head.ctx, (int64_t)more)) return;
+  if (!atomic_exchange(&i->stack_over, true)) eng_stop_now(i);
+}
+
 void eng_stack_took(eng_instance *i, size_t more) {
   if (i == NULL || i->on_stack == NULL) return;
   i->stack_more += (int64_t)more;
-  if (i->on_stack(i->head.ctx, (int64_t)more) || atomic_exchange(&i->stack_over, true)) return;
-  eng_stop_now(i);
+  eng_stack_tell(i, more);
 }
 
 void eng_stack_gave(eng_instance *i) {
@@ -81,7 +85,7 @@ static bool stack_grew(eng_instance *i, const void *address) {
 
 static void on_fault(int number, siginfo_t *info, void *context) {
   eng_instance *i = running;
-  if (stack_grew(i, info->si_addr)) return;
+  if (stack_grew(i, info->si_addr) || eng_linear_grew(i, info->si_addr, program_counter(context))) return;
   if (!rescue_is_ours(i, info->si_addr, program_counter(context))) {
     pass_on(number, info, context);
     return;

@@ -48,7 +48,7 @@ cay_status eng_shared_from(eng_module *module, uint64_t len, eng_image *ground, 
   uint64_t more = len > module->memory_min ? len - module->memory_min : 0, before = 0;
   wasmtime_error_t *error = more > 0 ? wasmtime_sharedmemory_grow(s->memory, more / ENG_PAGE, &before) : NULL;
   if (error != NULL) return eng_wt_error(err, CAY_LIMIT, "cannot make a shared memory so large", error);
-  if (ground != NULL) S_TRY(eng_image_map_at(ground, wasmtime_sharedmemory_data(s->memory), err));
+  if (ground != NULL) S_TRY(eng_image_map_at(ground, wasmtime_sharedmemory_data(s->memory), 0, err));
   *out = MOVE(s);
   return CAY_OK;
 }

@@ -35,7 +35,8 @@ static void take_memory(eng_instance *i) { (void)mprotect(i->head.base, ENG_RESE
 /* On the instance's own thread, so the length stands still. */
 static void give_memory(eng_instance *i) {
   pthread_mutex_lock(&i->stop.mu);
-  (void)mprotect(i->head.base, eng_memory_len(i), PROT_READ | PROT_WRITE);
+  (void)mprotect(i->head.base + i->head.closed, eng_memory_len(i) - i->head.closed, PROT_READ | PROT_WRITE);
+  i->null_is_read = false;
   pthread_mutex_unlock(&i->stop.mu);
 }
 
@@ -146,6 +147,12 @@ void eng_stop_now(eng_instance *i) {
     advance(i);
   else if (atomic_load(&i->stop.where) == IN_GUEST)
     take_memory(i);
+}
+
+bool eng_stop_took_memory(eng_instance *i) { return i->stop.by_memory && atomic_load(&i->stop.kicked); }
+
+void eng_stop_take_again(eng_instance *i) {
+  if (eng_stop_took_memory(i) && atomic_load(&i->stop.where) == IN_GUEST) take_memory(i);
 }
 
 bool eng_stack_is_over(const eng_instance *i) { return atomic_load(&i->stack_over); }

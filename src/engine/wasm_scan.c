@@ -15,6 +15,8 @@ typedef struct scan {
   eng_scan_info *info;
   wasm_reader code;              /* contents of the code section */
   uint32_t globals[GLOBALS_MAX]; /* indices of the mutable ones not exported so far */
+  uint32_t
+      begins[GLOBALS_MAX]; /* the values they begin with; 0 when that takes more than a constant to know */
   bool memory_exported, odd_global, odd_memory, imported_state, refused;
   bool shared_import, passive_elements;
 } scan;
@@ -97,14 +99,41 @@ static void scan_memory(scan *s, wasm_reader *r) {
   (void)scan_memory_type(s, r);
 }
 
+/* A constant of 32 bits; false when it takes more to know the value. */
+static bool read_i32(wasm_reader *r, uint32_t *out) {
+  enum { I32_CONST = 0x41, END = 0x0b };
+  wasm_reader ahead = *r;
+  bool constant = read_byte(&ahead) == I32_CONST;
+  *out = (uint32_t)read_s32(&ahead);
+  if (constant && read_byte(&ahead) == END && !ahead.bad) {
+    *r = ahead;
+    return true;
+  }
+  wasm_skip_constant(r);
+  return false;
+}
+
 static void scan_global(scan *s, wasm_reader *r) {
   uint8_t type = read_type(r), mutability = read_byte(r);
-  wasm_skip_constant(r);
-  uint32_t index = s->info->count[ENG_KIND_GLOBAL]++;
+  uint32_t value = 0, index = s->info->count[ENG_KIND_GLOBAL]++;
+  if (!read_i32(r, &value)) value = 0;
   if (mutability == 0) return;
-  if (s->info->mutable_globals < GLOBALS_MAX) s->globals[s->info->mutable_globals] = index;
+  if (s->info->mutable_globals < GLOBALS_MAX) {
+    s->globals[s->info->mutable_globals] = index;
+    s->begins[s->info->mutable_globals] = value;
+  }
   s->info->mutable_globals++;
   if (type < 0x7b || type > 0x7f) s->odd_global = true; /* not a number or vector */
+}
+
+static void scan_global_export(scan *s, const eng_scan_export *item) {
+  static const char name[] = "__stack_pointer";
+  for (uint32_t i = 0; i < GLOBALS_MAX && i < s->info->mutable_globals; i++) {
+    if (s->globals[i] != item->index) continue;
+    s->globals[i] = UINT32_MAX;
+    if (item->name.len == sizeof name - 1 && memcmp(item->name.data, name, sizeof name - 1) == 0)
+      s->info->stack = s->begins[i];
+  }
 }
 
 static void scan_export(scan *s, wasm_reader *r) {
@@ -116,8 +145,7 @@ static void scan_export(scan *s, wasm_reader *r) {
   item.kind = (enum eng_kind)kind;
   s->info->exports++;
   if (kind == ENG_KIND_MEMORY) s->memory_exported = true;
-  for (uint32_t i = 0; kind == ENG_KIND_GLOBAL && i < GLOBALS_MAX && i < s->info->mutable_globals; i++)
-    if (s->globals[i] == item.index) s->globals[i] = UINT32_MAX;
+  if (kind == ENG_KIND_GLOBAL) scan_global_export(s, &item);
   if (s->visitor != NULL && s->visitor->on_export != NULL)
     s->refused |= !s->visitor->on_export(s->visitor->ctx, &item);
 }
@@ -140,20 +168,6 @@ static void scan_element(scan *s, wasm_reader *r) {
   }
 }
 
-/* The place of an active segment; false when it takes more than a constant to know. */
-static bool read_place(wasm_reader *r, uint32_t *out) {
-  enum { I32_CONST = 0x41, END = 0x0b };
-  wasm_reader ahead = *r;
-  bool constant = read_byte(&ahead) == I32_CONST;
-  *out = (uint32_t)read_s32(&ahead);
-  if (constant && read_byte(&ahead) == END && !ahead.bad) {
-    *r = ahead;
-    return true;
-  }
-  wasm_skip_constant(r);
-  return false;
-}
-
 static void cover(eng_scan_info *info, uint64_t start, uint64_t end) {
   if (info->data_end == 0 || start < info->data_start) info->data_start = start;
   if (end > info->data_end) info->data_end = end;
@@ -165,7 +179,7 @@ static void scan_data(scan *s, wasm_reader *r) {
   if (flags == 1) s->info->has_passive = true;
   if (flags == 2) (void)read_u32(r);
   uint32_t place = 0;
-  bool active = flags != 1, known = active && read_place(r, &place);
+  bool active = flags != 1, known = active && read_i32(r, &place);
   uint32_t len = read_u32(r);
   read_skip(r, len);
   if (active && !r->bad) cover(s->info, known ? place : 0, known ? (uint64_t)place + len : UINT32_MAX);
@@ -281,6 +295,8 @@ cay_status eng_scan(const void *bytes, size_t len, const eng_scan_visitor *visit
     info.changes_tables = wasm_code_changes_tables(s.code);
   if (!info.changes_tables) info.table_max = info.table_min;
   info.threads = has_threads(&s);
+  /* Threads touch one memory through several instances, and data may stand below the stack: then all of it is there. */
+  if (info.threads || (info.data_end > 0 && info.data_start < info.stack)) info.stack = 0;
   const char *reason = why_not_forkable(&s);
   info.forkable = reason == NULL;
   if (reason == NULL) reason = why_not_imageable(&s);

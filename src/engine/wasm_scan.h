@@ -39,6 +39,8 @@ typedef struct eng_scan_info {
   uint32_t mutable_globals;         /* defined here                             */
   uint64_t data_start, data_end;    /* active data segments lie in here; 0, 0: there are none */
   uint64_t table_min, table_max;    /* elements of all tables together: at first, and at most */
+  uint64_t stack; /* the memory begins with a C stack of so many bytes: __stack_pointer is exported
+                                       and begins there, and no data is below. 0: it does not */
   bool has_start;
   bool forkable;             /* imageable but for globals that are not exported */
   bool has_passive;          /* data or element segments that code copies later   */

@@ -21,6 +21,13 @@ def test_memory_is_refused_and_the_option_is_named(t):
     assert "--memory" in r.errors, r
 
 
+def test_stacks_are_charged_as_they_grow(t):
+    r = t.run("--memory", "64M", "(:; (:; (:; (:; (echo five; sleep 0.1)))))")
+    assert (r.code, r.text) == (0, "five\n"), r
+    r = t.run("--memory", "8M", "f() { local x=$1; f $((x + 1)); }; f 1")
+    assert r.code == 139 and "no memory left for a recursion" in r.errors, r
+
+
 def test_a_full_file_system_is_no_space(t):
     r = t.run("--disk", "1M", "yes > /tmp/x")
     assert r.code != 0 and "No space left" in r.errors and "--disk" in r.errors, r

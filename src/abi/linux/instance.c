@@ -19,7 +19,7 @@ static uint64_t beside(const eng_module *module) {
   return eng_module_beside(module, TABLE_MAX) + STACK_FIRST;
 }
 
-/* For the linear memory of an instance of `module`. */
+/* For the linear memory of an instance of `module`, with the part of its stack that is not there yet. */
 static uint64_t memory_left(abi_machine *m, const eng_module *module) {
   k_kernel *k = m->kernel;
   k_lock(k);
@@ -27,7 +27,7 @@ static uint64_t memory_left(abi_machine *m, const eng_module *module) {
   used += beside(module);
   uint64_t left = k->limits.memory > used ? k->limits.memory - used : 0;
   k_unlock(k);
-  return left;
+  return left + eng_module_stack_closed(module);
 }
 
 /* With kernel.mu. */
@@ -54,11 +54,13 @@ static uint64_t cap_of(const abi_machine *m, uint64_t used, uint64_t len, bool t
 k_ret abi_memory_settle(abi_machine *m) {
   const eng_module *module = eng_instance_module(m->instance);
   bool throws = eng_module_throws(module);
-  uint64_t len = eng_memory_len(m->instance), extra = beside(module), mine = m->leader == m ? len : 0;
+  eng_stack_settle(m->instance, false); /* from now on it is part of the memory */
+  uint64_t len = eng_memory_len(m->instance), closed = eng_stack_closed(m->instance), extra = beside(module);
+  uint64_t mine = m->leader == m ? len - closed : 0;
   k_lock(m->kernel);
   uint64_t others = k_memory_used(m->kernel) - m->charged;
-  uint64_t cap = cap_of(m, others + extra + (throws ? 2 * len : len), len, throws);
-  k_ret r = charge(m, (m->grows_itself ? cap : mine) + extra + (throws ? cap : 0));
+  uint64_t cap = cap_of(m, others + extra + (throws ? 2 * len : len) - closed, len, throws);
+  k_ret r = charge(m, (m->grows_itself ? cap - closed : mine) + extra + (throws ? cap : 0));
   k_unlock(m->kernel);
   if (r >= 0) eng_memory_set_max(m->instance, m->cap = cap);
   return r;
@@ -110,7 +112,9 @@ static cay_status bind(abi_machine *m, cay_error *err) {
   if (eng_global_find(i, "__cay_sigpending", &pending) && pending.type == 'i') {
     m->grows_itself = false;
     m->pending_addr = eng_global_get(i, &pending).u32;
-    if (eng_memory_at(i, m->pending_addr, sizeof(int32_t)) == NULL) m->pending_addr = 0;
+    if (m->pending_addr < eng_module_stack_closed(eng_instance_module(i)) ||
+        eng_memory_at(i, m->pending_addr, sizeof(int32_t)) == NULL)
+      m->pending_addr = 0;
   }
   m->stack_pointer =
       (eng_global){ 0 }; /* that of the program before, in another store, ends the host's process */
@@ -278,6 +282,7 @@ static eng_instance *instance_take(abi_machine *m) {
   m->instance = NULL;
   m->has_words = false;
   k_unlock(m->kernel);
+  if (instance != NULL) eng_stack_settle(instance, true);
   return instance;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STACK_EDGE = 1024 }; /* a stack pointer this near to address 0 is about to wrap around */
+enum { STACK_EDGE = 5 << 10 }; /* a stack pointer this near to address 0 is about to reach its first page */
 
 abi_machine *abi_machine_new(abi_runner *runner, k_process *p) {
   abi_machine *m = mem_zalloc(sizeof *m);

@@ -446,6 +446,7 @@ cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *er
   cay_status status = fit != NULL ? abi_instance_from(m, fit, err) : err_no_memory(err);
   if (status == CAY_OK) status = find_functions(r, err);
   if (status == CAY_OK) {
+    eng_stack_settle(before.instance, true);
     drop_later(m->runner, before.instance);
     r->knows_words = false;
     return CAY_OK;
@@ -456,7 +457,9 @@ cay_status abi_resident_restore(abi_resident *r, eng_image *image, cay_error *er
   *m = before;
   m->charged = charged; /* a memory that it could not have was not charged either */
   k_unlock(m->kernel);
-  if (unfit != before.instance) eng_instance_free(unfit);
+  if (unfit == before.instance) return status;
+  eng_stack_settle(unfit, true);
+  eng_instance_free(unfit);
   return status;
 }
 

@@ -4,13 +4,18 @@
 
 #include <stdatomic.h>
 
+/* Not in the stack, of which a part may have no rights when another thread writes. */
+static bool is_word(eng_instance *guest, uint32_t addr) {
+  void *unused;
+  return addr % 4 == 0 && addr >= eng_module_stack_closed(eng_instance_module(guest)) &&
+         abi_ptr(guest, addr, 4, &unused) >= 0;
+}
+
 bool abi_stop_words_read(eng_instance *guest, uint32_t addr, struct abi_stop_words *out) {
   struct abi_stop_words w;
-  void *unused;
   if (abi_get(guest, addr, &w) < 0 || w.signal == 0 || w.signal > K_NSIG) return false;
-  if (abi_ptr(guest, w.reason, 4, &unused) < 0 || abi_ptr(guest, w.tripped, 4, &unused) < 0 ||
-      abi_ptr(guest, w.is_tripped, 4, &unused) < 0 || abi_ptr(guest, w.breaker, 4, &unused) < 0 ||
-      (w.reason | w.tripped | w.is_tripped | w.breaker) % 4 != 0)
+  if (!is_word(guest, w.reason) || !is_word(guest, w.tripped) || !is_word(guest, w.is_tripped) ||
+      !is_word(guest, w.breaker))
     return false;
   *out = w;
   return true;

@@ -430,3 +430,49 @@ TEST(without_memory_a_program_does_not_start_or_runs) {
   }
   box_close(b);
 }
+
+/* Of 64 pages, 63 are its stack. */
+#define STACKED(body)                                                                                        \
+  "(module " IMPORTS "(memory (export \"memory\") 65)"                                                       \
+  "(global (export \"__cay_sigpending\") i32 (i32.const 4194400))"                                           \
+  "(global (export \"__stack_pointer\") (mut i32) (i32.const 4194304)) (data (i32.const 4194304) \"x\")"     \
+  " (func (export \"_start\") (local $i i32) " body "))"
+
+TEST(a_stack_is_charged_as_it_grows) {
+  enum { SMALL = 4 * ENG_PAGE + ARGUMENTS };
+  box *b = box_open((box_options){ .memory = SMALL });
+  k_account used;
+  EXPECT_EQ(box_run(b, STACKED("(i32.store (i32.const 4190000) (i32.const 1))" EXIT(I(3)))).status, code(3));
+  box_end end = box_run(b, STACKED("(i32.store (i32.const 8192) (i32.const 1)) (loop $l (br $l))"));
+  EXPECT_EQ(end.status, K_SIGSEGV);
+  EXPECT(strstr(end.detail, "no memory left") != NULL);
+  k_usage(b->kernel, &used);
+  EXPECT_EQ(used.memory, 0);
+  box_close(b);
+  b = box_open((box_options){ 0 });
+  EXPECT_EQ(box_run(b, STACKED("(i32.store (i32.const 8192) (i32.const 1))" EXIT(I(3)))).status, code(3));
+  k_usage(b->kernel, &used);
+  EXPECT_EQ(used.memory, 0);
+  EXPECT(used.memory_peak >= 63 * ENG_PAGE);
+  box_close(b);
+}
+
+/* uname(2) to a place in the stack that nothing has touched, and a path there. */
+TEST(system_calls_reach_a_stack_that_was_not_touched) {
+  box *b = box_open((box_options){ 0 });
+  EXPECT_EQ(box_run(b, STACKED("(if " SYS(160, I(1000000), I(0), I(0)) "(then (unreachable)))" EXIT(
+                           "(i32.load8_u (i32.const 1000000))")))
+                .status,
+            code('L'));
+  EXPECT_EQ(box_run(b, STACKED(EXIT("(i32.sub (i32.const 0) " SYS(49, I(900000), I(0), I(0)) ")"))).status,
+            code(K_ENOENT));
+  box_close(b);
+}
+
+TEST(a_null_pointer_is_a_fault) {
+  box *b = box_open((box_options){ 0 });
+  box_end end = box_run(b, STACKED("(i32.store (i32.const 0) (i32.const 1))"));
+  EXPECT_EQ(end.status, K_SIGSEGV);
+  EXPECT(strstr(end.detail, "out of bounds") != NULL);
+  box_close(b);
+}
