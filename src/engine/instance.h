@@ -58,7 +58,7 @@ typedef struct eng_head {
   uint8_t *base;
   uint64_t len; /* at least this much is there; the guest may have grown it since */
   uint64_t
-      closed; /* the bytes below this are of a stack that was not so deep yet: not there until they are touched */
+      closed; /* the bytes below this are of a stack that was not so deep yet: they can be read until they are written */
   void *ctx;
 } eng_head;
 

@@ -189,8 +189,7 @@ struct eng_instance {
   eng_stack_fn *on_stack;
   int64_t stack_more;      /* told to on_stack, of the thread's stack */
   uint64_t linear_more;    /* likewise of the stack in linear memory: linear_stack.c */
-  bool grows_stack;        /* that one is closed, but for its used part, */
-  bool null_is_read;       /* and its first page can be read */
+  bool grows_stack;        /* that one is closed, but for its used part */
   _Atomic bool stack_over; /* it said no, in this call */
   uint64_t memory_max, table_max;
   eng_image *image;        /* what its memory is mapped from, or NULL */

@@ -1,16 +1,16 @@
 /* linear_stack.c - the stack of a C program, at the beginning of its linear memory, takes memory as it grows.
  *
- *   0        4096                closed            stack pointer      module->stack
- *   | read   | no rights                | read and write              | static data, heap ...
+ *   0                           closed            stack pointer      module->stack
+ *   | read                      | read and write              | static data, heap ...
  *
- * A program is linked with a stack of megabytes and uses a hundred kilobytes. What lies below `closed` has no rights; the
- * guest's first access there faults, and rescue.c opens the memory down to it, twice as much as before at least.
- * on_stack is told, so the account has every byte that the guest can touch. The closed part has no contents: a stack
- * has none below its pointer. So images and forks leave it out.
+ * A program is linked with a stack of megabytes and uses a hundred kilobytes. What lies below `closed` can be read,
+ * as zeros of which the host holds nothing, and not written: the guest's first store there faults, and rescue.c opens the
+ * memory down to it, twice as much as before at least. on_stack is told, so the account has every byte that the guest can
+ * make its own. The closed part has no contents: a stack has none below its pointer. So images and forks leave it out.
  *
  * The first page is where null pointers point, and where a stack that is used up ends: no store of the guest opens it. Loads
- * do, for reading: a function with variable arguments that was given none reads them there (BasicCABI), which
- * musl's syscall() and fcntl() rely on.
+ * give zero, as those of musl's syscall() and fcntl() need: a function with variable arguments that was given none reads
+ * them there (BasicCABI).
  *
  * A kick by page protection (stop.c) takes all rights at any moment. Either it comes later than the opening here and
  * undoes it, or its flag is seen afterwards and the memory is taken again.
@@ -36,7 +36,7 @@ uint64_t eng_module_stack_closed(const eng_module *m) { return eng_linear_closed
 cay_status eng_linear_begin(eng_instance *i, uint64_t closed, cay_error *err) {
   i->grows_stack = i->on_stack != NULL;
   if (closed == 0 || !i->grows_stack) return CAY_OK;
-  if (mprotect(i->head.base, closed, PROT_NONE) != 0) return err_errno(err, errno, "closing a stack");
+  if (mprotect(i->head.base, closed, PROT_READ) != 0) return err_errno(err, errno, "closing a stack");
   i->head.closed = closed;
   return CAY_OK;
 }
@@ -64,19 +64,11 @@ bool eng_stack_touch(eng_instance *i, uint32_t addr) {
   return addr >= i->head.closed || linear_open(i, addr);
 }
 
-/* What faults here once more is a store. */
-static bool linear_open_null(eng_instance *i) {
-  if (i->null_is_read || mprotect(i->head.base, MEM_PAGE, PROT_READ) != 0) return false;
-  i->null_is_read = true;
-  eng_stop_take_again(i);
-  return true;
-}
-
 bool eng_linear_grew(eng_instance *i, const uint8_t *address, const uint8_t *pc) {
   if (i == NULL || address < i->head.base || address >= i->head.base + i->head.closed) return false;
   bool compiled = pc >= i->module->code && pc < i->module->code_end;
   if (compiled && eng_stop_took_memory(i)) return false;
-  if (compiled && address < i->head.base + MEM_PAGE) return linear_open_null(i);
+  if (compiled && address < i->head.base + MEM_PAGE) return false;
   if (!linear_open(i, (uint64_t)(address - i->head.base))) return false;
   if (compiled) eng_stop_take_again(i);
   return true;
@@ -95,9 +87,8 @@ cay_status eng_linear_close(eng_instance *i, uint64_t closed, cay_error *err) {
   if (closed <= i->head.closed || !i->grows_stack) return CAY_OK;
   uint8_t *from = i->head.base + i->head.closed;
   eng_pages_drop(i->watched ? i->module->engine : NULL, from, less);
-  if (mprotect(from, less, PROT_NONE) != 0) return err_errno(err, errno, "closing a stack");
+  if (mprotect(from, less, PROT_READ) != 0) return err_errno(err, errno, "closing a stack");
   i->head.closed = closed;
-  i->null_is_read = false;
   linear_gave(i, less);
   return CAY_OK;
 }

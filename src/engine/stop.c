@@ -35,8 +35,8 @@ static void take_memory(eng_instance *i) { (void)mprotect(i->head.base, ENG_RESE
 /* On the instance's own thread, so the length stands still. */
 static void give_memory(eng_instance *i) {
   pthread_mutex_lock(&i->stop.mu);
+  if (i->head.closed > 0) (void)mprotect(i->head.base, i->head.closed, PROT_READ);
   (void)mprotect(i->head.base + i->head.closed, eng_memory_len(i) - i->head.closed, PROT_READ | PROT_WRITE);
-  i->null_is_read = false;
   pthread_mutex_unlock(&i->stop.mu);
 }
 
