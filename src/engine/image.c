@@ -317,7 +317,7 @@ static cay_status image_use(eng_image *image, const eng_instance_options *option
   S_TRY(eng_instance_build(image->module, options, image_closed(image), out, err));
   S_TRY(eng_grow_to(*out, image->len, err));
   S_TRY(eng_overlay(*out, ground_of(image), err));
-  eng_layer_apply(image, (*out)->head.base);
+  eng_layer_apply(image, (*out)->head.base, (*out)->head.closed);
   return CAY_OK;
 }
 
@@ -330,7 +330,7 @@ static cay_status image_use_shared(eng_image *image, const eng_instance_options 
     return err_set(err, CAY_LIMIT, "the image has %llu bytes of memory, the limit is %llu",
                    (unsigned long long)image->len, (unsigned long long)options->memory_max);
   S_TRY(eng_shared_from(image->module, image->len, ground_of(image), &shared, err));
-  eng_layer_apply(image, wasmtime_sharedmemory_data(shared->memory));
+  eng_layer_apply(image, wasmtime_sharedmemory_data(shared->memory), 0);
   S_TRY(eng_instance_make(image->module, MOVE(shared), options, 0, out, err));
   (*out)->image = eng_image_ref(ground_of(image));
   return CAY_OK;
@@ -379,7 +379,7 @@ static cay_status undo_changes(eng_instance *i, cay_error *err) {
   struct copy_back c = { .memory = i->head.base, .image = image, .left = COPY_BACK_MAX };
   if (!eng_pages_changed(i, image->len, copy_back, &c)) {
     S_TRY(image_drop(i, i->head.closed, image->len, err));
-    eng_layer_apply(image, i->head.base);
+    eng_layer_apply(image, i->head.base, i->head.closed);
   }
   return image_drop(i, image->len, eng_memory_len(i), err);
 }
@@ -392,7 +392,7 @@ static cay_status map_again(eng_instance *i, cay_error *err) {
   if (grown > 0 && mmap(i->head.base + ground->len, grown, PROT_READ | PROT_WRITE,
                         MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
     return err_errno(err, errno, "resetting an instance");
-  eng_layer_apply(i->origin, i->head.base);
+  eng_layer_apply(i->origin, i->head.base, i->head.closed);
   eng_saved_drop(i);
   return CAY_OK;
 }

@@ -55,7 +55,7 @@ cay_status eng_image_compare(const eng_image *image, const eng_image *base, eng_
  */
 cay_status eng_freeze(eng_instance *instance, bool own, eng_image **out, cay_error *err) CHECKED;
 
-/* Maps the image, which is no layer, over a memory that is as long or longer. */
+/* Maps the image, which is no layer, from its byte `from` on, over a memory that is as long or longer. */
 cay_status eng_image_map_at(const eng_image *image, uint8_t *base, uint64_t from, cay_error *err) CHECKED;
 
 cay_status eng_need_alone(const eng_instance *instance,
@@ -80,7 +80,8 @@ const uint8_t *eng_image_page(const eng_image *image, size_t page); /* zeros bey
 
 bool eng_layer_suits(eng_instance *instance);
 cay_status eng_layer_freeze(eng_instance *instance, eng_image **out, cay_error *err) CHECKED;
-void eng_layer_apply(const eng_image *image, uint8_t *memory); /* which is as the base; or no layer */
+/* To a memory that is as the base, from the byte `first` on, which begins a page: below it may not be written. */
+void eng_layer_apply(const eng_image *image, uint8_t *memory, uint64_t first);
 /* What an instance is best made from: itself, or the whole image of a layer. Borrowed. */
 eng_image *eng_image_to_use(eng_image *image);
 

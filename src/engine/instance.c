@@ -115,7 +115,7 @@ cay_status eng_instance_make(eng_module *module, eng_shared *shared, const eng_i
 
 cay_status eng_instance_build(eng_module *module, const eng_instance_options *options, uint64_t closed,
                               eng_instance **out, cay_error *err) {
-  S_TRY(check(module, options, err));
+  S_TRY(eng_instance_check(module, options, err));
   return eng_instance_make(module, NULL, options, closed, out, err);
 }
 

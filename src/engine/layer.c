@@ -118,9 +118,9 @@ cay_status eng_layer_freeze(eng_instance *i, eng_image **out, cay_error *err) {
 
 /* ---- using it ---- */
 
-void eng_layer_apply(const eng_image *image, uint8_t *memory) {
+void eng_layer_apply(const eng_image *image, uint8_t *memory, uint64_t first) {
   if (image->base == NULL) return;
-  for (size_t page = i->head.closed / MEM_PAGE, end = image->len / MEM_PAGE, from; page < end; page++) {
+  for (size_t page = first / MEM_PAGE, end = image->len / MEM_PAGE, from; page < end; page++) {
     if (image->bits[page / 64] == 0) page |= 63;
     for (from = page; page < end && layer_is_own(image, page);) page++;
     size_t len = (page - from) * MEM_PAGE;
