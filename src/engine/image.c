@@ -282,9 +282,9 @@ uint64_t eng_image_stored_len(const eng_image *image) {
 /* ---- instances from an image ---- */
 
 cay_status eng_image_map_at(const eng_image *image, uint8_t *base, uint64_t from, cay_error *err) {
-  if (image->len > from && mmap(base + from, image->len - from, PROT_READ | PROT_WRITE,
-                                MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE, image->fd,
-                                (off_t)(image->offset + from)) == MAP_FAILED)
+  if (image->len > from &&
+      mmap(base + from, image->len - from, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE,
+           image->fd, (off_t)(image->offset + from)) == MAP_FAILED)
     return err_errno(err, errno, "mapping an image");
   return CAY_OK;
 }

@@ -161,11 +161,29 @@ static int simd_effect(uint32_t op) {
   }
 }
 
+static int atomic_effect(uint32_t op) {
+  switch (op) {
+  case 0x00:
+  case 0x1e ... 0x47: return -1; /* notify, read-modify-writes */
+  case 0x01 ... 0x02:
+  case 0x17 ... 0x1d:
+  case 0x48 ... 0x4e: return -2; /* waits, stores, exchanges that compare */
+  default: return 0;
+  }
+}
+
+static int effect_of(uint8_t op, wasm_reader operand) {
+  enum { BULK = 0xfc, SIMD, ATOMIC };
+  switch (op) {
+  case BULK: return bulk_effect(read_u32(&operand));
+  case SIMD: return simd_effect(read_u32(&operand));
+  case ATOMIC: return atomic_effect(read_u32(&operand));
+  default: return effects[op];
+  }
+}
+
 static void move_height(body *b, uint8_t op, wasm_reader operand) {
-  enum { BULK = 0xfc, SIMD = 0xfd };
-  int by = op == BULK   ? bulk_effect(read_u32(&operand))
-           : op == SIMD ? simd_effect(read_u32(&operand))
-                        : effects[op];
+  int by = effect_of(op, operand);
   if (by < 0)
     pop(b, (uint64_t)-by);
   else

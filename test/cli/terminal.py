@@ -274,18 +274,18 @@ def test_it_is_put_back_whatever_ends_the_run(t):
 
 
 def test_it_is_put_back_while_cay_is_stopped(t):
-    w = Window(t, "run", "--tty", "echo ready; read x; echo got $x")
+    # The new size is passed on when the terminal has been taken again.
+    w = Window(t, "run", "--tty", "trap 'stty size' WINCH; trap 'exit 3' INT; echo ready; while :; do sleep 0.05; done")
     w.until("ready\r\n")
     w.process.send_signal(signal.SIGTSTP)
     os.waitid(os.P_PID, w.process.pid, os.WSTOPPED | os.WNOWAIT)
     assert termios.tcgetattr(w.slave) == w.before
+    w.resize(11, 22)
     w.process.send_signal(signal.SIGCONT)
-    end = time.monotonic() + LONG
-    while not is_raw(w) and time.monotonic() < end:
-        time.sleep(0.01)
-    w.type("it\n")
-    w.until("got it\r\n")
-    assert w.end() == 0
+    w.until("11 22\r\n")
+    assert is_raw(w)
+    w.type("\x03")
+    assert w.end() == 3
 
 
 def test_without_a_terminal_here_there_is_one_in_the_sandbox(t):

@@ -15,6 +15,7 @@ typedef struct parts {
   uint32_t n[W_SECTIONS];
   const char *start; /* the body of _start; NULL: empty */
   size_t start_len;
+  bool shared; /* the memory is one that threads share, and imported */
 } parts;
 
 #define PUT(p, id, bytes) (put_bytes(&(p)->s[id], bytes, sizeof(bytes) - 1))
@@ -50,7 +51,7 @@ static inline buf parts_end_with(parts *p, uint32_t imported) {
   parts_function(p, 0, p->start != NULL ? p->start : "\0\x0b", p->start != NULL ? p->start_len : 2);
   parts_export(p, "_start", 0, imported + p->n[W_FUNCTION] - 1);
   parts_export(p, "memory", 2, 0);
-  if (p->n[W_MEMORY]++ == 0 && p->s[W_MEMORY].len == 0) PUT(p, W_MEMORY, "\0\1");
+  if (!p->shared && p->n[W_MEMORY]++ == 0 && p->s[W_MEMORY].len == 0) PUT(p, W_MEMORY, "\0\1");
   buf m = BUF_INIT(BUF_UNLIMITED);
   put_bytes(&m, "\0asm\1\0\0\0", 8);
   for (size_t i = 0; i < sizeof order; i++) {
@@ -397,6 +398,47 @@ static inline buf worst_code(const char *before, size_t before_len, const char *
   return parts_end(&p);
 }
 #define BYTES(text) text, sizeof(text) - 1
+
+/* On a memory that threads share: `again` so many times in one function. */
+static inline buf worst_shared_code(const char *again, size_t again_len, uint32_t times) {
+  parts p = parts_begin();
+  buf body = BUF_INIT(BUF_UNLIMITED);
+  p.shared = true;
+  PUT(&p, W_IMPORT, "\3env\6memory\2\3\1\2");
+  p.n[W_IMPORT] = 1;
+  put_byte(&body, 0);
+  for (uint32_t i = 0; i < times; i++) put_bytes(&body, again, again_len);
+  put_byte(&body, 0x0b);
+  parts_function(&p, 0, (const char *)body.data, body.len);
+  buf_free(&body);
+  return parts_end_with(&p, 0);
+}
+
+static inline buf worst_atomic_additions(uint32_t count) {
+  return worst_shared_code(BYTES("\x41\0\x41\1\xfe\x1e\2\0\x1a"), count);
+}
+
+/* A loop each, on processors that have no instruction for it. */
+static inline buf worst_atomic_unions(uint32_t count) {
+  return worst_shared_code(BYTES("\x41\0\x41\1\xfe\x33\2\0\x1a"), count);
+}
+
+static inline buf worst_atomic_exchanges(uint32_t count) {
+  return worst_shared_code(BYTES("\x41\0\x41\1\x41\1\xfe\x4a\0\0\x1a"), count);
+}
+
+static inline buf worst_atomic_stores(uint32_t count) {
+  return worst_shared_code(BYTES("\x41\0\x41\1\xfe\x17\2\0"), count);
+}
+
+static inline buf worst_notifications(uint32_t count) {
+  return worst_shared_code(BYTES("\x41\0\x41\1\xfe\0\2\0\x1a"), count);
+}
+
+/* These are rewritten before they are compiled. */
+static inline buf worst_atomic_waits(uint32_t count) {
+  return worst_shared_code(BYTES("\2\x40\x41\0\x41\0\x42\0\xfe\1\2\0\x1a\x0b"), count);
+}
 
 /* Conversions of a float to an integer and back, each with its checks and none like another. */
 static inline buf worst_conversions(uint32_t count) {

@@ -220,9 +220,8 @@ static bool is_ending(const abi_machine *m) {
 
 void abi_live(void *machine) {
   abi_machine *m = machine;
-  m->cpu_mark_ns = m->cpu_from_ns = clock_thread_cpu_ns();
   k_lock(m->kernel);
-  k_cpu_limit_begin(m->p);
+  m->cpu_mark_ns = m->cpu_from_ns = k_cpu_limit_begin(m->p);
   k_unlock(m->kernel);
   for (;;) {
     if (abi_prepare(m)) abi_run(m);

@@ -194,6 +194,7 @@ void k_kernel_free(k_kernel *k) {
   k_process_free_init(k);
   k_parcels_collect(k);
   k_mqs_free(k);
+  k_finish_chores(k); /* watches hold inodes */
   vfs_mounts_free(k);
   k_unlock(k);
   destroy(k);

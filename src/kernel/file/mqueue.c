@@ -1,7 +1,7 @@
 /* mqueue.c - messages are kept in the order in which they are received: by priority, then by age.
  *
- * The oldest message of each priority is a head; heads are a list by priority, and behind each head are the later messages
- * of its priority. So a message finds its place by the priorities that are there, however many messages there are. */
+ * They are a binary heap, so a message finds its place in as many steps as their number has bits, whatever their priorities are.
+ * A queue that goes frees them as a chore of the kernel. */
 #include "kernel/file/mqueue.h"
 
 #include "base/alloc.h"
@@ -9,12 +9,11 @@
 
 #include <string.h>
 
-enum { QUEUES_MAX = 256, NAME_LEN_MAX = 255 };
+enum { QUEUES_MAX = 256, NAME_LEN_MAX = 255, HEAP_FIRST = 16, FREED_AT_ONCE = 256 };
 
 typedef struct message {
-  struct message *next;         /* of the same priority */
-  struct message *lower, *last; /* of a head: the next head; the last message of its priority, or itself */
   uint32_t priority;
+  uint64_t age; /* counts messages: the lower one came first */
   size_t len;
   uint8_t bytes[];
 } message;
@@ -26,13 +25,16 @@ typedef struct mqueue {
   uint64_t ino;
   uint32_t opens;
   k_mq_attr attr;
-  bool counts; /* a named semaphore of our C library: full is an error, and no sleep */
-  message *first;
+  bool counts;    /* a named semaphore of our C library: full is an error, and no sleep */
+  message **heap; /* attr.messages of them; the next to be received is the first */
+  size_t cap;     /* of heap */
+  uint64_t sent;
   k_waitq changed;
   uint32_t receivers; /* that sleep: a message is theirs, and no notice is given */
   k_mq_notice notice;
   int32_t notified_pid; /* 0: no process is registered */
   int64_t notified_start_ns;
+  k_chore freeing;
 } mqueue;
 
 static mqueue *mqueue_of(const k_file *f) { return f->object; }
@@ -60,39 +62,71 @@ K_LOCKED static void message_free(k_kernel *k, message *m) {
   mem_free(m);
 }
 
-static void mqueue_insert(mqueue *q, message *m) {
-  message **at = &q->first;
-  while (*at != NULL && (*at)->priority > m->priority) at = &(*at)->lower;
-  message *head = *at;
-  if (head != NULL && head->priority == m->priority) {
-    head->last->next = m;
-    head->last = m;
-  } else {
-    m->lower = head;
-    m->last = m;
-    *at = m;
+static bool message_is_before(const message *a, const message *b) {
+  return a->priority != b->priority ? a->priority > b->priority : a->age < b->age;
+}
+
+/* For one more. */
+K_LOCKED static k_ret mqueue_reserve(mqueue *q) {
+  if ((size_t)q->attr.messages < q->cap) return 0;
+  size_t cap = q->cap == 0 ? HEAP_FIRST : 2 * q->cap, more = (cap - q->cap) * sizeof(message *);
+  K_TRY(k_memory_charge(q->kernel, more));
+  message **heap = mem_realloc_array(q->heap, cap, sizeof *heap);
+  if (heap == NULL) {
+    k_memory_uncharge(q->kernel, more);
+    return -K_ENOMEM;
   }
-  q->attr.messages++;
+  q->heap = heap;
+  q->cap = cap;
+  return 0;
+}
+
+/* There is room for it. */
+static void mqueue_insert(mqueue *q, message *m) {
+  size_t at = (size_t)q->attr.messages++;
+  m->age = q->sent++;
+  for (size_t up; at > 0 && message_is_before(m, q->heap[up = (at - 1) / 2]); at = up)
+    q->heap[at] = q->heap[up];
+  q->heap[at] = m;
+}
+
+/* The place of the earlier of the messages below `at`; `count`: there is none. */
+static size_t mqueue_below(const mqueue *q, size_t at, size_t count) {
+  size_t left = 2 * at + 1;
+  if (left >= count) return count;
+  return left + 1 < count && message_is_before(q->heap[left + 1], q->heap[left]) ? left + 1 : left;
 }
 
 /* The next one to be received, which is taken out; NULL: there is none. */
 static message *mqueue_take(mqueue *q) {
-  message *m = q->first;
-  if (m == NULL) return NULL;
-  message *heir = m->next;
-  q->first = heir != NULL ? heir : m->lower;
-  if (heir != NULL) heir->lower = m->lower, heir->last = m->last;
-  q->attr.messages--;
-  return m;
+  if (q->attr.messages == 0) return NULL;
+  size_t count = (size_t)--q->attr.messages, at = 0;
+  message *first = q->heap[0], *last = q->heap[count];
+  for (size_t down; (down = mqueue_below(q, at, count)) < count && message_is_before(q->heap[down], last);
+       at = down)
+    q->heap[at] = q->heap[down];
+  q->heap[at] = last;
+  return first;
 }
 
 /* ---- life ---- */
 
+K_LOCKED static bool mqueue_free_some(k_chore *chore) {
+  mqueue *q = CONTAINER_OF(chore, mqueue, freeing);
+  k_kernel *k = q->kernel;
+  for (int n = 0; n < FREED_AT_ONCE && q->attr.messages > 0; n++)
+    message_free(k, q->heap[--q->attr.messages]);
+  if (q->attr.messages > 0) return false;
+  k_memory_uncharge(k, sizeof *q + q->cap * sizeof *q->heap);
+  mem_free(q->heap);
+  mem_free(q);
+  return true;
+}
+
 K_LOCKED static void mqueue_free_unused(mqueue *q) {
   if (q->opens > 0 || list_linked(&q->named)) return;
-  for (message *m; (m = mqueue_take(q)) != NULL;) message_free(q->kernel, m);
-  k_memory_uncharge(q->kernel, sizeof *q);
-  mem_free(q);
+  q->freeing = (k_chore){ .some = mqueue_free_some };
+  if (!mqueue_free_some(&q->freeing)) k_chore_add(q->kernel, &q->freeing);
 }
 
 K_LOCKED static void mqueue_release(k_file *f) {
@@ -236,6 +270,7 @@ k_ret k_mq_send(k_process *p, k_file *f, const void *bytes, size_t len, uint32_t
   if (len > (size_t)q->attr.message_size) return -K_EMSGSIZE;
   if (q->counts && q->attr.messages >= q->attr.max_messages) return -K_EOVERFLOW;
   while (q->attr.messages >= q->attr.max_messages) K_TRY(mqueue_sleep(p, f, deadline_ns));
+  K_TRY(mqueue_reserve(q));
   K_TRY(message_new(q->kernel, bytes, len, priority, &m));
   mqueue_insert(q, m);
   k_wake(&q->changed);
@@ -248,7 +283,7 @@ k_ret k_mq_receive(k_process *p, k_file *f, void *bytes, size_t cap, uint32_t *p
   K_TRY(mqueue_opened_for(f, K_O_RDONLY));
   mqueue *q = mqueue_of(f);
   if (cap < (size_t)q->attr.message_size) return -K_EMSGSIZE;
-  while (q->first == NULL) {
+  while (q->attr.messages == 0) {
     q->receivers++;
     k_ret slept = mqueue_sleep(p, f, deadline_ns);
     q->receivers--;

@@ -22,8 +22,8 @@ enum {
   K_MQ_PRIORITIES = 32768,
   K_MQ_DEFAULT_MESSAGES = 10,
   K_MQ_DEFAULT_SIZE = 8192,
-  K_MQ_MESSAGES_MAX = 65536, /* what Linux allows at most; all of them are freed under the lock */
-  K_MQ_SIZE_MAX = 1 << 20,   /* copied under the lock */
+  K_MQ_MESSAGES_MAX = 65536, /* what Linux allows at most */
+  K_MQ_SIZE_MAX = 256 << 10, /* copied under the lock */
 };
 
 /* mq_open(3): attr NULL: the default sizes. INT32_MAX messages of one byte are a named semaphore: it holds K_MQ_MESSAGES_MAX

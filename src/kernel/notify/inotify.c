@@ -19,22 +19,32 @@ typedef struct event {
   size_t name_len; /* bytes of name behind the structure */
 } event;
 
-enum { BUCKETS = 256 /* of marks, by watch descriptor */ };
+enum { BUCKETS_LOG = 8, BUCKETS = 1 << BUCKETS_LOG /* of marks, by watch descriptor */ };
 
 struct inotify {
   k_kernel *kernel;
   list marks[BUCKETS];
+  uint64_t seed; /* odd, unknown to guests: a chosen few of many descriptors are not all in one bucket */
   int32_t last_wd;
   list queue;
   uint32_t queued; /* events in it */
   size_t readable; /* bytes that they give */
   event overflow;  /* in the queue at most once */
   k_waitq changed;
+  k_chore freeing;
+  size_t freed; /* buckets whose marks are */
 };
 
-enum { WORK = 64 /* of one mark or event, in units of k_work */ };
+enum {
+  FREED_AT_ONCE = 256, /* marks and events */
+  READ_MAX = 32 << 10, /* bytes that one read gives: the others wait for the next */
+};
 
 static inotify *inotify_of(const k_file *f) { return f->object; }
+
+static list *inotify_bucket(inotify *n, int32_t wd) {
+  return &n->marks[(uint64_t)wd * n->seed >> (64 - BUCKETS_LOG)];
+}
 
 static const char *inotify_name(const event *e) { return (const char *)(e + 1); }
 
@@ -134,7 +144,7 @@ K_LOCKED static k_ret inotify_mark_new(inotify *n, k_inode *inode, uint32_t mask
   }
   *m = (notify_mark){ .watched = w, .inotify = n, .wd = ++n->last_wd, .mask = mask };
   list_push(&w->marks, &m->in_watched);
-  list_push(&n->marks[m->wd % BUCKETS], &m->in_inotify);
+  list_push(inotify_bucket(n, m->wd), &m->in_inotify);
   k->watches++;
   return m->wd;
 }
@@ -154,6 +164,7 @@ K_LOCKED static k_ret inotify_read(k_file *f, void *buf, size_t len, int64_t pos
   size_t done = 0;
   (void)pos;
   if (list_empty(&n->queue)) return -K_EAGAIN;
+  if (len > READ_MAX) len = READ_MAX;
   LIST_EACH_SAFE (e, &n->queue, event, in_queue) {
     size_t size = inotify_record_size(e);
     if (size > len - done) break;
@@ -176,26 +187,41 @@ static uint32_t inotify_ready(k_file *f) {
 
 static k_waitq *inotify_queue(k_file *f) { return &inotify_of(f)->changed; }
 
-/* First the marks: without them nothing joins the queue while others have kernel.mu. */
-K_LOCKED static void inotify_release(k_file *f) {
-  inotify *n = inotify_of(f);
-  k_kernel *k = n->kernel;
-  for (size_t b = 0; b < BUCKETS; b++) {
-    while (!list_empty(&n->marks[b])) {
-      notify_mark *m = CONTAINER_OF(n->marks[b].next, notify_mark, in_inotify);
+/* False: there are more. */
+K_LOCKED static bool inotify_free_marks(inotify *n, int *left) {
+  for (; n->freed < BUCKETS; n->freed++) {
+    list *bucket = &n->marks[n->freed];
+    for (; !list_empty(bucket); --*left) {
+      if (*left == 0) return false;
+      notify_mark *m = CONTAINER_OF(bucket->next, notify_mark, in_inotify);
       k_watched *w = m->watched;
       notify_mark_end(m, false);
       notify_watched_drop(w);
-      (void)k_work(k, NULL, WORK);
     }
   }
-  while (!list_empty(&n->queue)) {
+  return true;
+}
+
+/* First the marks: without them nothing joins the queue while others have kernel.mu. */
+K_LOCKED static bool inotify_free_some(k_chore *chore) {
+  inotify *n = CONTAINER_OF(chore, inotify, freeing);
+  k_kernel *k = n->kernel;
+  int left = FREED_AT_ONCE;
+  if (!inotify_free_marks(n, &left)) return false;
+  for (; !list_empty(&n->queue); left--) {
+    if (left == 0) return false;
     inotify_dequeue(n, CONTAINER_OF(n->queue.next, event, in_queue));
-    (void)k_work(k, NULL, WORK);
   }
   k->inotifies--;
   k_memory_uncharge(k, sizeof *n);
   mem_free(n);
+  return true;
+}
+
+K_LOCKED static void inotify_release(k_file *f) {
+  inotify *n = inotify_of(f);
+  n->freeing = (k_chore){ .some = inotify_free_some };
+  if (!inotify_free_some(&n->freeing)) k_chore_add(n->kernel, &n->freeing);
 }
 
 static const k_file_ops inotify_ops = {
@@ -213,6 +239,7 @@ static inotify *inotify_make(k_kernel *k) {
   inotify *n = mem_zalloc(sizeof *n);
   if (n == NULL) return NULL;
   n->kernel = k;
+  n->seed = rng_u64(&k->random) | 1;
   n->overflow = (event){ .wd = -1, .mask = K_IN_Q_OVERFLOW };
   for (size_t b = 0; b < BUCKETS; b++) list_init(&n->marks[b]);
   list_init(&n->queue);
@@ -260,7 +287,7 @@ k_ret k_inotify_add(k_file *f, k_inode *inode, uint32_t mask) {
 k_ret k_inotify_remove(k_file *f, int32_t wd) {
   if (f->ops != &inotify_ops) return k_file_wrong(f, -K_EINVAL);
   if (wd <= 0) return -K_EINVAL;
-  LIST_EACH (m, &inotify_of(f)->marks[wd % BUCKETS], notify_mark, in_inotify) {
+  LIST_EACH (m, inotify_bucket(inotify_of(f), wd), notify_mark, in_inotify) {
     if (m->wd != wd) continue;
     k_watched *w = m->watched;
     notify_mark_end(m, true);

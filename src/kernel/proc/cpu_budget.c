@@ -98,15 +98,16 @@ K_UNCHECKED void k_cpu_budget_stop(k_kernel *k) {
   if (k->cpu.was_armed) alarm_disarm(k->alarms, &k->cpu.alarm);
 }
 
-K_LOCKED void k_cpu_meter_begin(k_process *p) {
+K_LOCKED int64_t k_cpu_meter_begin(k_process *p) {
   k_kernel *k = p->kernel;
   k_cpu_meter *m = &k_self(p)->meter;
-  if (m->running) return;
-  if (pthread_getcpuclockid(pthread_self(), &m->clock) != 0) return; /* cannot: the thread is there */
-  m->from_ns = clock_read_ns(m->clock, 0);
+  int64_t now = clock_thread_cpu_ns();
+  if (m->running || pthread_getcpuclockid(pthread_self(), &m->clock) != 0) return now;
+  m->from_ns = now;
   m->running = true;
   k->cpu.running++;
   if (!k->cpu.armed && budget_ns(k) != INT64_MAX) budget_arm(k);
+  return now;
 }
 
 K_LOCKED void k_cpu_meter_end(k_process *p) {

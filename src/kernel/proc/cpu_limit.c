@@ -70,16 +70,18 @@ K_LOCKED int64_t k_cpu_time_ns(const k_process *p) {
   return p->cpu.running ? clock_of(p) - p->cpu.base_ns : p->user_ns + p->system_ns;
 }
 
+/* The clock is a system call of the machine: it is not read in vain. */
 void k_cpu_limit_changed(k_process *p) {
-  if (p->cpu.running && !p->dying) arm(p, clock_of(p) - p->cpu.base_ns);
+  if (p->cpu.running && !p->dying && k_cpu_limit_is_set(p)) arm(p, clock_of(p) - p->cpu.base_ns);
 }
 
-void k_cpu_limit_begin(k_process *p) {
-  k_cpu_meter_begin(p);
-  if (pthread_getcpuclockid(pthread_self(), &p->cpu.clock) != 0) return; /* cannot: the thread is there */
-  p->cpu.base_ns = clock_of(p) - p->user_ns - p->system_ns;
+int64_t k_cpu_limit_begin(k_process *p) {
+  int64_t now = k_cpu_meter_begin(p);
+  if (pthread_getcpuclockid(pthread_self(), &p->cpu.clock) != 0) return now; /* cannot: the thread is there */
+  p->cpu.base_ns = now + others_ns(p) - p->user_ns - p->system_ns;
   p->cpu.running = true;
   k_cpu_limit_changed(p);
+  return now;
 }
 
 void k_cpu_limit_pause(k_process *p) {

@@ -153,8 +153,9 @@ k_ret k_prlimit(k_process *p, int32_t pid, uint32_t which, const k_rlimit *new_l
 /* The calling thread runs `p` from here to its exit, or to k_cpu_limit_pause: RLIMIT_CPU is about the time that
  * it computes. A process for which this is not called (a child of vfork before it execs) has no such limit; a
  * resident one that sets a limit begins with that. k_cpu_limit_pause releases and retakes kernel.mu when there
- * was a limit. */
-void k_cpu_limit_begin(k_process *p) K_LOCKED;
+ * was a limit. Both `begin` answer what the thread has used (clock_thread_cpu_ns): each look at that clock is a system
+ * call of the machine. */
+int64_t k_cpu_limit_begin(k_process *p) K_LOCKED;
 void k_cpu_limit_pause(k_process *p);
 K_LOCKED static inline bool k_cpu_limit_is_set(const k_process *p) {
   return p->rlimits[K_RLIMIT_CPU].soft != K_RLIM_INFINITY;
@@ -162,7 +163,7 @@ K_LOCKED static inline bool k_cpu_limit_is_set(const k_process *p) {
 
 /* The calling thread computes for `p` from here to the end: it counts against k_limits.cpu_ms. The end of the
  * process ends the meter, too. */
-void k_cpu_meter_begin(k_process *p) K_LOCKED;
+int64_t k_cpu_meter_begin(k_process *p) K_LOCKED;
 void k_cpu_meter_end(k_process *p) K_LOCKED;
 int64_t k_cpu_time_ns(const k_process *p) K_LOCKED; /* of one process, up to now */
 int64_t k_cpu_spent_ns(k_kernel *k);                /* by all processes, ended ones included */

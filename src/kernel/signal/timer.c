@@ -124,8 +124,12 @@ k_ret k_timer_create(k_process *p, const k_timer_options *how) {
   int32_t id = lowest_free_id(p);
   if (how->signals && (how->signo < 1 || how->signo > K_NSIG)) return -K_EINVAL;
   if (id >= TIMERS_MAX) return -K_EAGAIN;
+  K_TRY(k_memory_charge(p->kernel, sizeof(k_timer)));
   k_timer *t = mem_zalloc(sizeof *t);
-  if (t == NULL) return -K_ENOMEM;
+  if (t == NULL) {
+    k_memory_uncharge(p->kernel, sizeof *t);
+    return -K_ENOMEM;
+  }
   *t = (k_timer){ .next = p->posix_timers, .process = p, .how = *how, .id = id };
   if (!how->has_value) t->how.value = (uint32_t)id;
   t->entry = (alarm_entry){ .fn = on_alarm, .try_fn = try_alarm, .ctx = t };
@@ -190,6 +194,7 @@ K_LOCKED static void timer_free(k_timer *t) {
   k_unlock(k);
   alarm_disarm(k->alarms, &t->entry);
   k_lock(k);
+  k_memory_uncharge(k, sizeof *t);
   mem_free(t);
 }
 

@@ -66,6 +66,12 @@ static const struct kind kinds[] = {
   KIND(loops, 3500),
   KIND(branches, 100),
   KIND(live_values, 2500),
+  KIND(atomic_additions, 30000),
+  KIND(atomic_unions, 30000),
+  KIND(atomic_exchanges, 30000),
+  KIND(atomic_stores, 30000),
+  KIND(notifications, 20000),
+  KIND(atomic_waits, 10000),
 };
 
 static enum eng_flow do_nothing(eng_instance *i, void *ctx, eng_val *values) {

@@ -43,6 +43,14 @@ TEST(plain_code_weighs_its_length_and_little_more) {
   EXPECT(w.module >= w.function && w.module < w.function + 1200);
 }
 
+TEST(atomic_instructions_leave_no_values_behind) {
+  module_plan plan = { .locals = 1 };
+  EXPECT(weigh_code(plan, "", 0, CODE(GET GET "\xfe\x17\2\0"), 5000, 0, 0).function < 42000);
+  EXPECT(weigh_code(plan, "", 0, CODE(GET GET "\xfe\x1e\2\0\x1a"), 5000, 0, 0).function < 48000);
+  EXPECT(weigh_code(plan, "", 0, CODE(GET GET GET "\xfe\x48\2\0\x1a"), 5000, 0, 0).function < 58000);
+  EXPECT(weigh_code(plan, "", 0, CODE(GET GET "\xfe\0\2\0\x1a"), 5000, 0, 0).function < 48000);
+}
+
 TEST(a_loop_here_and_there_is_plain_code) {
   eng_weight w = weigh_code((module_plan){ .locals = 50 }, "", 0,
                             CODE(LOOP GET GET "\x36\2\0" GET GET "\x36\2\0" GET BR_IF END), 100, 0, 0);

@@ -146,3 +146,60 @@ static int overflown(k_process *p, void *arg) {
 TEST(a_named_semaphore_overflows_and_does_not_sleep) { EXPECT_EQ(native_run(overflown, NULL), 0); }
 
 TEST(a_message_finds_its_place_without_passing_all_others) { EXPECT_EQ(native_run(filled, NULL), 0); }
+
+/* ---- the lock ---- */
+
+static void hold_watch_begin(k_process *p, k_hold_watch *watch) {
+  k_lock(p->kernel);
+  k_mutex_watch(&p->kernel->mu, watch);
+  k_unlock(p->kernel);
+}
+
+static void hold_watch_end(k_process *p) {
+  k_lock(p->kernel);
+  k_mutex_watch(&p->kernel->mu, NULL);
+  k_unlock(p->kernel);
+}
+
+static int freed(k_process *p, void *arg) {
+  (void)arg;
+  k_file *f = NULL;
+  k_hold_watch watch;
+  k_mq_attr attr = { .max_messages = K_MQ_MESSAGES_MAX, .message_size = 8 };
+  uint64_t before = p->kernel->used.memory;
+  NEED_EQ(SYS(k_mq_open(p->kernel, "q", K_O_RDWR | K_O_CREAT, &attr, &f)), 0);
+  for (uint32_t i = 0; i < K_MQ_MESSAGES_MAX; i++) NEED_EQ(SYS(k_mq_send(p, f, "x", 1, 0, K_FOREVER)), 0);
+  NEED_EQ(close_file(p, f), 0);
+  hold_watch_begin(p, &watch);
+  int64_t from = clock_thread_cpu_ns();
+  NEED_EQ(SYS(k_mq_unlink(p->kernel, "q")), 0);
+  int64_t whole = clock_thread_cpu_ns() - from;
+  hold_watch_end(p);
+  NEED_EQ(p->kernel->used.memory, before);
+  NEED(watch.longest_ns < whole / 8);
+  return 0;
+}
+
+TEST(a_long_queue_is_freed_in_pieces) { EXPECT_EQ(native_run(freed, NULL), 0); }
+
+/* With a list of the priorities that are there it takes a minute. */
+static int many_priorities(k_process *p, void *arg) {
+  (void)arg;
+  enum { LIMIT_MS = 4000 };
+  k_file *f = NULL;
+  char text[8];
+  uint32_t priority = 0, before = K_MQ_PRIORITIES;
+  k_mq_attr attr = { .max_messages = K_MQ_MESSAGES_MAX, .message_size = 8 };
+  NEED_EQ(SYS(k_mq_open(p->kernel, "q", K_O_RDWR | K_O_CREAT, &attr, &f)), 0);
+  int64_t from = clock_thread_cpu_ns();
+  for (uint32_t i = 0; i < K_MQ_MESSAGES_MAX; i++)
+    NEED_EQ(SYS(k_mq_send(p, f, "x", 1, i * 12345 % K_MQ_PRIORITIES, K_FOREVER)), 0);
+  for (uint32_t i = 0; i < K_MQ_MESSAGES_MAX; i++, before = priority) {
+    NEED_EQ(SYS(k_mq_receive(p, f, text, sizeof text, &priority, K_FOREVER)), 1);
+    NEED(priority <= before);
+  }
+  NEED(clock_thread_cpu_ns() - from < LIMIT_MS * NS_PER_MS);
+  return (int)close_file(p, f);
+}
+
+TEST(as_many_priorities_as_there_are_take_no_longer) { EXPECT_EQ(native_run(many_priorities, NULL), 0); }

@@ -200,3 +200,31 @@ TREE(changes_in_a_mount_of_the_host_are_told) {
   k_file_unref(in);
   EXPECT_EQ(vfs_mount_remove(t->k, "/h"), 0);
 }
+
+/* ---- the lock ---- */
+
+/* The records that one read gives. */
+static size_t records_of_a_read(k_file *in) {
+  static char buf[1 << 20];
+  size_t count = 0;
+  k_ret n = k_file_read(NULL, in, buf, sizeof buf);
+  for (k_ret i = 0; i < n; count++)
+    i += (k_ret)(sizeof(record) + ((const record *)(const void *)(buf + i))->len);
+  return count;
+}
+
+TREE(a_full_queue_is_read_in_pieces_and_nothing_is_lost) {
+  enum { READ_RECORDS = 2048 };
+  size_t all = 0, most = 0;
+  k_file *in = watcher(t);
+  put(t, "/f", "x");
+  EXPECT_EQ(watch(t, in, "/f", K_IN_ATTRIB | K_IN_MODIFY), 1);
+  k_inode *f = inode_at(t, "/f");
+  for (int i = 0; i < K_INOTIFY_EVENTS + 10; i++) k_notify(f, i % 2 == 0 ? K_IN_ATTRIB : K_IN_MODIFY);
+  for (size_t n; (n = records_of_a_read(in)) > 0; all += n)
+    if (n > most) most = n;
+  EXPECT_EQ(all, K_INOTIFY_EVENTS + 1);
+  EXPECT(most <= READ_RECORDS);
+  k_inode_unref(f);
+  k_file_unref(in);
+}
