@@ -4,6 +4,7 @@
 # make test       every test, with all of its own set-up
 # make test-python-full   CPython's own tests, in sandboxes: minutes
 # make test-node-full     Node's own tests, in sandboxes: minutes
+# make test-curl-full   curl's own tests of HTTP, in sandboxes and natively: minutes
 # make lint       the static analyser, over src
 # make coverage   which lines the unit tests reach, by folder
 # make bench      figures, beside native and bubblewrap
@@ -18,7 +19,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all science demo setup setup-test setup-bench fetch fetch-core build units guests guests-core build-asan build-tsan build-fuzz soak test test-python-full test-node-full lint coverage bench install wheel npm clean
+.PHONY: all science demo setup setup-test setup-bench fetch fetch-core build units guests guests-core build-asan build-tsan build-fuzz soak test test-python-full test-node-full test-curl-full lint coverage bench install wheel npm clean
 
 all: guests
 
@@ -98,6 +99,10 @@ test-python-full: guests
 # Node's own tests, all that doc/javascript-testsuite.md counts: that page is written anew.
 test-node-full: guests
 	@test/node-suite/run
+
+# curl's own tests of HTTP, all that doc/curl-testsuite.md counts: that page is written anew.
+test-curl-full: setup-test guests
+	@test/curl-suite/run --all
 
 lint: fetch
 	@scripts/setup test lint
