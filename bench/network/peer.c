@@ -1,6 +1,6 @@
 /* peer.c - both ends of the network's figures: one source, compiled for this machine and for the sandbox.
  *
- *   peer serve              listens on 127.0.0.1 and prints its port; each byte that comes is answered by 1 MiB
+ *   peer serve              listens on 127.0.0.1 and prints its port; of many connections the one that asks is served, until it has its answer
  *   peer read ADDR PORT N   asks N times and prints the nanoseconds of each answer, one in a line
  *   peer write ADDR PORT N  sends 1 MiB N times, each after an answer of a byte
  *   peer idle ADDR PORT N   opens N connections, prints "open", and waits for a line */
@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,31 +54,48 @@ static int connect_to(const char *addr, int port) {
   return fd;
 }
 
-/* One connection after the other: 'r' asks for a mebibyte, 'w' brings one. */
-static void serve_one(int fd) {
+enum { CONNECTIONS = 1200 };
+static struct pollfd open_fds[1 + CONNECTIONS]; /* the first is the listener */
+static nfds_t open_count;
+
+/* 'r' asks for a mebibyte, 'w' brings one. False: the connection is over. */
+static int serve_one(int fd) {
   char what;
-  while (recv(fd, &what, 1, 0) == 1) {
-    if (what == 'r') {
-      send_all(fd, SIZE);
-    } else {
-      receive_all(fd, SIZE);
-      send_all(fd, 1);
-    }
+  if (recv(fd, &what, 1, 0) != 1) return 0;
+  if (what == 'r') {
+    send_all(fd, SIZE);
+  } else {
+    receive_all(fd, SIZE);
+    send_all(fd, 1);
   }
-  close(fd);
+  return 1;
+}
+
+static void serve_accept(int listener) {
+  int fd = accept(listener, NULL, NULL);
+  if (fd < 0) return;
+  if (open_count > CONNECTIONS)
+    close(fd);
+  else
+    open_fds[open_count++] = (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
 static void serve(void) {
   struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
   socklen_t len = sizeof in;
   int listener = socket(AF_INET, SOCK_STREAM, 0);
-  if (bind(listener, (struct sockaddr *)&in, len) != 0 || listen(listener, 100) != 0) fail("listen");
+  if (bind(listener, (struct sockaddr *)&in, len) != 0 || listen(listener, CONNECTIONS) != 0) fail("listen");
   getsockname(listener, (struct sockaddr *)&in, &len);
   printf("%d\n", ntohs(in.sin_port));
   fflush(stdout);
-  for (;;) {
-    int fd = accept(listener, NULL, NULL);
-    if (fd >= 0) serve_one(fd);
+  open_fds[open_count++] = (struct pollfd){ .fd = listener, .events = POLLIN };
+  while (poll(open_fds, open_count, -1) > 0) {
+    for (nfds_t i = open_count; i-- > 1;)
+      if (open_fds[i].revents != 0 && !serve_one(open_fds[i].fd)) {
+        close(open_fds[i].fd);
+        open_fds[i] = open_fds[--open_count];
+      }
+    if (open_fds[0].revents != 0) serve_accept(listener);
   }
 }
 
