@@ -89,7 +89,7 @@ def test_connecting_and_resolving_are_ended_too(t):
 
 
 def test_an_undone_cell_leaves_a_dead_connection(t):
-    """A rollback brings the variables back, and connections that were open then are reset."""
+    """A rollback brings the variables back; what was sent and received since cannot be taken back: connections are reset."""
     closed = threading.Event()
 
     def echo(c):
@@ -99,20 +99,21 @@ def test_an_undone_cell_leaves_a_dead_connection(t):
 
     with servers.tcp(echo) as port:
         codes = [f"import socket; s = socket.create_connection(('{HOST}', {port})); s.sendall(b'+one'); x = s.recv(10); x",
-                 "while True: pass",
+                 "while True:\n  try:\n    while True: pass\n  except BaseException: pass",
                  "try:\n  s.sendall(b'+two'); r = s.recv(10)\nexcept OSError as e:\n  r = type(e).__name__\n(x, r)",
                  f"s = socket.create_connection(('{HOST}', {port})); s.sendall(b'+three'); s.recv(10)"]
         requests = [{"method": "create", "params": {"net": {"allow": [f"127.0.0.1:{port}"]}}}]
         requests += [{"method": "python.eval", "params": {"code": code, "timeoutMs": 1000 if "while True" in code else 60000}} for code in codes]
         answers = r = [a["result"] for a in converse(t, requests)]
         assert answers[1]["repr"] == "b'+one'", r
-        assert answers[2]["outcome"] == "stopped", r
-        assert answers[3]["repr"] in ("(b'+one', b'+two')", "(b'+one', 'ConnectionResetError')", "(b'+one', 'BrokenPipeError')", "(b'+one', b'')"), r
+        assert answers[2]["outcome"] == "stopped" and answers[2]["undone"], r
+        assert answers[3]["repr"] == "(b'+one', 'ConnectionResetError')", r
         assert answers[4]["repr"] == "b'+three'", r
+        assert closed.wait(60)
 
 
 def test_copies_of_sandboxes_and_sessions_have_dead_connections(t):
-    """The connection stays with the original; the copy's descriptor answers ECONNRESET or that it is not connected."""
+    """The connection stays with the original; the copy's is reset."""
     with servers.tcp(lambda c: [c.sendall(d) for d in iter(lambda: c.recv(100), b"")]) as port:
         cell = "try:\n  s.sendall(b'+two'); r = s.recv(10)\nexcept OSError as e:\n  r = type(e).__name__\nr"
         requests = [{"method": "create", "params": {"net": {"allow": [f"127.0.0.1:{port}"]}}},
@@ -125,7 +126,7 @@ def test_copies_of_sandboxes_and_sessions_have_dead_connections(t):
         answers = converse(t, requests)
         assert answers[6]["result"]["repr"] == "b'+two'", answers
         for i in (4, 5):
-            assert answers[i].get("result", {}).get("repr") in ("'ConnectionResetError'", "'BrokenPipeError'", "'OSError'"), (i, answers)
+            assert answers[i].get("result", {}).get("repr") == "'ConnectionResetError'", (i, answers)
 
 
 def test_a_slow_client_and_a_slow_server_hold_nobody_up(t):

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "kernel/file/pipe.h"
+#include "kernel/sock/socket.h"
 #include "kernel/vfs/mount.h"
 
 /* ---- dead files ---- */
@@ -124,6 +125,8 @@ K_LOCKED static k_ret open_one(k_process *p, const k_fd_snapshot_file *one, k_fi
   k_ret r = -K_ENOENT;
   if (one->kind == KEPT_PIPE)
     r = open_end(ends[one->pipe], one, out);
+  else if (one->kind == KEPT_CONNECTION)
+    r = k_socket_new_cut(p->kernel, one->flags & K_O_NONBLOCK, out);
   else if (one->inode != NULL)
     r = fd_snapshot_open_same(&p->view, one, out);
   else if (one->path != NULL)
@@ -243,6 +246,7 @@ K_LOCKED void k_fd_snapshot_put(k_process *p, const k_fd_snapshot *kept, k_file 
   for (uint32_t i = 0; i < kept->file_count; i++) {
     const k_fd_snapshot_file *one = &kept->files[i];
     if (files[i]->serial != one->serial) continue;
+    k_socket_cut(files[i]);
     files[i]->pos = one->pos;
     files[i]->flags = (files[i]->flags & ~(uint32_t)STATUS) | (one->flags & STATUS);
   }

@@ -8,6 +8,8 @@
  *   files, directories, the same open file, or its  opened again by path and moved to the position
  *   /dev/null etc.      inode opened again
  *   pipes               while they are open         made anew with their contents, if all ends are inside
+ *   connections, TCP    reset, if they leave the    reset
+ *                       loopback
  *   everything else     while it is open            dead
  *
  * A dead descriptor keeps its number, so that no other file gets it; everything but dup(2), fcntl(2) of the

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "kernel/file/pipe.h"
+#include "kernel/sock/socket.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +96,7 @@ K_LOCKED static k_ret fd_snapshot_bytes_describe(struct writing *w, k_fd_snapsho
   one->kind = KEPT_DEAD;
   one->flags = f->flags & KEPT_FLAGS;
   if (pipe != NULL) describe_pipe(w, one, pipe);
+  if (k_socket_is_connection(f)) one->kind = KEPT_CONNECTION;
   enum kept_kind kind = f->inode != NULL ? kept_kind_of(f->inode) : KEPT_DEAD;
   if (kind == KEPT_DEAD) return 0;
   one->path_len = path_of(w->p, f->inode, path);

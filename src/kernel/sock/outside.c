@@ -150,6 +150,14 @@ K_LOCKED static void outside_finish(k_net_end *end) {
   k_wake(&s->changed);
 }
 
+void sock_outside_cut(k_socket *s) {
+  k_net_end *end = s->outside;
+  if (end == NULL) return;
+  sock_drop_queue(s);
+  end_lose(end, K_ECONNRESET);
+  k_wake(&end->proxy->changed);
+}
+
 /* ---- bytes that do not go through the queues ---- */
 
 /* The guest's socket has no bytes in its queue. */

@@ -192,6 +192,27 @@ k_ret k_socket_new(k_kernel *k, int family, int type, int protocol, uint32_t fla
   return r;
 }
 
+/* ---- connections that a rollback or a copy ends ---- */
+
+bool k_socket_is_connection(const k_file *f) {
+  if (!k_is_socket(f)) return false;
+  const k_socket *s = sock_of(f);
+  return sock_is_inet(s) && sock_is_stream(s) && (s->has_peer || s->outside != NULL);
+}
+
+void k_socket_cut(k_file *f) {
+  if (k_is_socket(f)) sock_outside_cut(sock_of(f));
+}
+
+k_ret k_socket_new_cut(k_kernel *k, uint32_t flags, k_file **out) {
+  K_TRY(k_socket_new(k, K_AF_INET, K_SOCK_STREAM, 0, flags, out));
+  k_socket *s = sock_of(*out);
+  s->state = SOCK_CONNECTED;
+  s->has_peer = s->no_more = s->broken = true;
+  s->error = K_ECONNRESET;
+  return 0;
+}
+
 /* ---- names ---- */
 
 k_ret k_socket_bind(k_process *p, k_file *f, const k_sockaddr *addr) {

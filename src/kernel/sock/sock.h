@@ -160,6 +160,7 @@ bool sock_is_resolver(const k_kernel *k, const k_sockaddr *to); /* the layer abo
 k_ret sock_outside_connect(k_socket *s,
                            const k_sockaddr *to) CHECKED K_LOCKED; /* with k_kernel.net: SOCK_CONNECTING */
 void sock_outside_leave(k_socket *s) K_LOCKED; /* tells the other end; no effect without one */
+void sock_outside_cut(k_socket *s) K_LOCKED;   /* resets both; no effect without an other end */
 /* Of a socket whose queue is empty: bytes from outside, or -K_EAGAIN, after which its state says more. */
 k_ret sock_outside_take(k_socket *s, void *buf, size_t len, bool peek) CHECKED K_LOCKED;
 void sock_outside_look(k_socket *s) K_LOCKED; /* finds out whether it can be read */

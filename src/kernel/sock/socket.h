@@ -60,6 +60,13 @@ k_ret k_socket_connect(k_process *p, k_file *f, const k_sockaddr *addr) CHECKED;
 enum { K_SHUT_RD, K_SHUT_WR, K_SHUT_RDWR };
 k_ret k_socket_shutdown(k_file *f, int how) CHECKED K_LOCKED; /* -K_ENOTSOCK, -K_EINVAL, -K_ENOTCONN */
 
+/* For what a rollback or a copy makes of connections: the bytes that were exchanged since cannot be taken back.
+ * k_socket_cut resets a connection that leaves the loopback: bytes that wait are dropped, the next call answers
+ * -K_ECONNRESET. No effect on any other file. k_socket_new_cut makes a stream of AF_INET in that state; -K_ENOMEM. */
+bool k_socket_is_connection(const k_file *f); /* a stream of inet that is or was connected */
+void k_socket_cut(k_file *f) K_LOCKED;
+k_ret k_socket_new_cut(k_kernel *k, uint32_t flags, k_file **out) CHECKED K_LOCKED;
+
 /* getsockname(2), getpeername(2): -K_ENOTCONN. */
 k_ret k_socket_name(k_file *f, k_sockaddr *out) CHECKED;
 k_ret k_socket_peer_name(k_file *f, k_sockaddr *out) CHECKED;

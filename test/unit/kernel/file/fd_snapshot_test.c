@@ -4,6 +4,7 @@
 #include "kernel/file/eventfd.h"
 #include "kernel/file/pipe.h"
 #include "kernel/fs/mem/memfs.h"
+#include "kernel/sock/socket.h"
 #include "kernel/vfs/mount.h"
 #include "native_runner.h"
 
@@ -272,6 +273,36 @@ TEST(other_objects_are_dead_in_an_image) {
   expect_dead(&b, 4);
   move(&b, &a); /* dead stays dead */
   expect_dead(&a, 3);
+  place_free(&b);
+  place_free(&a);
+}
+
+static k_ret read_some(const place *at, int32_t fd) {
+  char byte;
+  k_file *f = file_at(at, fd);
+  return f->ops->read(f, &byte, 1, 0);
+}
+
+TEST(connections_are_reset_in_an_image) {
+  place a = place_new(), b = place_new();
+  k_sockaddr where = { .family = K_AF_INET,
+                       .ip = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 },
+                       .port = 80 };
+  k_file *listener = NULL, *f = NULL;
+  EXPECT_EQ(k_socket_new(a.kernel, K_AF_INET, K_SOCK_STREAM, 0, 0, &listener), 0);
+  EXPECT_EQ(k_socket_bind(a.p, listener, &where), 0);
+  EXPECT_EQ(k_socket_listen(a.p, listener, 1), 0);
+  EXPECT_EQ(k_socket_new(a.kernel, K_AF_INET, K_SOCK_STREAM, 0, K_O_NONBLOCK, &f), 0);
+  EXPECT_EQ(k_socket_connect(NULL, f, &where), 0);
+  put_at(&a, 3, f);
+  put_at(&a, 4, listener);
+  move(&a, &b);
+  EXPECT(k_socket_is_connection(file_at(&b, 3)));
+  EXPECT_EQ(read_some(&b, 3), -K_ECONNRESET);
+  EXPECT_EQ(read_some(&b, 3), 0);
+  expect_dead(&b, 4);
+  move(&b, &a);
+  EXPECT_EQ(read_some(&a, 3), -K_ECONNRESET);
   place_free(&b);
   place_free(&a);
 }
