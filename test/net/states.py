@@ -89,7 +89,7 @@ def test_connecting_and_resolving_are_ended_too(t):
 
 
 def test_an_undone_cell_leaves_a_dead_connection(t):
-    """A rollback brings the variables back; what was sent and received since cannot be taken back: connections are reset."""
+    """A rollback brings the variables back; the bytes of connections cannot be taken back, so these are reset."""
     closed = threading.Event()
 
     def echo(c):
