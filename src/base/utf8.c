@@ -51,6 +51,7 @@ size_t utf8_next(const void *data, size_t len, uint32_t *out) {
 size_t utf8_valid_len(const void *data, size_t len) {
   const uint8_t *at = data;
   size_t done = 0;
+  if (len == 0) return 0; /* `data` may be NULL */
   while ((done += utf8_ascii_len(at + done, len - done)) < len) {
     enum utf8_part part;
     size_t n = utf8_scan(at + done, len - done, &part);

@@ -91,6 +91,7 @@ static cay_status npm_add_bin(sb_package *p, const char *name, yyjson_val *bin, 
   if (only != NULL) return npm_add_command(p, name, name, only, err);
   size_t index, count;
   yyjson_val *key, *value;
+  if (!yyjson_is_obj(bin)) return CAY_OK;
   yyjson_obj_foreach(bin, index, count, key, value) {
     const char *command = npm_text(key), *file = npm_text(value);
     if (command != NULL && file != NULL) S_TRY(npm_add_command(p, name, command, file, err));

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+TEST(no_bytes_are_valid) { EXPECT_EQ(utf8_valid_len(NULL, 0), 0); }
+
 TEST(valid_text_is_valid_to_its_end) {
   const char *const good[] = { "",
                                "plain ascii, longer than a word",

@@ -182,7 +182,7 @@ static int freed(k_process *p, void *arg) {
 
 TEST(a_long_queue_is_freed_in_pieces) { EXPECT_EQ(native_run(freed, NULL), 0); }
 
-/* With a list of the priorities that are there it takes a minute. */
+/* A list of the priorities that are there would be passed by each message. */
 static int many_priorities(k_process *p, void *arg) {
   (void)arg;
   enum { LIMIT_MS = 4000 };
