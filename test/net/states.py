@@ -88,6 +88,22 @@ def test_connecting_and_resolving_are_ended_too(t):
             s.close()
 
 
+def test_a_connection_that_is_not_made_in_time_is_given_up(t):
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        port = full.getsockname()[1]
+        fill = [socket.socket() for _ in range(4)]
+        for s in fill:
+            s.setblocking(False)
+            s.connect_ex(("127.0.0.1", port))
+        code = f"import socket\nheld, r = [], None\ntry:\n  for i in range(9): held.append(socket.create_connection(('{HOST}', {port})))\nexcept OSError as e:\n  r = type(e).__name__\nr"
+        requests = [{"method": "create", "params": {"net": {"allow": [f"127.0.0.1:{port}"], "connectTimeoutMs": 300}}}, {"method": "python.eval", "params": {"code": code}}]
+        started = time.monotonic()
+        r = converse(t, requests)
+        assert r[1]["result"]["repr"] == "'TimeoutError'" and time.monotonic() - started < 25, r
+        for s in fill:
+            s.close()
+
+
 def test_an_undone_cell_leaves_a_dead_connection(t):
     """A rollback brings the variables back; the bytes of connections cannot be taken back, so these are reset."""
     closed = threading.Event()

@@ -377,6 +377,25 @@ TEST(no_more_connections_than_the_limit) {
   world_free(w);
 }
 
+TEST(zero_is_the_hosts_limit_and_none_goes_beyond_it) {
+  net_limits host = {
+    .connections = 5, .sent = 100, .received = 200, .rate = 10, .connect_ms = 1000, .idle_ms = 2000
+  };
+  net_limits less = { .connections = 4, .sent = 1, .received = 2, .rate = 3, .connect_ms = 4, .idle_ms = 5 };
+  net_limits more = { .connections = UINT32_MAX,
+                      .sent = UINT64_MAX,
+                      .received = 201,
+                      .rate = UINT64_MAX,
+                      .connect_ms = 1001,
+                      .idle_ms = UINT32_MAX };
+  const net_limits *wanted[] = { &no_limits, &more, &less }, *got[] = { &host, &host, &less };
+  for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+    net_limits l = net_limits_under(wanted[i], &host);
+    EXPECT(l.connections == got[i]->connections && l.sent == got[i]->sent && l.received == got[i]->received);
+    EXPECT(l.rate == got[i]->rate && l.connect_ms == got[i]->connect_ms && l.idle_ms == got[i]->idle_ms);
+  }
+}
+
 TEST(idle_connections_end) {
   world *w = world_new("127.0.0.1", (net_limits){ .idle_ms = 30 }, false);
   int peer;
