@@ -13,20 +13,38 @@ void line_reader_init(line_reader *r, int fd, int parent_fd, int reply_fd, size_
   };
 }
 
-void line_reader_free(line_reader *r) { buf_free(&r->bytes); }
+/* Lines may have secrets: none outlives its answer. */
+static void line_wipe(line_reader *r) {
+  if (r->bytes.data != NULL) explicit_bzero(r->bytes.data, r->bytes.len);
+  buf_free(&r->bytes);
+}
 
 /* Moves the rest to the front, and gives back the memory of a long line. */
 static void compact(line_reader *r) {
-  size_t left = r->bytes.len - r->start;
+  size_t had = r->bytes.len, left = had - r->start;
   if (left == 0 && r->bytes.cap > 1 << 20) {
-    buf_free(&r->bytes);
+    line_wipe(r);
     r->bytes = BUF_INIT(BUF_UNLIMITED);
-  } else if (left != 0 && r->start != 0) {
+  } else if (r->start != 0) {
     memmove(r->bytes.data, r->bytes.data + r->start, left);
+    explicit_bzero(r->bytes.data + left, had - left);
   }
   r->bytes.len = left;
   r->searched -= r->start;
   r->start = 0;
+}
+
+void line_reader_free(line_reader *r) { line_wipe(r); }
+
+/* Room for another piece. No copy stays behind, as with realloc(3). */
+static uint8_t *line_room(line_reader *r) {
+  buf more = BUF_INIT(BUF_UNLIMITED);
+  if (r->bytes.cap - r->bytes.len > PIECE) return buf_room(&r->bytes, PIECE);
+  if (buf_room(&more, r->bytes.len + r->bytes.len / 2 + PIECE) == NULL) return NULL;
+  if (r->bytes.len != 0) IGNORED(buf_append(&more, r->bytes.data, r->bytes.len)); /* there is room */
+  line_wipe(r);
+  r->bytes = more;
+  return buf_room(&r->bytes, PIECE);
 }
 
 /* Until there is input, or the client is gone: LINE_GONE. */
@@ -43,7 +61,7 @@ static enum line_kind wait_for_input(line_reader *r) {
 
 static enum line_kind line_fill(line_reader *r) {
   compact(r);
-  uint8_t *room = buf_room(&r->bytes, PIECE);
+  uint8_t *room = line_room(r);
   if (room == NULL) return LINE_NO_MEMORY;
   if (wait_for_input(r) == LINE_GONE) return LINE_GONE;
   if (r->parent_gone) {

@@ -127,8 +127,11 @@ void net_wanted_free(net_wanted *wanted) {
   mem_free((void *)wanted->deny);
   mem_free(wanted->rules);
   param_env_free(wanted->hosts);
-  for (size_t i = 0; wanted->secrets != NULL && i <= wanted->secret_count; i++)
+  for (size_t i = 0; wanted->secrets != NULL && i <= wanted->secret_count; i++) {
+    char *value = (char *)(uintptr_t)wanted->secrets[i].value; /* of the request, which is answered */
+    if (value != NULL) explicit_bzero(value, strlen(value));
     mem_free((void *)(uintptr_t)wanted->secrets[i].hosts);
+  }
   mem_free(wanted->secrets);
   mem_free(wanted->to_secrets);
 }

@@ -3,7 +3,7 @@
 
 #include "serve/server.h"
 
-/* What create asked for. Texts are the request's; free with net_wanted_free. */
+/* What create asked for. Texts are the request's; free with net_wanted_free, which wipes the secrets' values in it. */
 typedef struct net_wanted {
   bool given, decisions, ask;
   const char *preset, **allow, **deny;

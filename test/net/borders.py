@@ -1,7 +1,8 @@
 """borders.py - a guest that has got a value in a form that no scrubber knows, and makes it plain: it leaves the sandbox on no way."""
 import json
+import re
 
-from secrets_of_guests import HOST, VALUE, check, leaks
+from secrets_of_guests import HOST, VALUE, check, leaks, vault
 from states import converse
 
 # The value as its bitwise complement: what a server that helps the guest could have sent.
@@ -131,3 +132,41 @@ def test_a_core_dump_of_cay_has_no_value_in_the_vault(t):
     flags = [line for line in maps.splitlines() if line.startswith("VmFlags:")]
     assert any({"dd", "wf"} <= set(line.split()[1:]) for line in flags), flags[:5]
     t.finish(p, b"\n")
+
+
+def memory(pid):
+    """All that this process can write, piece by piece; reservations of more than a gibibyte have other uses."""
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
+        for line in open(f"/proc/{pid}/maps"):
+            start, end, rights = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
+            start, end = int(start, 16), int(end, 16)
+            if not rights.startswith("rw") or end - start > 1 << 30:
+                continue
+            try:
+                file.seek(start)
+                yield b"".join(iter(lambda: file.read(min(1 << 24, end - file.tell())), b""))
+            except OSError:
+                continue
+
+
+def test_memory_of_cay_has_no_value_when_the_sandbox_is_gone(t):
+    """Neither in the vault and the relay's buffers, nor in the line of JSON in which it came."""
+    forms = [VALUE.encode(), json.dumps(VALUE)[1:-1].encode()]
+    with vault(t) as (port, seen):
+        p = t.start("serve", "--stdio")
+
+        def call(number, method, **params):
+            p.stdin.write((json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n").encode())
+            while (answer := json.loads(p.stdout.readline())).get("id") != number:
+                pass
+            return answer["result"]
+        call(1, "create", net={"allow": [f"127.0.0.1:{port}"], "hosts": {HOST: "127.0.0.1"}, "caFile": str(t.dir / "ca.pem"),
+                               "secrets": [{"name": "KEY", "value": VALUE, "hosts": [f"{HOST}:{port}"], "body": True, "query": True}]})
+        call(2, "run", command=f'curl -sS -H "X-Key: $KEY" -d "k=$KEY" "https://{HOST}:{port}/x?$KEY"')
+        assert len(seen) == 1 and VALUE.encode() in seen[0][0], seen
+        assert any(forms[0] in piece for piece in memory(p.pid)), "the vault is not found"
+        call(3, "destroy")
+        call(4, "protocol")
+        left = [(form, piece[max(0, piece.find(form) - 40):piece.find(form) + 60]) for piece in memory(p.pid) for form in forms if form in piece]
+        assert left == [], left
+        t.finish(p)
