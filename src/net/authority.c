@@ -132,7 +132,8 @@ static int authority_on_alpn(SSL *s, const unsigned char **out, unsigned char *o
 }
 
 static bool context_settle(const net_authority *a, SSL_CTX *c) {
-  a->ssl->SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
+  a->ssl->SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
+                                     SSL_OP_CLEANSE_PLAINTEXT); /* a server may send a value back */
   (void)a->ssl->SSL_CTX_ctrl(c, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
   (void)a->ssl->SSL_CTX_ctrl(c, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
   return a->ssl->SSL_CTX_ctrl(c, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL) == 1;

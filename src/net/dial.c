@@ -90,6 +90,8 @@ static int32_t dial_error(int host_errno) {
   switch (host_errno) {
   case ECONNREFUSED: return K_ECONNREFUSED;
   case ETIMEDOUT: return K_ETIMEDOUT;
+  case ECONNRESET: /* accepted, and reset at once */
+  case EPIPE: return K_ECONNRESET;
   case EHOSTUNREACH:
   case EHOSTDOWN: return K_EHOSTUNREACH;
   case EMFILE:

@@ -97,7 +97,9 @@ static cay_status request_connection(const net_line *l, buf *out) {
 static cay_status request_head(net_exchange *x, net_secret_use *use, size_t len, buf *out) {
   const char *at = (const char *)x->request_in.data, *end = at + len;
   net_line l;
-  if (buf_room(out, net_secret_bound(x->secrets, at, len)) == NULL) return CAY_NO_MEMORY;
+  /* Room for the whole, with the body that may be in the window: growing would leave a copy of the value behind. */
+  size_t more = x->conditions.len + (x->collecting ? 100 : 2 * NET_EXCHANGE_WINDOW);
+  if (buf_room(out, net_secret_bound(x->secrets, at, len) + more) == NULL) return CAY_NO_MEMORY;
   if (!net_line_next(&at, end, &l)) return CAY_INVALID;
   S_TRY(request_line(use, &l, out));
   while (net_line_next(&at, end, &l)) {
