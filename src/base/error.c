@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What error.h tells the analyser. */
+#undef err_set
+#undef err_errno
+#undef err_no_memory
+
 enum { MESSAGE_LEN = sizeof(((cay_error *)0)->message) };
 
 static void store(cay_error *err, const char *text, int wanted) {

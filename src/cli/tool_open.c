@@ -151,7 +151,11 @@ static bool read_config(const char *path, char **text, size_t *len) {
   size_t cap = 0;
   ssize_t n = file != NULL ? getdelim(text, &cap, '\0', file) : -1;
   bool fine = file != NULL && ferror(file) == 0;
-  if (!fine) say("%s: %s", path, strerror(errno));
+  if (!fine) {
+    say("%s: %s", path, strerror(errno));
+    free(*text);
+    *text = NULL;
+  }
   if (file != NULL) (void)fclose(file);
   *len = n > 0 ? (size_t)n : 0;
   return fine;

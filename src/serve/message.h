@@ -50,6 +50,12 @@ void rpc_message_free(rpc_message *m);
 /* `value` as an id; false when it is none. */
 bool rpc_id_from(yyjson_val *value, rpc_id *out);
 
+/* Milliseconds with three places, as replies have them. */
+static inline double rpc_ms(uint64_t ns) {
+  uint64_t us = ns / 1000;
+  return (double)us / 1000.0;
+}
+
 /* Whole lines, newline included, made in `doc`, whose root they become. The caller's (mem_free); NULL: out of
  * memory. */
 char *rpc_result_line(yyjson_mut_doc *doc, const rpc_id *id, yyjson_mut_val *result, size_t *len);

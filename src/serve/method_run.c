@@ -37,7 +37,7 @@ static char *run_result_line(const run *r, const cay_result *result, size_t *len
   yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *to = yyjson_mut_obj(doc);
   buf out = BUF_INIT(BUF_UNLIMITED), err = BUF_INIT(BUF_UNLIMITED);
-  double ms = (double)(result->wall_ns / 1000) / 1000.0;
+  double ms = rpc_ms(result->wall_ns);
   bool fine = yyjson_mut_obj_add_int(doc, to, "exitCode", exit_code(r, result)) &&
               put_output(r, doc, to, "stdout", &r->kept[0], &out) &&
               put_output(r, doc, to, "stderr", &r->kept[1], &err) &&

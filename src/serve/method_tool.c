@@ -127,7 +127,7 @@ static char *tool_result_line(const job *j, const cay_tool_result *r, size_t *le
               (r->why.len == 0 || put_text(doc, to, "why", r->why.data, r->why.len)) &&
               tool_put_result(doc, to, r->json) &&
               yyjson_mut_obj_add_uint(doc, to, "capabilities", r->capabilities) &&
-              yyjson_mut_obj_add_real(doc, to, "executionTimeMs", (double)(r->wall_ns / 1000) / 1000.0);
+              yyjson_mut_obj_add_real(doc, to, "executionTimeMs", rpc_ms(r->wall_ns));
   char *line = fine ? rpc_result_line(doc, &j->id, to, len) : NULL;
   yyjson_mut_doc_free(doc);
   return line;

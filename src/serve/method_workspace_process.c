@@ -181,7 +181,7 @@ static bool ws_put_output(call *c, const cay_ws_output *o) {
   return put_text(c->doc, c->result, "stdout", o->out.data, o->out.len) &&
          put_text(c->doc, c->result, "stderr", o->err.data, o->err.len) &&
          yyjson_mut_obj_add_int(c->doc, c->result, "exitCode", o->exit_code) &&
-         yyjson_mut_obj_add_real(c->doc, c->result, "durationMs", (double)(o->duration_ns / 1000) / 1000.0) &&
+         yyjson_mut_obj_add_real(c->doc, c->result, "durationMs", rpc_ms(o->duration_ns)) &&
          yyjson_mut_obj_add_bool(c->doc, c->result, "timedOut", o->timed_out) &&
          (!o->out_cut || yyjson_mut_obj_add_bool(c->doc, c->result, "stdoutTruncated", true)) &&
          (!o->err_cut || yyjson_mut_obj_add_bool(c->doc, c->result, "stderrTruncated", true));

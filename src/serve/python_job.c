@@ -51,7 +51,7 @@ static bool put_stop(yyjson_mut_doc *doc, yyjson_mut_val *to, const cay_value *v
 static char *value_line(const python_job *j, const cay_value *v, size_t *len) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(&JSON_ALLOC);
   yyjson_mut_val *to = yyjson_mut_obj(doc);
-  double ms = (double)(v->wall_ns / 1000) / 1000.0;
+  double ms = rpc_ms(v->wall_ns);
   bool fine = yyjson_mut_obj_add_str(doc, to, "outcome", cay_outcome_name(v->outcome)) &&
               put_text(doc, to, "stdout", v->out.data, v->out.len) &&
               put_text(doc, to, "stderr", v->err.data, v->err.len) && put_slice(doc, to, "repr", v->repr) &&

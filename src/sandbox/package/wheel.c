@@ -48,7 +48,7 @@ static cay_status check_tags(const sb_package *p, cay_error *err) {
 
 /* "" for files left out: the headers and data of its .data folder. */
 static void wheel_place(char *out, size_t size, const char *name, uint32_t *mode) {
-  const char *first = strchr(name, '/'), *inside = first;
+  const char *first = strchr(name, '/'), *inside;
   *mode = 0644;
   if (first != NULL && first - name > 5 && strncmp(first - 5, ".data", 5) == 0 &&
       (inside = strchr(first + 1, '/')) != NULL) {

@@ -100,7 +100,7 @@ static void myers_mark(const middle *m, int32_t *const *rows, int32_t d) {
 static bool myers_run(const middle *m, int32_t **rows, int32_t *edits) {
   *edits = -1;
   for (int32_t d = 0; d <= EDITS_MAX; d++) {
-    rows[d] = mem_zalloc_array((size_t)(2 * d + 1), sizeof **rows);
+    rows[d] = mem_zalloc_array(2 * (size_t)d + 1, sizeof **rows);
     if (rows[d] == NULL) return false;
     for (int32_t k = -d; k <= d; k += 2) {
       size_t x = myers_reach(m, d > 0 ? rows[d - 1] : NULL, d, k);

@@ -351,6 +351,15 @@ TEST(every_flipped_byte_and_every_missing_end_is_noticed) {
   cay_sandbox_free(box);
 }
 
+/* A frame of zstd has bits that say nothing, and bytes can be told in several ways: such a file is not damaged. */
+static void expect_same_file(cay_snapshot *s, const buf *file) {
+  buf again = saved(s);
+  EXPECT_EQ(again.len, file->len);
+  EXPECT_EQ(memcmp(again.data, file->data, file->len), 0);
+  buf_free(&again);
+  cay_snapshot_free(s);
+}
+
 TEST(sessions_of_another_build_are_refused_and_files_load) {
   cay_sandbox *box = box_new();
   put_text(box, "/home/agent/f", "text");
@@ -365,8 +374,9 @@ TEST(sessions_of_another_build_are_refused_and_files_load) {
   for (size_t n = 0; n < 40; n++) { /* somewhere in the session's chunks */
     size_t at = file.len - 100 - n * (file.len / 50);
     file.data[at] ^= 1;
-    EXPECT(load_bytes(file.data, file.len, CAY_INIT(cay_snapshot_load_options), &other, &err) != CAY_OK);
+    cay_status status = load_bytes(file.data, file.len, CAY_INIT(cay_snapshot_load_options), &other, &err);
     file.data[at] ^= 1;
+    if (status == CAY_OK) expect_same_file(other, &file);
   }
   buf_free(&file);
   cay_snapshot_free(s);
