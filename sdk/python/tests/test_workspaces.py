@@ -126,7 +126,7 @@ PROVOKED = {
     "SnapshotNotFound": lambda w, s: w.resume("snap-0"),
     "ExecutionFailed": lambda w, s: s.read_file("missing"),
     "Timeout": lambda w, s: s.start("sleep 10").wait(0.01),
-    "MemoryExceeded": lambda w, s: w.provision({"limits": {"memory": 4_000_000}}).exec("true"),
+    "MemoryExceeded": lambda w, s: w.provision({"limits": {"memory": 1_000_000}}).exec("true"),
     "InvalidRequest": lambda w, s: w.provision({"entries": 1}),
     "BackendUnavailable": lambda w, s: Workspaces("/proc/version/x"),
     "PolicyViolation": lambda w, s: s.write_file("big", b"x" * (2 << 20)),

@@ -1,4 +1,4 @@
-/* hold_test.c - how long calls hold kernel.mu when what they look at is as long as it may become.
+/* hold_test.c - how long calls hold kernel.mu on sets and lists of the largest length.
  *
  * Measured is the processor's time of the calling thread. The limit is generous: what the kernel promises (kernel.h, "Pieces") is
  * a hundredth of it, and a machine with other work is slow. HOLDS=1 shows the times. */
