@@ -82,12 +82,22 @@ static cay_status exec_prepare(cay_ws_session *s, const cay_ws_exec_options *giv
   return CAY_OK;
 }
 
-/* What the sandbox did not do: a quota is the policy's, and the rest the command's. */
+static bool exec_was_stopped(cay_ws_session *s) {
+  pthread_mutex_lock(&s->mu);
+  bool stopped = s->state == CAY_WS_STOPPED;
+  pthread_mutex_unlock(&s->mu);
+  return stopped;
+}
+
+/* Why the sandbox did not run a command: a quota is the policy's refusal, a shell that cannot be read the sandbox's own fault, and the
+ * rest the command's. */
 static cay_status exec_fail(cay_ws_session *s, const cay_error *cause, cay_ws_error *err) {
-  if (s->state == CAY_WS_STOPPED)
+  if (exec_was_stopped(s))
     return ws_fail(err, CAY_WS_SESSION_NOT_FOUND, CAY_NOT_FOUND, s->handle, "the session was stopped");
-  return ws_fail_from(err, cause->status == CAY_LIMIT ? CAY_WS_POLICY_VIOLATION : CAY_WS_EXECUTION_FAILED,
-                      NULL, cause);
+  cay_ws_code code = cause->status == CAY_LIMIT ? CAY_WS_POLICY_VIOLATION
+                     : cause->status == CAY_IO  ? CAY_WS_ENFORCER_FAILED
+                                                : CAY_WS_EXECUTION_FAILED;
+  return ws_fail_from(err, code, NULL, cause);
 }
 
 static cay_status exec_run(cay_ws_session *s, const cay_ws_exec_options *options, cay_ws_output **out,

@@ -411,6 +411,24 @@ def test_a_host_without_room_for_a_program_is_enforcer_unavailable():
     server.end()
 
 
+def test_a_damaged_shell_is_enforcer_failed():
+    """Both its compiled code and its module are cut, as by a disk that was full."""
+    with tempfile.TemporaryDirectory() as folder:
+        guests = pathlib.Path(os.environ.get("CAY_GUESTS", pathlib.Path(CAY).resolve().parents[2] / "guest"))
+        for path in guests.iterdir():
+            (pathlib.Path(folder) / path.name).symlink_to(path.resolve())
+        for name in ("bash.wasm", "bash.cwasm"):
+            (pathlib.Path(folder) / name).unlink()
+            (pathlib.Path(folder) / name).write_bytes((guests / name).read_bytes()[:100_000])
+        server = Server(env={**os.environ, "CAY_GUESTS": folder})
+        server.call("workspace.open")
+        handle = server.call("workspace.provision", manifest={})["handle"]
+        server.send("workspace.exec", handle=handle, command="true")
+        message = server.hear()["error"]["message"]
+        assert message.startswith("EnforcerFailed: "), message
+        server.end()
+
+
 def test_missing_guests_are_backend_unavailable():
     server = Server(env={**os.environ, "CAY_GUESTS": "/nowhere"})
     server.send("workspace.open")

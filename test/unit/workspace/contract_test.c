@@ -399,6 +399,53 @@ TEST(all_failures_have_the_names_of_the_contract) {
   EXPECT_TEXT(cay_ws_code_name((cay_ws_code)COUNT_OF(names)), "");
 }
 
+/* An engine whose shell was damaged after the installation: its module and its compiled code. */
+static cay_engine *engine_with_a_damaged_shell(void) {
+  static char folder[5000];
+  char command[20000];
+  cay_engine *engine = NULL;
+  cay_error why = { .message = "" };
+  (void)snprintf(folder, sizeof folder, "%s/guests", ws_store_path());
+  (void)snprintf(
+      command, sizeof command,
+      "mkdir '%s' && cd '%s' && for f in '%s'/* '%s'/.[a-z]*; do ln -s \"$(realpath \"$f\")\" .; done &&"
+      " for f in bash.wasm bash.cwasm; do head -c 100000 $f > cut && rm $f && mv cut $f; done",
+      folder, folder, box_guests(), box_guests());
+  EXPECT_EQ(system(command), 0);
+  if (cay_engine_new(&CAY_INIT(cay_engine_options, .guest_dir = folder), &engine, &why) != CAY_OK)
+    test_fail_text(__FILE__, __LINE__, "an engine", "", why.message);
+  return engine;
+}
+
+TEST(a_damaged_shell_is_enforcer_failed) {
+  cay_engine *engine = engine_with_a_damaged_shell();
+  ws_started w = { 0 };
+  cay_ws_output *out = NULL;
+  cay_ws_process *process = NULL;
+  EXPECT_EQ(cay_ws_open(&CAY_INIT(cay_ws_options, .engine = engine), &w.ws, &err), CAY_OK);
+  EXPECT_EQ(cay_ws_provision(w.ws, NULL, w.handle, &err), CAY_OK);
+  EXPECT_EQ(cay_ws_start(w.ws, w.handle, &w.s, &err), CAY_OK);
+  EXPECT_EQ(cay_ws_exec(w.s, &CAY_INIT(cay_ws_exec_options, .command = "true"), &out, &err), CAY_IO);
+  EXPECT_EQ(err.code, CAY_WS_ENFORCER_FAILED);
+  EXPECT_TEXT(err.subject, "cay");
+  EXPECT_EQ(cay_ws_spawn(w.s, &CAY_INIT(cay_ws_exec_options, .command = "true"), &process, &err), CAY_IO);
+  EXPECT_EQ(err.code, CAY_WS_ENFORCER_FAILED);
+  ws_put(w.s, "a", "files work on");
+  EXPECT_TEXT(ws_get(w.s, "a"), "files work on");
+  ws_end(&w);
+  cay_engine_free(engine);
+}
+
+TEST(a_guest_cannot_damage_its_shell) {
+  ws_started w;
+  ws_begin(&w, NULL);
+  EXPECT_TEXT(
+      ws_sh(w.s, "rm -f /usr/bin/bash; echo x > /usr/bin/bash; chmod 0 /usr/bin/bash; mv /usr/bin /x; true"),
+      "");
+  EXPECT_TEXT(ws_sh(w.s, "echo fine"), "fine\n");
+  ws_end(&w);
+}
+
 TEST(an_illegal_move_names_both_states) {
   cay_ws_state to;
   EXPECT_EQ(ws_session_move(CAY_WS_PROVISIONED, WS_USE, "h", &to, &err), CAY_BUSY);
