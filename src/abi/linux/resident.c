@@ -315,7 +315,7 @@ K_LOCKED static k_ret resident_remember(abi_resident *r) {
   K_TRY(k_fd_snapshot_take(p, &open));
   k_fd_snapshot_clear(&b->open);
   b->open = open;
-  memcpy(b->actions, p->signals.actions, sizeof b->actions);
+  k_signals_save(&p->signals, b->actions);
   b->mask = p->leader.mask;
   b->umask = p->view.umask;
   memcpy(b->rlimits, p->rlimits, sizeof b->rlimits);
@@ -364,7 +364,7 @@ K_LOCKED static k_ret restore_process(abi_resident *r) {
   k_process *p = r->m->p;
   const struct before *b = r->before;
   if (b == NULL) return 0;
-  memcpy(p->signals.actions, b->actions, sizeof p->signals.actions);
+  k_signals_restore(&p->signals, b->actions);
   p->leader.mask = b->mask;
   p->leader.has_saved_mask = false;
   p->view.umask = b->umask;
@@ -378,7 +378,7 @@ void abi_resident_signals(const abi_resident *r, abi_signals *out) {
   const k_process *p = r->m->p;
   *out = (abi_signals){ 0 };
   k_lock(r->m->kernel);
-  memcpy(&out->actions[1], &p->signals.actions[1], K_NSIG * sizeof out->actions[1]);
+  k_signals_save(&p->signals, out->actions);
   out->mask = p->leader.mask;
   out->umask = p->view.umask;
   k_unlock(r->m->kernel);

@@ -6,7 +6,7 @@
 /* ---- notice ---- */
 
 bool k_parent_reaps_itself(const k_process *parent) {
-  const k_sigaction *a = &parent->signals.actions[K_SIGCHLD];
+  const k_sigaction *a = k_signals_action(&parent->signals, K_SIGCHLD);
   return a->handler == K_SIG_IGN || (a->flags & K_SA_NOCLDWAIT) != 0;
 }
 
@@ -22,7 +22,7 @@ K_LOCKED static int32_t status_of_info(const k_process *p, int code) {
 void k_parent_notify(k_process *p, int code) {
   k_process *parent = p->parent;
   bool lives_on = code == K_CLD_STOPPED || code == K_CLD_CONTINUED;
-  if (!lives_on || (parent->signals.actions[K_SIGCHLD].flags & K_SA_NOCLDSTOP) == 0) {
+  if (!lives_on || (k_signals_action(&parent->signals, K_SIGCHLD)->flags & K_SA_NOCLDSTOP) == 0) {
     k_siginfo info = {
       .signo = K_SIGCHLD,
       .code = code,

@@ -88,6 +88,7 @@ K_LOCKED static void let_go(k_process *p) {
 static void process_release(k_process *p) {
   k_pidfds_detach(p);
   k_thread_clear(&p->leader);
+  k_signals_clear(&p->signals);
   mem_free(p);
 }
 

@@ -9,14 +9,69 @@
 /* These cannot be blocked or caught. */
 static k_sigset unblockable(void) { return k_sigbit(K_SIGKILL) | k_sigbit(K_SIGSTOP); }
 
+/* ---- the table: few processes have an action for a high number ---- */
+
+const k_sigaction *k_signals_action(const k_signals *signals, int sig) {
+  static const k_sigaction usual = { 0 };
+  return (uint32_t)sig < signals->action_count ? &signals->actions[sig] : &usual;
+}
+
+static bool action_is_usual(const k_sigaction *a) {
+  return a->handler == K_SIG_DFL && a->flags == 0 && a->mask == 0;
+}
+
+static k_ret actions_grow(k_signals *signals, uint32_t count) {
+  if (count <= signals->action_count) return 0;
+  k_sigaction *grown = mem_realloc_array(signals->actions, count, sizeof *grown);
+  if (grown == NULL) return -K_ENOMEM;
+  memset(grown + signals->action_count, 0, (count - signals->action_count) * sizeof *grown);
+  signals->actions = grown;
+  signals->action_count = count;
+  return 0;
+}
+
+static k_ret action_put(k_signals *signals, int sig, const k_sigaction *a) {
+  if ((uint32_t)sig >= signals->action_count && action_is_usual(a)) return 0;
+  K_TRY(actions_grow(signals, (uint32_t)sig + 1));
+  signals->actions[sig] = *a;
+  return 0;
+}
+
+void k_signals_save(const k_signals *signals, k_sigaction out[static K_NSIG + 1]) {
+  memset(out, 0, (K_NSIG + 1) * sizeof *out);
+  if (signals->action_count > 0) memcpy(out, signals->actions, signals->action_count * sizeof *out);
+}
+
+k_ret k_signals_reserve(k_signals *signals, const k_sigaction wanted[static K_NSIG + 1]) {
+  uint32_t count = K_NSIG + 1;
+  while (count > 0 && action_is_usual(&wanted[count - 1])) count--;
+  return actions_grow(signals, count);
+}
+
+void k_signals_restore(k_signals *signals, const k_sigaction saved[static K_NSIG + 1]) {
+  if (signals->action_count > 0) memcpy(signals->actions, saved, signals->action_count * sizeof *saved);
+}
+
+void k_signals_clear(k_signals *signals) {
+  k_pending_clear(&signals->pending);
+  mem_free(signals->actions);
+  signals->actions = NULL;
+  signals->action_count = 0;
+}
+
+/* ---- deciding ---- */
+
 k_ret k_sigaction_set(k_process *p, int sig, const k_sigaction *new_action, k_sigaction *old) {
   if (sig < 1 || sig > K_NSIG) return -K_EINVAL;
   if (new_action != NULL && (unblockable() & k_sigbit(sig)) != 0) return -K_EINVAL;
-  if (old != NULL) *old = p->signals.actions[sig];
+  const k_sigaction before = *k_signals_action(&p->signals, sig);
+  if (new_action != NULL) {
+    k_sigaction action = *new_action;
+    action.mask &= ~unblockable();
+    K_TRY(action_put(&p->signals, sig, &action));
+  }
+  if (old != NULL) *old = before;
   if (new_action == NULL) return 0;
-  k_sigaction *action = &p->signals.actions[sig];
-  *action = *new_action;
-  action->mask &= ~unblockable();
   if (k_signal_is_ignored(p, sig)) {
     /* A pending signal is discarded, blocked or not (POSIX). */
     k_siginfo info;
@@ -94,7 +149,7 @@ K_LOCKED k_ret k_sigtimedwait(k_process *p, k_sigset set, k_siginfo *info, int64
 /* ---- over exec and fork ---- */
 
 void k_signals_exec(k_process *p) {
-  for (int sig = 1; sig <= K_NSIG; sig++) {
+  for (uint32_t sig = 1; sig < p->signals.action_count; sig++) {
     k_sigaction *a = &p->signals.actions[sig];
     *a = (k_sigaction){ .handler = a->handler == K_SIG_IGN ? K_SIG_IGN : K_SIG_DFL };
   }
@@ -102,7 +157,10 @@ void k_signals_exec(k_process *p) {
 }
 
 K_LOCKED k_ret k_signals_fork(k_process *child, k_process *parent) {
-  memcpy(child->signals.actions, parent->signals.actions, sizeof child->signals.actions);
+  const k_signals *from = &parent->signals;
+  K_TRY(actions_grow(&child->signals, from->action_count));
+  if (from->action_count > 0)
+    memcpy(child->signals.actions, from->actions, from->action_count * sizeof *from->actions);
   child->leader.mask = k_self(parent)->mask;
   return 0;
 }

@@ -13,15 +13,15 @@ static const k_sigset stops = BIT(K_SIGSTOP) | BIT(K_SIGTSTP) | BIT(K_SIGTTIN) |
 static const k_sigset harmless = BIT(K_SIGCHLD) | BIT(K_SIGCONT) | BIT(K_SIGURG) | BIT(K_SIGWINCH);
 
 K_LOCKED static bool has_handler(const k_process *p, int sig) {
-  return p->signals.actions[sig].handler > K_SIG_IGN;
+  return k_signals_action(&p->signals, sig)->handler > K_SIG_IGN;
 }
 
 K_LOCKED static bool is_fatal(const k_process *p, int sig) {
-  return p->signals.actions[sig].handler == K_SIG_DFL && ((stops | harmless) & BIT(sig)) == 0;
+  return k_signals_action(&p->signals, sig)->handler == K_SIG_DFL && ((stops | harmless) & BIT(sig)) == 0;
 }
 
 bool k_signal_is_ignored(const k_process *p, int sig) {
-  uint32_t handler = p->signals.actions[sig].handler;
+  uint32_t handler = k_signals_action(&p->signals, sig)->handler;
   return handler == K_SIG_IGN || (handler == K_SIG_DFL && (harmless & BIT(sig)) != 0);
 }
 
@@ -316,7 +316,7 @@ K_LOCKED int k_signal_take(k_process *p, k_sigaction *action, k_siginfo *info, k
   if (k_is_ending(t)) return 0;
   int sig = k_signal_dequeue(t, with_handler(p, deliverable(t)), info);
   if (sig == 0) return 0;
-  *action = p->signals.actions[sig];
+  *action = *k_signals_action(&p->signals, sig);
   *old_mask = t->has_saved_mask ? t->saved_mask : t->mask;
   t->has_saved_mask = false;
   t->mask |= action->mask;
@@ -344,7 +344,7 @@ bool k_signal_wants_attention(const k_thread *t, bool *restart) {
     int sig = lowest(left);
     if (k_signal_is_ignored(p, sig)) continue;
     any = true;
-    if (has_handler(p, sig) && (p->signals.actions[sig].flags & K_SA_RESTART) == 0) all_restart = false;
+    if (has_handler(p, sig) && (k_signals_action(&p->signals, sig)->flags & K_SA_RESTART) == 0) all_restart = false;
   }
   if (restart != NULL) *restart = any && all_restart;
   return any;

@@ -37,7 +37,7 @@ void k_tty_give(k_tty *t, k_process *p) {
 }
 
 K_LOCKED static bool is_deaf_to(k_process *p, int sig) {
-  return (k_self(p)->mask & k_sigbit(sig)) != 0 || p->signals.actions[sig].handler == K_SIG_IGN;
+  return (k_self(p)->mask & k_sigbit(sig)) != 0 || k_signals_action(&p->signals, sig)->handler == K_SIG_IGN;
 }
 
 K_LOCKED k_ret k_tty_admit(k_process *p, k_tty *t, int sig) {

@@ -16,11 +16,14 @@ cay_status sb_believed_take(const abi_resident *r, sb_believed *out, cay_error *
 
 /* ---- given to a session ---- */
 
+/* Everything that can fail. */
 cay_status sb_files_open(cay_session *s, const cay_image *image, sb_files *out, cay_error *err) {
   sb_files files = { 0 };
   k_lock(s->box->kernel);
-  k_ret r =
-      k_fd_snapshot_read((cay_slice){ image->process.files.data, image->process.files.len }, &files.kept);
+  k_signals *signals = &abi_resident_process(s->resident)->signals;
+  k_ret r = k_signals_reserve(signals, image->process.signals.actions);
+  if (r >= 0)
+    r = k_fd_snapshot_read((cay_slice){ image->process.files.data, image->process.files.len }, &files.kept);
   if (r >= 0) r = k_fd_snapshot_open(abi_resident_process(s->resident), &files.kept, &files.open);
   if (r < 0) k_fd_snapshot_clear(&files.kept);
   k_unlock(s->box->kernel);

@@ -69,7 +69,7 @@ K_LOCKED static k_ret put_status(k_process *p, const k_thread *t, char state, bu
   uint64_t kib = p->memory / 1024;
   k_sigset ignored = 0, caught = 0;
   for (int sig = 1; sig <= K_NSIG; sig++) {
-    uint32_t handler = p->signals.actions[sig].handler;
+    uint32_t handler = k_signals_action(&p->signals, sig)->handler;
     if (handler == K_SIG_IGN) ignored |= UINT64_C(1) << (sig - 1);
     if (handler > K_SIG_IGN) caught |= UINT64_C(1) << (sig - 1);
   }

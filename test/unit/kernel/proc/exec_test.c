@@ -245,8 +245,8 @@ TEST(strings_are_charged_to_the_memory_of_the_sandbox) { EXPECT_EQ(native_run(st
 
 static int after(k_process *p, void *arg) {
   (void)arg;
-  NEED_EQ(p->signals.actions[K_SIGUSR1].handler, K_SIG_DFL);
-  NEED_EQ(p->signals.actions[K_SIGUSR2].handler, K_SIG_IGN);
+  NEED_EQ(k_signals_action(&p->signals, K_SIGUSR1)->handler, K_SIG_DFL);
+  NEED_EQ(k_signals_action(&p->signals, K_SIGUSR2)->handler, K_SIG_IGN);
   NEED_EQ(p->leader.mask, k_sigbit(K_SIGHUP));
   NEED(p->has_execed);
   NEED_EQ(native_close(p, 0), -K_EBADF);

@@ -56,7 +56,7 @@ static int inherits(k_process *p, void *arg) {
   NEED_EQ(p->view.umask, 027);
   NEED_EQ(p->leader.mask, k_sigbit(K_SIGUSR1));
   NEED_EQ(p->signals.pending.set, 0);
-  NEED_EQ(p->signals.actions[K_SIGTERM].handler, K_SIG_IGN);
+  NEED_EQ(k_signals_action(&p->signals, K_SIGTERM)->handler, K_SIG_IGN);
   NEED_EQ(p->rlimits[K_RLIMIT_FSIZE].soft, 1000);
   NEED_EQ(strcmp(p->comm, "boss"), 0);
   k_unlock(p->kernel);
