@@ -5,6 +5,10 @@
  *   snapshot save FOLDER     milliseconds for the file of a snapshot, in FOLDER
  *   snapshot load FOLDER     for reading it
  *   snapshot write FOLDER    for writing as many bytes with write(2)
+ *   snapshot read FOLDER     for reading as many bytes with read(2), into memory that is touched for the first time
+ *   snapshot resume COUNT    microseconds for a sandbox from a snapshot in memory
+ *   snapshot python COUNT, snapshot javascript COUNT   milliseconds for a snapshot of a session with a list of 1,000,000 numbers that
+ *                            were made anew, each time, and then for a sandbox from it that looks at one of them: lines by turns
  *   snapshot many            milliseconds for 1,000 forks that each write a file
  *   snapshot size            resident bytes of each of these
  *   snapshot park COUNT, snapshot wake COUNT   microseconds for a sandbox with a session of Python at rest */
@@ -92,13 +96,18 @@ static int file_in(const char *folder) {
 static void time_file(const char *what, const char *folder) {
   int fd = file_in(folder);
   cay_snapshot *s = take(), *loaded = NULL;
+  const size_t all = (size_t)FILES * FILE_LEN;
+  bool plain = strcmp(what, "write") == 0 || strcmp(what, "read") == 0;
+  char *bytes = plain ? malloc(all) : NULL, *fresh = NULL;
+  if (plain) memset(bytes, 1, all);
   uint64_t start = now_ns();
-  if (strcmp(what, "write") == 0) {
-    char *bytes = calloc(FILES, FILE_LEN);
+  if (plain && write(fd, bytes, all) != (ssize_t)all) exit(1);
+  if (!plain) must(cay_snapshot_save_fd(s, NULL, fd, &err));
+  if (strcmp(what, "read") == 0) {
+    fresh = malloc(all);
     start = now_ns();
-    if (bytes == NULL || write(fd, bytes, (size_t)FILES * FILE_LEN) < 0) exit(1);
-  } else {
-    must(cay_snapshot_save_fd(s, NULL, fd, &err));
+    for (size_t at = 0; at < all; at += FILE_LEN)
+      if (pread(fd, fresh + at, FILE_LEN, (off_t)at) != FILE_LEN) exit(1);
   }
   if (strcmp(what, "load") == 0) {
     (void)lseek(fd, 0, SEEK_SET);
@@ -132,21 +141,62 @@ static void time_parking(unsigned long count, bool wake) {
   }
 }
 
+static void time_resumes(unsigned long count) {
+  cay_snapshot *s = take();
+  for (unsigned long i = 0; i < count; i++) {
+    cay_sandbox *copy = NULL;
+    uint64_t start = now_ns();
+    must(cay_snapshot_restore(s, NULL, &copy, &err));
+    answer((double)(now_ns() - start) / 1e3);
+    cay_sandbox_free(copy);
+  }
+}
+
+/* ---- a million numbers ---- */
+
+static void time_live(unsigned long count, bool python) {
+  const char *make = python ? "data = list(range(1000000))" : "var data = Array.from({ length: 1e6 }, (_, i) => i)";
+  const cay_session_options language =
+      CAY_INIT(cay_session_options, .language = python ? "python" : "javascript");
+  must(cay_sandbox_new(engine, NULL, &box, &err));
+  must(cay_session_new(box, &language, &py, &err));
+  for (unsigned long i = 0; i < count; i++) {
+    cay_sandbox *copy = NULL;
+    cay_session *again = NULL;
+    eval(py, make);
+    uint64_t start = now_ns();
+    cay_snapshot *s = take();
+    answer((double)(now_ns() - start) / 1e6);
+    start = now_ns();
+    must(cay_snapshot_restore(s, NULL, &copy, &err));
+    must(cay_session_resume(copy, 1, &again, &err));
+    eval(again, "data[999999]");
+    answer((double)(now_ns() - start) / 1e6);
+    cay_session_free(again);
+    cay_sandbox_free(copy);
+    cay_snapshot_free(s);
+  }
+}
+
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "", *folder = argc > 2 ? argv[2] : ".";
   unsigned long count = count_of(argc - 1, argv + 1, 20);
   bool parking = strcmp(what, "park") == 0 || strcmp(what, "wake") == 0;
+  bool python = strcmp(what, "python") == 0, live = python || strcmp(what, "javascript") == 0;
   must(cay_engine_new(NULL, &engine, &err));
-  fill(!parking);
+  if (live) time_live(count, python);
+  if (!live) fill(!parking);
   if (strcmp(what, "fork") == 0)
     time_forks(count);
+  else if (strcmp(what, "resume") == 0)
+    time_resumes(count);
   else if (strcmp(what, "take") == 0)
     time_takes(count);
   else if (strcmp(what, "many") == 0 || strcmp(what, "size") == 0)
     many(strcmp(what, "size") == 0);
   else if (parking)
     time_parking(count, strcmp(what, "wake") == 0);
-  else
+  else if (!live)
     time_file(what, folder);
   fflush(stdout);
   _exit(0);

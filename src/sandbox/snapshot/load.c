@@ -29,7 +29,6 @@ typedef struct loading {
   uint8_t has_files; /* HEAD_FILES, HEAD_SHM */
   bool in_shm;       /* the records are those of /dev/shm */
   uint32_t sessions;
-  uint8_t *piece;
 } loading;
 
 static cay_status load_corrupt(cay_error *err, const char *why) {
@@ -116,10 +115,9 @@ static cay_status load_segments(loading *l, cay_error *err) {
       S_TRY(cay_snapshot_maker_skip(l->maker, len & ~SEGMENT_HOLE, err));
       continue;
     }
-    for (uint64_t n; len > 0; len -= n) {
-      n = len < PIECE ? len : PIECE;
-      S_TRY(sb_in_get(&l->in, l->piece, (size_t)n, err));
-      S_TRY(cay_snapshot_maker_write(l->maker, (cay_slice){ l->piece, (size_t)n }, err));
+    for (cay_slice some = { 0 }; len > 0; len -= some.len) {
+      S_TRY(sb_in_some(&l->in, len < PIECE ? len : PIECE, &some, err));
+      S_TRY(cay_snapshot_maker_write(l->maker, some, err));
     }
   }
 }
@@ -359,8 +357,6 @@ cay_status cay_snapshot_load(cay_engine *engine, const cay_snapshot_load_options
   if (!sb_options_copy(&l.o, sizeof l.o, options))
     return err_set(err, CAY_INVALID, "load options: from a newer version of snapshot.h");
   if (l.o.bytes_max == 0) l.o.bytes_max = LOAD_BYTES_MAX;
-  l.piece = mem_alloc(PIECE);
-  if (l.piece == NULL) return err_no_memory(err);
   cay_snapshot_maker_options m =
       CAY_INIT(cay_snapshot_maker_options, .bytes_max = l.o.bytes_max, .files_max = l.o.files_max);
   cay_status status = cay_snapshot_maker_new(engine, &m, &l.maker, err);
@@ -369,7 +365,6 @@ cay_status cay_snapshot_load(cay_engine *engine, const cay_snapshot_load_options
   cay_snapshot_maker_free(l.maker);
   cay_snapshot_free(l.s);
   sb_in_close(&l.in);
-  mem_free(l.piece);
   return status;
 }
 

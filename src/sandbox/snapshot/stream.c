@@ -180,16 +180,21 @@ cay_status sb_in_begin(sb_in *in, uint32_t type, cay_error *err) {
   return in_next(in, err);
 }
 
+cay_status sb_in_some(sb_in *in, uint64_t most, cay_slice *out, cay_error *err) {
+  if (in->at == in->len && !in->ended) S_TRY(in_next(in, err));
+  if (in->ended) return stream_corrupt(err, "a section is too short");
+  size_t len = in->len - in->at < most ? in->len - in->at : (size_t)most;
+  *out = (cay_slice){ in->chunk + in->at, len };
+  in->at += len;
+  return CAY_OK;
+}
+
 cay_status sb_in_get(sb_in *in, void *out, size_t len, cay_error *err) {
   uint8_t *to = out;
-  while (len > 0) {
-    if (in->at == in->len && !in->ended) S_TRY(in_next(in, err));
-    if (in->ended) return stream_corrupt(err, "a section is too short");
-    size_t n = in->len - in->at < len ? in->len - in->at : len;
-    memcpy(to, in->chunk + in->at, n);
-    in->at += n;
-    to += n;
-    len -= n;
+  cay_slice some = { 0 };
+  for (; len > 0; len -= some.len, to += some.len) {
+    S_TRY(sb_in_some(in, len, &some, err));
+    memcpy(to, some.data, some.len);
   }
   return CAY_OK;
 }

@@ -56,6 +56,8 @@ cay_status sb_in_open(sb_in *in, const void *ahead, size_t len, cay_read_fn *rea
 void sb_in_close(sb_in *in);
 cay_status sb_in_begin(sb_in *in, uint32_t type, cay_error *err) CHECKED; /* CAY_CORRUPT: of another type */
 cay_status sb_in_get(sb_in *in, void *out, size_t len, cay_error *err) CHECKED;
+/* Up to `most` of the next bytes, at least one, in place: valid until the next call. */
+cay_status sb_in_some(sb_in *in, uint64_t most, cay_slice *out, cay_error *err) CHECKED;
 cay_status sb_in_u8(sb_in *in, uint8_t *out, cay_error *err) CHECKED;
 cay_status sb_in_u32(sb_in *in, uint32_t *out, cay_error *err) CHECKED;
 cay_status sb_in_u64(sb_in *in, uint64_t *out, cay_error *err) CHECKED;
