@@ -155,7 +155,8 @@ static void time_resumes(unsigned long count) {
 /* ---- a million numbers ---- */
 
 static void time_live(unsigned long count, bool python) {
-  const char *make = python ? "data = list(range(1000000))" : "var data = Array.from({ length: 1e6 }, (_, i) => i)";
+  const char *make =
+      python ? "data = list(range(1000000))" : "var data = Array.from({ length: 1e6 }, (_, i) => i)";
   const cay_session_options language =
       CAY_INIT(cay_session_options, .language = python ? "python" : "javascript");
   must(cay_sandbox_new(engine, NULL, &box, &err));

@@ -344,7 +344,8 @@ bool k_signal_wants_attention(const k_thread *t, bool *restart) {
     int sig = lowest(left);
     if (k_signal_is_ignored(p, sig)) continue;
     any = true;
-    if (has_handler(p, sig) && (k_signals_action(&p->signals, sig)->flags & K_SA_RESTART) == 0) all_restart = false;
+    if (has_handler(p, sig) && (k_signals_action(&p->signals, sig)->flags & K_SA_RESTART) == 0)
+      all_restart = false;
   }
   if (restart != NULL) *restart = any && all_restart;
   return any;

@@ -114,7 +114,8 @@ typedef struct k_signals {
 const k_sigaction *k_signals_action(const k_signals *signals, int sig);
 /* All of them, `out` by number; and back, which cannot fail: the count has not become less since. */
 void k_signals_save(const k_signals *signals, k_sigaction out[static K_NSIG + 1]);
-k_ret k_signals_reserve(k_signals *signals, const k_sigaction wanted[static K_NSIG + 1]) CHECKED; /* room for them */
+k_ret k_signals_reserve(k_signals *signals,
+                        const k_sigaction wanted[static K_NSIG + 1]) CHECKED; /* room for them */
 void k_signals_restore(k_signals *signals, const k_sigaction saved[static K_NSIG + 1]);
 
 /* Sends (kill(2) semantics for ignored and stopped). Wakes and kicks the process as needed. info->signo 0:
@@ -164,7 +165,7 @@ void k_signals_exec(k_process *p) K_LOCKED; /* handlers back to default, ignored
 k_ret k_signals_fork(k_process *child,
                      k_process *parent) CHECKED K_LOCKED; /* actions and mask; nothing pending */
 void k_pending_clear(k_pending *all);
-void k_signals_clear(k_signals *signals); /* frees what it holds */
+void k_signals_clear(k_signals *signals); /* frees pending signals and actions */
 
 /* alarm(2), setitimer(2) ITIMER_REAL, ITIMER_VIRTUAL and ITIMER_PROF (the last two count wall time of the
  * running thread's cpu clock, looked at when it sleeps or is kicked). Values in nanoseconds; 0 stops. */

@@ -318,7 +318,7 @@ static cay_status load_session(loading *l, cay_error *err) {
 static cay_status load_native(loading *l, const void *ahead, size_t len, cay_read_fn *read, void *ctx,
                               cay_error *err) {
   S_TRY(sb_snapshot_new(l->engine, &l->s, err));
-  S_TRY(sb_in_open(&l->in, ahead, len, read, ctx, err));
+  S_TRY(sb_in_open(&l->in, l->engine->threads, ahead, len, read, ctx, err));
   S_TRY(load_head(l, err));
   if (l->has_files & HEAD_FILES) S_TRY(load_tree(l, SECTION_FILES, err));
   if (l->has_files & HEAD_SHM) S_TRY(load_shm(l, err));

@@ -118,14 +118,47 @@ static cay_status in_read(sb_in *in, void *out, size_t len, cay_error *err) {
   return n == len ? CAY_OK : sb_read_exactly(in->read, in->ctx, (uint8_t *)out + n, len - n, err);
 }
 
-cay_status sb_in_open(sb_in *in, const void *ahead, size_t len, cay_read_fn *read, void *ctx,
-                      cay_error *err) {
-  *in = (sb_in){ .read = read, .ctx = ctx, .ahead = ahead, .ahead_len = len };
+/* ---- the digest, beside the reading ---- */
+
+static void hasher_work(void *ctx) {
+  sb_hasher *h = ctx;
+  digest_add(&h->sum, h->data, h->len);
+  pthread_mutex_lock(&h->mu);
+  h->busy = false;
+  pthread_cond_signal(&h->done);
+  pthread_mutex_unlock(&h->mu);
+}
+
+static void hasher_wait(sb_hasher *h) {
+  pthread_mutex_lock(&h->mu);
+  while (h->busy) pthread_cond_wait(&h->done, &h->mu);
+  pthread_mutex_unlock(&h->mu);
+}
+
+/* Small chunks are not worth waking a thread for. */
+static void hasher_add(sb_hasher *h, const uint8_t *data, size_t len) {
+  enum { WORTH = 1 << 17 };
+  hasher_wait(h);
+  h->data = data;
+  h->len = len;
+  h->busy = len >= WORTH && h->pool != NULL;
+  if (h->busy && thread_pool_run(h->pool, hasher_work, h, NULL) == CAY_OK) return;
+  h->busy = false;
+  digest_add(&h->sum, data, len);
+}
+
+cay_status sb_in_open(sb_in *in, thread_pool *pool, const void *ahead, size_t len, cay_read_fn *read,
+                      void *ctx, cay_error *err) {
+  *in = (sb_in){ .read = read, .ctx = ctx, .ahead = ahead, .ahead_len = len, .hasher = { .pool = pool } };
+  pthread_mutex_init(&in->hasher.mu, NULL);
+  pthread_cond_init(&in->hasher.done, NULL);
   in->packed_cap = ZSTD_compressBound(STREAM_CHUNK);
   in->zstd = mem_fault_here() ? NULL : ZSTD_createDCtx();
   in->chunk = mem_alloc(STREAM_CHUNK);
+  in->other = mem_alloc(STREAM_CHUNK);
   in->packed = mem_alloc(in->packed_cap);
-  if (in->zstd == NULL || in->chunk == NULL || in->packed == NULL) return err_no_memory(err);
+  if (in->zstd == NULL || in->chunk == NULL || in->other == NULL || in->packed == NULL)
+    return err_no_memory(err);
   char magic[8];
   uint32_t version[2];
   S_TRY(in_read(in, magic, sizeof magic, err));
@@ -139,14 +172,22 @@ cay_status sb_in_open(sb_in *in, const void *ahead, size_t len, cay_read_fn *rea
 }
 
 void sb_in_close(sb_in *in) {
+  if (in->read == NULL) return; /* never opened */
+  hasher_wait(&in->hasher);
+  pthread_mutex_destroy(&in->hasher.mu);
+  pthread_cond_destroy(&in->hasher.done);
   ZSTD_freeDCtx(in->zstd);
   mem_free(in->chunk);
+  mem_free(in->other);
   mem_free(in->packed);
 }
 
 static cay_status in_fill(sb_in *in, uint32_t len, uint32_t stored, cay_error *err) {
   if (len > STREAM_CHUNK || stored > len || stored == 0)
     return stream_corrupt(err, "a chunk has no such length");
+  uint8_t *next = in->other;
+  in->other = in->chunk; /* it may be hashed until the next hasher_add */
+  in->chunk = next;
   if (stored == len) {
     S_TRY(in_read(in, in->chunk, len, err));
   } else {
@@ -154,7 +195,7 @@ static cay_status in_fill(sb_in *in, uint32_t len, uint32_t stored, cay_error *e
     if (ZSTD_decompressDCtx(in->zstd, in->chunk, len, in->packed, stored) != len)
       return stream_corrupt(err, "a chunk cannot be decompressed");
   }
-  digest_add(&in->sum, in->chunk, len);
+  hasher_add(&in->hasher, in->chunk, len);
   in->at = 0;
   in->len = len;
   return CAY_OK;
@@ -176,7 +217,8 @@ cay_status sb_in_begin(sb_in *in, uint32_t type, cay_error *err) {
   in->type = type;
   in->at = in->len = 0;
   in->ended = false;
-  digest_begin(&in->sum);
+  hasher_wait(&in->hasher);
+  digest_begin(&in->hasher.sum);
   return in_next(in, err);
 }
 
@@ -233,7 +275,8 @@ cay_status sb_in_end(sb_in *in, cay_error *err) {
   digest want;
   if (in->at == in->len && !in->ended) S_TRY(in_next(in, err));
   if (!in->ended) return stream_corrupt(err, "a section is too long");
-  const digest sum = digest_end(&in->sum);
+  hasher_wait(&in->hasher);
+  const digest sum = digest_end(&in->hasher.sum);
   S_TRY(in_read(in, want.bytes, sizeof want.bytes, err));
   return digest_equal(&sum, &want) ? CAY_OK : stream_corrupt(err, "the digest of a section is wrong");
 }

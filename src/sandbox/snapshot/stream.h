@@ -5,13 +5,14 @@
  *   chunk    = u32 type, u32 bytes, u32 stored bytes, u32 0, stored bytes: as they are, or, when they are
  *              fewer, a zstd frame
  *
- * Numbers are little-endian. The reader holds one chunk, whatever a file says, and looks at the digest when the
+ * Numbers are little-endian. The reader holds two chunks, whatever a file says, and looks at the digest when the
  * section is read: until then its bytes are anyone's. */
 #pragma once
 
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/thread.h"
 
 #include <cay/snapshot.h>
 
@@ -37,22 +38,35 @@ cay_status sb_out_u64(sb_out *o, uint64_t value, cay_error *err) CHECKED;
 cay_status sb_out_text(sb_out *o, const char *text, cay_error *err) CHECKED; /* u32 length, bytes */
 cay_status sb_out_end(sb_out *o, cay_error *err) CHECKED;
 
+/* The digest of a section is made on another thread while the next chunk is read. */
+typedef struct sb_hasher {
+  thread_pool *pool; /* NULL: there is no other thread */
+  pthread_mutex_t mu;
+  pthread_cond_t done;
+  bool busy;           /* the fields below, and `sum`, are the other thread's */
+  const uint8_t *data; /* a chunk */
+  size_t len;
+  digest_state sum;
+} sb_hasher;
+
 typedef struct sb_in {
   cay_read_fn *read;
   void *ctx;
   const uint8_t *ahead; /* bytes that were read before */
   size_t ahead_len;
   struct ZSTD_DCtx_s *zstd;
-  uint8_t *chunk, *packed;
+  uint8_t *chunk, *other; /* the one before may still be hashed */
+  uint8_t *packed;
   size_t at, len, packed_cap;
   uint32_t type;
   bool ended; /* the section's last chunk was read */
-  digest_state sum;
+  sb_hasher hasher;
 } sb_in;
 
-/* `ahead`: the first STREAM_MAGIC_LEN bytes and more, borrowed. CAY_CORRUPT, CAY_UNSUPPORTED. */
-cay_status sb_in_open(sb_in *in, const void *ahead, size_t len, cay_read_fn *read, void *ctx,
-                      cay_error *err) CHECKED;
+/* `ahead`: the first STREAM_MAGIC_LEN bytes and more, borrowed. `pool` outlives the reader; NULL: everything on this thread. sb_in_close
+ * follows, also after a failure. CAY_CORRUPT, CAY_UNSUPPORTED. */
+cay_status sb_in_open(sb_in *in, thread_pool *pool, const void *ahead, size_t len, cay_read_fn *read,
+                      void *ctx, cay_error *err) CHECKED;
 void sb_in_close(sb_in *in);
 cay_status sb_in_begin(sb_in *in, uint32_t type, cay_error *err) CHECKED; /* CAY_CORRUPT: of another type */
 cay_status sb_in_get(sb_in *in, void *out, size_t len, cay_error *err) CHECKED;
