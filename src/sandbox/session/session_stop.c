@@ -2,7 +2,8 @@
 #include "sandbox/session/session_inner.h"
 
 enum {
-  GRACE_MS = 50, /* between the exception and force */
+  GRACE_MS = 50,          /* between the exception and force */
+  THREADS_GRACE_MS = 500, /* the same, where the interpreter's thread takes turns with others that compute */
   POKE_MS = 1,
 };
 
@@ -54,11 +55,16 @@ void sb_session_stop_init(cay_session *s) {
   s->stop_alarm = (alarm_entry){ .fn = session_on_stop_alarm, .try_fn = session_try_stop_alarm, .ctx = s };
 }
 
+K_LOCKED static int64_t grace_ns(const cay_session *s) {
+  bool several = abi_resident_process(s->resident)->takes_turns;
+  return (several ? THREADS_GRACE_MS : GRACE_MS) * NS_PER_MS;
+}
+
 void sb_session_on_stop(void *ctx, enum k_job_stop why) {
   cay_session *s = ctx;
   if (s->why != K_JOB_RUNNING) return;
   s->why = why;
-  s->hard_ns = clock_mono_ns() + GRACE_MS * NS_PER_MS;
+  s->hard_ns = clock_mono_ns() + grace_ns(s);
   session_urge(s);
 }
 
