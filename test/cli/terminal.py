@@ -189,6 +189,20 @@ def test_python_alone_is_to_be_talked_to(t):
     assert code == 0, (code, w.shown)
 
 
+def test_an_interrupt_after_output_ends_a_sleep_that_has_hardly_begun(t):
+    for _ in range(20):  # between the output and the sleep the program reads the clock
+        w = Window(t, "run", "--tty", "python3")
+        w.until(READY)
+        w.type("import time; print('slee' + 'ping'); time.sleep(1000)\n")
+        w.until("sleeping")
+        w.type("\x03")
+        w.until("KeyboardInterrupt")
+        w.until(READY)
+        w.type("\x04")
+        code = w.end()
+        assert code == 0, (code, w.shown)
+
+
 def test_the_prompt_of_node(t):
     w = Window(t, "js")
     w.until("Welcome to Node.js.*> ")

@@ -35,7 +35,7 @@ static void raise_flag(abi_machine *m) {
   memcpy(eng_memory(m->instance) + m->pending_addr, &one, sizeof one);
 }
 
-enum eng_flow abi_attend(abi_machine *m) {
+static enum eng_flow attend(abi_machine *m, bool handlers_run) {
   m->attended = true;
   if (m->next != ABI_NEXT_NONE) return ENG_UNWIND;
   k_lock(m->kernel);
@@ -53,14 +53,23 @@ enum eng_flow abi_attend(abi_machine *m) {
    */
   if (todo == K_SIGNAL_END) m->child_dead = m->odd = true;
   m->handler_waits = todo == K_SIGNAL_HANDLER;
-  if (m->handler_waits) raise_flag(m);
+  if (m->handler_waits && handlers_run) raise_flag(m);
   return ENG_CONTINUE;
+}
+
+enum eng_flow abi_attend(abi_machine *m) { return attend(m, true); }
+
+/* An interpreter reads the clock and then sleeps. A handler that ran between the two would only note the signal, and
+ * the sleep would not know of it; so after a clock no handler runs. The next call runs it, and a sleep among them
+ * answers EINTR; code that makes none sees its words (stop_words.h). */
+static bool calls_leave_handlers(const abi_machine *m, const abi_row *row) {
+  return m->has_words && row != NULL && row->fn == sys_clock_gettime;
 }
 
 /* ---- one call ---- */
 
-static enum eng_flow calls_finish(abi_machine *m, k_ret r, int32_t *result) {
-  enum eng_flow flow = abi_attend(m);
+static enum eng_flow calls_finish(abi_machine *m, const abi_row *row, k_ret r, int32_t *result) {
+  enum eng_flow flow = attend(m, !calls_leave_handlers(m, row));
   if (r == -K_EKILLED) r = -K_EINTR;
   if (r == -K_ERESTART && m->pending_addr == 0) r = -K_EINTR;
   *result = (int32_t)r;
@@ -74,7 +83,7 @@ static inline bool calls_is_plain(const abi_machine *m, k_ret r) {
 
 enum eng_flow abi_call_follow(abi_machine *m, k_ret r) {
   int32_t unused = 0;
-  return calls_is_plain(m, r) ? ENG_CONTINUE : calls_finish(m, r, &unused);
+  return calls_is_plain(m, r) ? ENG_CONTINUE : calls_finish(m, NULL, r, &unused);
 }
 
 bool abi_is_odd(const abi_machine *m) {
@@ -109,7 +118,7 @@ static enum eng_flow odd_call(abi_machine *m, const abi_row *row, int32_t number
   if (m->fuel != NULL) abi_fuel_settle(m);
   abi_trace(m, pid, row, number, a, m->next == ABI_NEXT_EXIT ? NULL : &r);
   *result = (int32_t)r;
-  return calls_is_plain(m, r) ? ENG_CONTINUE : calls_finish(m, r, result);
+  return calls_is_plain(m, r) ? ENG_CONTINUE : calls_finish(m, row, r, result);
 }
 
 enum eng_flow abi_call(abi_machine *m, int32_t number, const uint32_t a[static 6], int32_t *result) {
@@ -122,5 +131,5 @@ enum eng_flow abi_call(abi_machine *m, int32_t number, const uint32_t a[static 6
   }
   k_ret r = calls_run(m, row, a);
   *result = (int32_t)r;
-  return __builtin_expect(calls_is_plain(m, r), 1) ? ENG_CONTINUE : calls_finish(m, r, result);
+  return __builtin_expect(calls_is_plain(m, r), 1) ? ENG_CONTINUE : calls_finish(m, row, r, result);
 }
