@@ -11,7 +11,7 @@
  * from them; taking one costs what changed since the one before.
  *
  * /dev/shm and the limits that a session has set for itself (setrlimit) are in it, and its monotonic clock goes on.
- * Not inside: callbacks, packages' handles, mounts with all that lies below them, the
+ * Not inside: callbacks, packages' handles, mounts with all that lies below them, the network's rules and secrets, the
  * trace, running processes, terminals, sockets, locks of files, timers. /dev and /proc are made anew. So are
  * randomness and the bases of clocks: two sandboxes from one snapshot draw different random numbers.
  *

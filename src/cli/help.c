@@ -207,6 +207,8 @@ static const char ws_help[] =
     "  -e, --env NAME=VALUE  exec: a variable; may be given again\n"
     "      --git-files DIR   provision: file:// URLs may lead below this folder\n"
     "      --git-credentials FILE   provision: lines https://USER:PASSWORD@HOST/PATH, for servers that want them\n"
+    "      --git-ca FILE     provision: certificate authorities in PEM for https://, in place of the system's\n"
+    "      --git-timeout TIME   provision: for the clone of a repository; the default is 5m\n"
     "      --keep N          prune: the newest N stay\n"
     "      --max-age TIME    prune: only older ones go, such as 48h\n"
     "      --repair          fsck: remove damaged snapshots, and files that belong to nothing\n"

@@ -39,6 +39,8 @@ static const struct option ws_known[] = {
   { "repair", no_argument, NULL, 'r' },
   { "git-files", required_argument, NULL, 'g' },
   { "git-credentials", required_argument, NULL, 'G' },
+  { "git-ca", required_argument, NULL, 'A' },
+  { "git-timeout", required_argument, NULL, 'T' },
   { "help", no_argument, NULL, 'h' },
   { NULL, 0, NULL, 0 },
 };
@@ -69,6 +71,8 @@ static bool ws_take_option(ws_words *w, int option, const char *value) {
   case 'r': return w->repair = true;
   case 'g': return (w->git_files = value) != NULL;
   case 'G': return (w->git_credentials = value) != NULL;
+  case 'A': return (w->git_ca = value) != NULL;
+  case 'T': return value_duration(value, &w->git_timeout_ms);
   default: return false;
   }
 }
@@ -128,9 +132,9 @@ static int ws_with_client(const ws_words *w, int (*run)(const ws_words *w, cay_w
     return ws_refuse("there is no HOME: name a folder with --store");
   cay_engine *engine = engine_open();
   if (engine == NULL) return EXIT_CAY;
-  cay_ws_options options = {
-    .size = sizeof options, .engine = engine, .store = folder, .git_files = w->git_files
-  };
+  cay_ws_options options =
+      CAY_INIT(cay_ws_options, .engine = engine, .store = folder, .git_files = w->git_files,
+               .git_ca_file = w->git_ca, .git_timeout_ms = w->git_timeout_ms);
   char *credentials = NULL;
   if (w->git_credentials != NULL &&
       !ws_read_text(w->git_credentials, &credentials, &options.git_credentials)) {

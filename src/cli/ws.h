@@ -6,10 +6,10 @@
 typedef struct ws_words {
   char **words; /* the name of the command, then its words */
   int count;
-  const char *store, *cwd, *git_files, *git_credentials;
+  const char *store, *cwd, *git_files, *git_credentials, *git_ca;
   const char **env; /* "NAME=value", NULL ended */
   size_t env_count;
-  uint32_t timeout_ms, max_age_ms, mode, fuzz, strip, keep;
+  uint32_t timeout_ms, git_timeout_ms, max_age_ms, mode, fuzz, strip, keep;
   bool json, strict, repair;
 } ws_words;
 

@@ -10,9 +10,10 @@
 
 /* Of linux/landlock.h, which older headers have in part. */
 enum {
-  READ = 1 << 2 | 1 << 3, /* files, directories */
-  ALL = (1 << 14) - 1,    /* what version 2 knows, renaming between directories among it */
-  TRUNCATE = 1 << 14,     /* since version 3 */
+  READ_FILE = 1 << 2,
+  READ = READ_FILE | 1 << 3, /* and directories */
+  ALL = (1 << 14) - 1,       /* what version 2 knows, renaming between directories among it */
+  TRUNCATE = 1 << 14,        /* since version 3 */
   RULE_BENEATH = 1,
   ASK_VERSION = 1,
 };
@@ -44,6 +45,7 @@ void confine(const orders *o) {
   if (rules < 0) return;
   confine_allow(rules, o->folder, all);
   if (o->place != NULL) confine_allow(rules, o->root, READ);
+  if (o->place == NULL && o->ca_file != NULL) confine_allow(rules, o->ca_file, READ_FILE);
   for (size_t i = 0; o->place == NULL && i < COUNT_OF(system); i++) confine_allow(rules, system[i], READ);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) (void)syscall(SYS_landlock_restrict_self, rules, 0);
   (void)close(rules);

@@ -22,7 +22,8 @@
 
 typedef struct orders {
   char *url, *branch, *commit, *files, *credentials; /* NULL: not given */
-  char *folder;                                      /* everything that is written is below it */
+  char *ca_file;      /* certificate authorities of https://; NULL: the system's */
+  char *folder;       /* everything that is written is below it */
   char *root, *place; /* of a file:// URL: `files` and the repository, after all links; NULL: another URL */
   uint64_t bytes_max, timeout_ms;
   uint32_t depth;     /* how many commits; 0: all */

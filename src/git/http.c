@@ -204,6 +204,7 @@ static cay_status http_ask(http_stream *s) {
                                .body_max = SIZE_MAX / 2,
                                .redirects_max = s->content != NULL ? 0 : 5,
                                .policy = http.orders->policy,
+                               .ca_file = http.orders->ca_file,
                                .on_piece = http_piece,
                                .ctx = s };
   if (s->content != NULL) request.body = deeper.len != 0 ? (cay_slice){ deeper.data, deeper.len } : plain;

@@ -32,6 +32,7 @@ static cay_status orders_take(yyjson_val *root, orders *o, cay_error *err) {
   o->commit = orders_text(root, "commit");
   o->files = orders_text(root, "files");
   o->credentials = orders_text(root, "credentials");
+  o->ca_file = orders_text(root, "caFile");
   o->folder = orders_text(root, "folder");
   o->bytes_max = yyjson_get_uint(yyjson_obj_get(root, "maxBytes"));
   o->timeout_ms = yyjson_get_uint(yyjson_obj_get(root, "timeoutMs"));
@@ -59,6 +60,7 @@ void orders_free(orders *o) {
   mem_free(o->commit);
   mem_free(o->files);
   mem_free(o->credentials);
+  mem_free(o->ca_file);
   mem_free(o->folder);
   mem_free(o->root);
   mem_free(o->place);

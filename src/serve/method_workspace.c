@@ -78,9 +78,13 @@ enum answer rpc_ws_open(call *c) {
   cay_error cause;
   char *network = NULL;
   const char *credentials = NULL;
+  uint64_t git_ms = 0;
   if (!param_text(c, "store", false, &o.store) || !param_text(c, "gitFiles", false, &o.git_files) ||
-      !param_text(c, "gitCredentials", false, &credentials))
+      !param_text(c, "gitCredentials", false, &credentials) ||
+      !param_text(c, "gitCaFile", false, &o.git_ca_file) ||
+      !param_number(c, "gitTimeoutMs", 1, UINT32_MAX, &git_ms))
     return ANSWER_ERROR;
+  o.git_timeout_ms = (uint32_t)git_ms;
   if (credentials != NULL) o.git_credentials = (cay_slice){ credentials, strlen(credentials) };
   if (!ws_read_network(c, &network, &o.network)) return ANSWER_ERROR;
   enum answer answer;

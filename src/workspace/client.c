@@ -27,6 +27,8 @@ static cay_status client_set_up(cay_ws *ws, const cay_ws_options *o, cay_ws_erro
       option_copy(&ws->network, o->network.data, o->network.len) == CAY_OK &&
       option_copy(&ws->git_credentials, o->git_credentials.data, o->git_credentials.len) == CAY_OK &&
       option_copy(&ws->git_files, o->git_files, o->git_files != NULL ? strlen(o->git_files) : 0) == CAY_OK &&
+      option_copy(&ws->git_ca_file, o->git_ca_file, o->git_ca_file != NULL ? strlen(o->git_ca_file) : 0) ==
+          CAY_OK &&
       option_copy(&ws->git_program, o->git_program, o->git_program != NULL ? strlen(o->git_program) : 0) ==
           CAY_OK;
   if (!copied) return ws_no_memory(err);
@@ -79,6 +81,7 @@ void cay_ws_close(cay_ws *ws) {
   mem_free(ws->network);
   mem_free(ws->git_files);
   mem_free(ws->git_credentials);
+  mem_free(ws->git_ca_file);
   mem_free(ws->git_program);
   mem_free(ws);
 }

@@ -21,7 +21,7 @@ struct cay_ws {
   pthread_mutex_t mu;
   cay_engine *engine;
   ws_store *store; /* NULL: none */
-  char *network, *git_files, *git_program, *git_credentials;
+  char *network, *git_files, *git_program, *git_credentials, *git_ca_file;
   uint32_t git_timeout_ms;
   void (*git_progress)(void *ctx, const char *path, uint64_t received, uint64_t total);
   void *git_progress_ctx;

@@ -24,18 +24,26 @@ static cay_slice output_cut(cay_slice bytes, bool cut) {
   return (cay_slice){ bytes.data, cut ? utf8_whole_len(bytes.data, bytes.len) : bytes.len };
 }
 
+static uint64_t exec_mebibytes(const cay_ws_session *s) {
+  cay_limits limits;
+  (void)ws_session_options(s, &limits);
+  return (limits.memory + (1 << 20) - 1) >> 20;
+}
+
 /* A program that never ran has no exit code. `result` is gone afterwards. */
-static cay_status output_refuse(cay_result *result, cay_ws_error *err) {
+static cay_status output_refuse(const cay_ws_session *s, cay_result *result, cay_ws_error *err) {
   cay_ws_code code = result->start == CAY_START_MEMORY ? CAY_WS_MEMORY_EXCEEDED : CAY_WS_ENFORCER_UNAVAILABLE;
   cay_status status = ws_fail(err, code, CAY_LIMIT, code == CAY_WS_ENFORCER_UNAVAILABLE ? "cay" : NULL,
                               "%.*s", (int)result->detail.len, (const char *)result->detail.data);
+  if (err != NULL && code == CAY_WS_MEMORY_EXCEEDED) err->limit = exec_mebibytes(s);
   cay_result_free(result);
   return status;
 }
 
 /* `result` is the output's, and gone on failure. */
-static cay_status output_new(cay_result *result, cay_ws_output **out, cay_ws_error *err) {
-  if (result->start != CAY_START_OK) return output_refuse(result, err);
+static cay_status output_new(const cay_ws_session *s, cay_result *result, cay_ws_output **out,
+                             cay_ws_error *err) {
+  if (result->start != CAY_START_OK) return output_refuse(s, result, err);
   ws_output *o = mem_zalloc(sizeof *o);
   if (o == NULL) {
     cay_result_free(result);
@@ -111,7 +119,7 @@ static cay_status exec_run(cay_ws_session *s, const cay_ws_exec_options *options
   if (o.input_open)
     return ws_fail(err, CAY_WS_INVALID_REQUEST, CAY_INVALID, NULL, "exec: input_open is for cay_ws_spawn");
   if (cay_run(s->box, &run, &result, &cause) != CAY_OK) return exec_fail(s, &cause, err);
-  return output_new(result, out, err);
+  return output_new(s, result, out, err);
 }
 
 cay_status cay_ws_exec(cay_ws_session *s, const cay_ws_exec_options *options, cay_ws_output **out,
@@ -167,7 +175,7 @@ cay_status cay_ws_process_wait(cay_ws_process *p, int64_t timeout_ms, cay_ws_out
   S_TRY(ws_session_enter(p->s, WS_USE, err));
   cay_status status = cay_process_wait(p->process, timeout_ms, &result, &cause);
   if (status == CAY_OK) {
-    status = output_new(result, out, err);
+    status = output_new(p->s, result, out, err);
   } else {
     ws_fail_from(err, CAY_WS_EXECUTION_FAILED, NULL, &cause);
     if (err != NULL && status == CAY_TIMEOUT) err->limit = (uint64_t)timeout_ms;

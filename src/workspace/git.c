@@ -23,7 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GIT_TIMEOUT_MS = 300000, GIT_CHUNK = 64 << 10 };
+/* The program has a little more time than it is waited for: the limit is told here, and in one way. */
+enum { GIT_TIMEOUT_MS = 300000, GIT_MORE_MS = 10000, GIT_CHUNK = 64 << 10 };
 
 typedef struct git_run {
   cay_ws *ws;
@@ -33,6 +34,7 @@ typedef struct git_run {
   pid_t pid;
   int from;
   char folder[200]; /* its temporary folder; "": none */
+  uint32_t ms;      /* it may take */
   int64_t deadline_ns;
   cay_error *err;
 } git_run;
@@ -55,17 +57,19 @@ static char *git_orders(const git_run *g, size_t *len) {
   if (root != NULL) yyjson_mut_doc_set_root(doc, root);
   cay_limits limits;
   (void)ws_session_options(g->s, &limits);
-  bool fine =
-      root != NULL && yyjson_mut_obj_add_str(doc, root, "url", e->url) && git_put_policy(doc, root, rules) &&
-      yyjson_mut_obj_add_uint(doc, root, "maxBytes", limits.disk != 0 ? limits.disk : 256u << 20) &&
-      yyjson_mut_obj_add_uint(doc, root, "depth", e->depth) &&
-      yyjson_mut_obj_add_str(doc, root, "folder", g->folder) &&
-      yyjson_mut_obj_add_uint(doc, root, "timeoutMs", (uint64_t)(g->deadline_ns - clock_mono_ns()) / 1000000);
+  bool fine = root != NULL && yyjson_mut_obj_add_str(doc, root, "url", e->url) &&
+              git_put_policy(doc, root, rules) &&
+              yyjson_mut_obj_add_uint(doc, root, "maxBytes", limits.disk != 0 ? limits.disk : 256u << 20) &&
+              yyjson_mut_obj_add_uint(doc, root, "depth", e->depth) &&
+              yyjson_mut_obj_add_str(doc, root, "folder", g->folder) &&
+              yyjson_mut_obj_add_uint(doc, root, "timeoutMs", (uint64_t)g->ms + GIT_MORE_MS);
   if (fine && e->branch != NULL) fine = yyjson_mut_obj_add_str(doc, root, "branch", e->branch);
   if (fine && e->commit != NULL) fine = yyjson_mut_obj_add_str(doc, root, "commit", e->commit);
   if (fine && g->ws->git_files != NULL) fine = yyjson_mut_obj_add_str(doc, root, "files", g->ws->git_files);
   if (fine && g->ws->git_credentials != NULL)
     fine = yyjson_mut_obj_add_str(doc, root, "credentials", g->ws->git_credentials);
+  if (fine && g->ws->git_ca_file != NULL)
+    fine = yyjson_mut_obj_add_str(doc, root, "caFile", g->ws->git_ca_file);
   char *text = fine ? yyjson_mut_write_opts(doc, 0, &JSON_ALLOC, len, NULL) : NULL;
   yyjson_mut_doc_free(doc);
   return text;
@@ -194,7 +198,8 @@ static cay_status git_read(git_run *g, void *to, size_t len) {
   uint8_t *at = to;
   while (len > 0) {
     int64_t left_ms = (g->deadline_ns - clock_mono_ns()) / NS_PER_MS;
-    if (left_ms <= 0) return err_set(g->err, CAY_TIMEOUT, "the clone took too long");
+    if (left_ms <= 0)
+      return err_set(g->err, CAY_TIMEOUT, "the clone took longer than the %u ms that it may", g->ms);
     struct pollfd ready = { .fd = g->from, .events = POLLIN };
     int count = poll(&ready, 1, left_ms > 1000 ? 1000 : (int)left_ms);
     if (count == 0 || (count < 0 && errno == EINTR)) continue;
@@ -374,6 +379,7 @@ cay_status ws_git_clone(cay_ws *ws, cay_ws_session *s, const cay_ws_entry *entry
                 .entry = entry,
                 .from = -1,
                 .err = &cause,
+                .ms = ms,
                 .deadline_ns = clock_mono_ns() + (int64_t)ms * NS_PER_MS };
   S_TRY(ws_path_resolve(s->box, entry->path, true, &g.place, err));
   cay_status status = git_run_all(&g);

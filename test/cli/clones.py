@@ -4,13 +4,18 @@ import hashlib
 import http.server
 import json
 import os
+import pathlib
 import signal
 import struct
 import subprocess
+import sys
 import threading
 import time
 import zlib
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "net"))
+
+import servers
 from workspaces import Backend, cloned, ws
 
 
@@ -370,3 +375,72 @@ def test_a_clone_that_is_killed_leaves_no_files_behind(t):
         assert r.code == 1 and "cay-git ended without an answer" in r.errors, r
     assert list((t.dir / "tmp").iterdir()) == []
     assert ws(t, "list").text == ""
+
+
+# ---- https, time, submodules ----
+
+@contextlib.contextmanager
+def served_by_tls(t, name, how):
+    """As `served`, by TLS with a certificate for that name of an authority of the test (ca.pem)."""
+    with servers.pages(servers.certificate(t.dir, name, **how), Backend) as server:
+        server.folder = t.dir / "repos"
+        yield f"https://localhost:{server.port}/r/.git", {"rules": [{"action": "allow", "host": "localhost", "port": server.port}]}
+
+
+def test_a_repository_comes_over_https_from_a_server_with_the_right_certificate(t):
+    path = history(t)
+    servers.authority(t.dir)
+    with served_by_tls(t, "localhost", {}) as (url, network):
+        manifest = t.path("tls.json", json.dumps({"entries": [{"type": "git_repo", "url": url, "path": "repo", "depth": 1}], "network": network}))
+        r = ws(t, "provision", "--git-ca", "ca.pem", manifest)
+        assert (got := looked_at(t, r)) == (want := looked_at_beside(t, path, 1)), (got, want)
+        r = ws(t, "provision", manifest)
+        assert r.code == 1 and "ProvisionFailed: entry 0, repo: " in r.errors and "certificate error" in r.errors, r
+        r = ws(t, "provision", "--git-ca", "nothing.pem", manifest)
+        assert r.code == 1 and "ProvisionFailed: entry 0, repo: " in r.errors, r
+    for name, how in (("other.test", {}), ("localhost", {"expired": True}), ("localhost", {"own": True})):
+        with served_by_tls(t, name, how) as (url, network):
+            manifest = t.path("tls.json", json.dumps({"entries": [{"type": "git_repo", "url": url, "path": "repo"}], "network": network}))
+            r = ws(t, "provision", "--git-ca", "ca.pem", manifest)
+            assert r.code == 1 and "certificate error" in r.errors, (name, how, r)
+
+
+class Endless(Backend):
+    """Its answer never ends."""
+
+    def answer(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-git-upload-pack-advertisement")
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            self.rfile.read()  # until the client goes
+
+    do_GET = do_POST = answer
+
+
+def test_a_clone_ends_at_its_time_limit(t):
+    (t.dir / "repos").mkdir()
+    (t.dir / "tmp").mkdir()
+    with served(t, Endless) as (url, network):
+        manifest = t.path("endless.json", json.dumps({"entries": [{"type": "file", "path": "a", "content": "x"}, {"type": "git_repo", "url": url, "path": "repo"}], "network": network}))
+        r = t.cay("ws", "provision", "--store", t.dir / "store", "--git-timeout", "300ms", manifest, env={"TMPDIR": str(t.dir / "tmp")})
+        assert r.code == 1 and r.errors.startswith("cay: ProvisionFailed: entry 1, repo: the clone took longer than the 300 ms that it may\n"), r
+    assert ws(t, "list").text == "" and list((t.dir / "tmp").iterdir()) == []
+    assert ws(t, "provision", "--git-timeout", "soon", manifest).code == 2
+
+
+def test_submodules_are_refused_by_their_path(t):
+    path = history(t)
+    inner = history(t, "inner")
+    git(path, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "lib/inner")
+    git(path, "commit", "-qm", "with a submodule")
+    urls = [(f"file://{path}", None)]
+    with served(t) as (url, network):
+        for place, rules in [*urls, (url, network)]:
+            for entry in ({}, {"depth": 1}):
+                r = provisioned(t, place, rules, **entry)
+                assert r.code == 1 and r.errors.startswith("cay: ProvisionFailed: entry 0, repo: lib/inner is a submodule; submodules are not cloned\n"), (place, entry, r)
+        r = provisioned(t, url, network, commit=git(path, "rev-parse", "HEAD~1"))
+        assert r.code == 0, r  # the commit before it has none
+    assert len(ws(t, "list").text.splitlines()) == 1

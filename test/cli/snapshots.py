@@ -84,3 +84,15 @@ def test_wrong_words_are_explained(t):
     for words in ([], ["nonsense"], ["info"], ["cat", "a"], ["diff", "a"], ["ls", "--wrong", "a"]):
         r = t.cay("snapshot", *words)
         assert r.code == 2 and "snapshot" in r.errors, r
+
+
+def test_what_a_sandbox_was_granted_is_not_in_its_snapshot(t):
+    """Saved by one process, used by another."""
+    t.path("host/f", "of the host\n")
+    t.path("value", "value-of-the-secret")
+    r = t.run("--mount", "host:/ro", "--mount", "host:/changed:cow", "--allow-net", "granted.test", "--add-host", "granted.test=127.0.0.1", "--secret", "TOKEN=file:value@granted.test",
+              "--save-snapshot", "a.snap", "cat /ro/f; echo x > /changed/new; echo $TOKEN > token; echo kept > f")
+    assert r.text == "of the host\n", r
+    r = t.run("--snapshot", "a.snap", "cat f; cat token | grep -c value-of; ls /ro /changed; python3 -c 'import socket; socket.getaddrinfo(\"granted.test\", 80)' 2>&1 | tail -1")
+    lines = r.text.splitlines()
+    assert lines[:2] == ["kept", "0"] and "f" not in lines[2:] and "new" not in lines[2:] and "network is off" in lines[-1], r

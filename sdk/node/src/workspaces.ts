@@ -63,6 +63,10 @@ export interface WorkspacesOptions {
   gitFiles?: string | URL;
   /** Lines https://USER:PASSWORD@HOST/PATH for git servers that want credentials; no workspace sees them. */
   gitCredentials?: string;
+  /** A file of this machine: certificate authorities in PEM for https:// URLs, in place of the system's. */
+  gitCaFile?: string | URL;
+  /** For the clone of a repository; 5 minutes without. */
+  gitTimeoutMs?: number;
   /** A `cay` program, in place of the installed one. */
   binary?: string;
 }
@@ -252,12 +256,13 @@ export class Workspaces {
 
   /** Starts the process. */
   static async open(options: WorkspacesOptions = {}): Promise<Workspaces> {
-    checkOptions("Workspaces.open", options, { store: "path", network: "object", gitFiles: "path", gitCredentials: "text", binary: "text" });
-    const { store, gitFiles, gitCredentials, network } = options;
+    checkOptions("Workspaces.open", options, { store: "path", network: "object", gitFiles: "path", gitCredentials: "text", gitCaFile: "path", gitTimeoutMs: "count", binary: "text" });
+    const { store, gitFiles, gitCaFile, gitCredentials, gitTimeoutMs, network } = options;
     const workspaces = new Workspaces(new Link(findBinary(options.binary)));
-    const folder = (given: string | URL | undefined): string | undefined => (given === undefined ? undefined : hostPath(given));
+    const local = (given: string | URL | undefined): string | undefined => (given === undefined ? undefined : hostPath(given));
     try {
-      await workspaces.call("workspace.open", { store: folder(store), gitFiles: folder(gitFiles), gitCredentials, network });
+      const git = { gitFiles: local(gitFiles), gitCredentials, gitCaFile: local(gitCaFile), gitTimeoutMs };
+      await workspaces.call("workspace.open", { store: local(store), ...git, network });
     } catch (problem) {
       await workspaces.link.channel.close();
       throw problem;

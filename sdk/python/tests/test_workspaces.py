@@ -1,9 +1,11 @@
 """Workspaces, by the package."""
 import asyncio
+import pathlib
 
 import pytest
 
-from cay import AsyncWorkspaces, SandboxError, WorkspaceError, Workspaces
+from cay import AsyncWorkspaces, WorkspaceError, Workspaces
+from cay._binary import find
 
 MANIFEST = {"entries": [{"type": "file", "path": "a", "content": "one\n"}, {"type": "directory", "path": "d"}], "env": {"NAME": "cay"}}
 
@@ -117,34 +119,58 @@ def test_the_same_for_asyncio(tmp_path):
     asyncio.run(work())
 
 
-NAMES = ["ProvisionFailed", "PathTraversal", "SessionNotFound", "SnapshotNotFound", "ExecutionFailed", "Timeout", "MemoryExceeded", "InvalidRequest",
-         "BackendUnavailable", "EnforcerFailed", "EnforcerUnavailable", "PolicyViolation"]
+def program(folder, *lines):
+    """The program of the package, started by a script that takes something away before."""
+    path = folder / "cay"
+    path.write_text("\n".join(["#!/bin/sh", *lines, f"exec '{find()}' \"$@\"", ""]))
+    path.chmod(0o755)
+    return str(path)
+
+
+def damaged_guests(folder):
+    """Guests whose shell was cut, its module and its compiled code, as by a disk that was full."""
+    guests, place = pathlib.Path(find()).parents[1] / "lib/cay/guest", folder / "guests"
+    place.mkdir()
+    for path in guests.iterdir():
+        if path.name in ("bash.wasm", "bash.cwasm"):
+            (place / path.name).write_bytes(path.read_bytes()[:100_000])
+        else:
+            (place / path.name).symlink_to(path.resolve())
+    return place
+
+
+def exec_with(binary):
+    with Workspaces(binary=binary) as workspaces:
+        workspaces.provision({}).exec("true")
+
+
 PROVOKED = {
-    "ProvisionFailed": lambda w, s: w.provision({"entries": [{"type": "git_repo", "url": "ssh://x", "path": "r"}]}),
-    "PathTraversal": lambda w, s: s.read_file("../x"),
-    "SessionNotFound": lambda w, s: w.start("session-0"),
-    "SnapshotNotFound": lambda w, s: w.resume("snap-0"),
-    "ExecutionFailed": lambda w, s: s.read_file("missing"),
-    "Timeout": lambda w, s: s.start("sleep 10").wait(0.01),
-    "MemoryExceeded": lambda w, s: w.provision({"limits": {"memory": 1_000_000}}).exec("true"),
-    "InvalidRequest": lambda w, s: w.provision({"entries": 1}),
-    "BackendUnavailable": lambda w, s: Workspaces("/proc/version/x"),
-    "PolicyViolation": lambda w, s: s.write_file("big", b"x" * (2 << 20)),
+    "ProvisionFailed": lambda w, s, folder: w.provision({"entries": [{"type": "git_repo", "url": "ssh://x", "path": "r"}]}),
+    "PathTraversal": lambda w, s, folder: s.read_file("../x"),
+    "SessionNotFound": lambda w, s, folder: w.start("session-0"),
+    "SnapshotNotFound": lambda w, s, folder: w.resume("snap-0"),
+    "ExecutionFailed": lambda w, s, folder: s.read_file("missing"),
+    "Timeout": lambda w, s, folder: s.start("sleep 10").wait(0.01),
+    "MemoryExceeded": lambda w, s, folder: w.provision({"limits": {"memory": 1_000_000}}).exec("true"),
+    "InvalidRequest": lambda w, s, folder: w.provision({"entries": 1}),
+    "BackendUnavailable": lambda w, s, folder: Workspaces("/proc/version/x"),
+    "EnforcerFailed": lambda w, s, folder: exec_with(program(folder, f"export CAY_GUESTS='{damaged_guests(folder)}'")),
+    "EnforcerUnavailable": lambda w, s, folder: exec_with(program(folder, "ulimit -v 1048576")),
+    "PolicyViolation": lambda w, s, folder: s.write_file("big", b"x" * (2 << 20)),
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROVOKED)
 def test_each_failure_of_the_contract_comes_by_its_name(name, tmp_path):
-    from cay.workspaces import workspace_error
-    made = workspace_error(SandboxError(f"{name}: a sentence"))
-    assert isinstance(made, WorkspaceError) and (made.name, str(made)) == (name, "a sentence")
-    if name not in PROVOKED:
-        return  # the host's own failures
-    with Workspaces(tmp_path) as workspaces:
+    with Workspaces(tmp_path / "store") as workspaces:
         session = workspaces.provision({"limits": {"disk": 1 << 20}})
         with pytest.raises(WorkspaceError) as refused:
-            PROVOKED[name](workspaces, session)
-        assert refused.value.name == name, refused.value
+            PROVOKED[name](workspaces, session, tmp_path)
+        assert refused.value.name == name and str(refused.value), refused.value
+
+
+def test_the_failures_are_those_of_the_contract():
+    assert len(PROVOKED) == 12
 
 
 def test_a_clone_tells_of_its_progress(tmp_path):

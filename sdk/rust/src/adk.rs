@@ -1,7 +1,7 @@
 //! `SandboxClient` and `SandboxSession` of `adk-sandbox` over workspaces of cay.
 
 use crate::workspace::{self, Exec, ExecOptions, PatchOptions, WorkspaceCode, WorkspaceError, Workspaces, WorkspacesBuilder};
-use crate::{Engine, Kind};
+use crate::{Engine, Kind, Status};
 use adk_sandbox::SandboxError;
 use adk_sandbox::workspace::{
     DirEntry, EntryType, ExecOutput, Manifest, ManifestEntry, SandboxClient, SandboxSession, SessionHandle, SnapshotId,
@@ -26,9 +26,9 @@ pub struct Client {
 impl Client {
     /// A client with the installed guests, and a store of snapshots in `folder`.
     pub fn open(folder: impl AsRef<Path>) -> Result<Client, SandboxError> {
-        let engine = Engine::new().map_err(|e| SandboxError::BackendUnavailable(e.message))?;
+        let engine = Engine::new().map_err(no_engine)?;
         let builder = WorkspacesBuilder { store: Some(folder.as_ref().to_path_buf()), ..Default::default() };
-        Ok(Client { workspaces: builder.open(&engine).map_err(sandbox_error)? })
+        Ok(Client { workspaces: builder.open(&engine).map_err(SandboxError::from)? })
     }
 
     /// Over a client that was made otherwise, as with limits or rules for the network.
@@ -42,25 +42,36 @@ impl Client {
     }
 }
 
-fn sandbox_error(e: WorkspaceError) -> SandboxError {
-    let message = e.cause.message;
-    match e.code {
-        WorkspaceCode::ProvisionFailed => {
-            SandboxError::ProvisionFailed { resource: e.subject, reason: message, suggestion: e.suggestion }
+/// Without its guests there is no sandbox; anything else is the host's.
+fn no_engine(e: crate::Error) -> SandboxError {
+    match e.status {
+        Status::NotFound | Status::Corrupt | Status::Unsupported => SandboxError::BackendUnavailable(e.message),
+        _ => SandboxError::EnforcerUnavailable { enforcer: "cay".to_string(), message: e.message },
+    }
+}
+
+/// So that `?` works where calls of [`Client::workspaces`] stand beside those of the traits.
+impl From<WorkspaceError> for SandboxError {
+    fn from(e: WorkspaceError) -> SandboxError {
+        let message = e.cause.message;
+        match e.code {
+            WorkspaceCode::ProvisionFailed => {
+                SandboxError::ProvisionFailed { resource: e.subject, reason: message, suggestion: e.suggestion }
+            }
+            WorkspaceCode::PathTraversal => SandboxError::PathTraversal { path: e.subject },
+            WorkspaceCode::SessionNotFound => SandboxError::SessionNotFound { handle: e.subject },
+            WorkspaceCode::SnapshotNotFound => SandboxError::SnapshotNotFound { id: e.subject },
+            WorkspaceCode::ExecutionFailed => SandboxError::ExecutionFailed(message),
+            WorkspaceCode::Timeout => SandboxError::Timeout { timeout: Duration::from_millis(e.limit) },
+            WorkspaceCode::MemoryExceeded => {
+                SandboxError::MemoryExceeded { limit_mb: u32::try_from(e.limit).unwrap_or(u32::MAX) }
+            }
+            WorkspaceCode::InvalidRequest => SandboxError::InvalidRequest(message),
+            WorkspaceCode::BackendUnavailable => SandboxError::BackendUnavailable(message),
+            WorkspaceCode::EnforcerFailed => SandboxError::EnforcerFailed { enforcer: "cay".to_string(), message },
+            WorkspaceCode::EnforcerUnavailable => SandboxError::EnforcerUnavailable { enforcer: "cay".to_string(), message },
+            WorkspaceCode::PolicyViolation => SandboxError::PolicyViolation(message),
         }
-        WorkspaceCode::PathTraversal => SandboxError::PathTraversal { path: e.subject },
-        WorkspaceCode::SessionNotFound => SandboxError::SessionNotFound { handle: e.subject },
-        WorkspaceCode::SnapshotNotFound => SandboxError::SnapshotNotFound { id: e.subject },
-        WorkspaceCode::ExecutionFailed => SandboxError::ExecutionFailed(message),
-        WorkspaceCode::Timeout => SandboxError::Timeout { timeout: Duration::from_millis(e.limit) },
-        WorkspaceCode::MemoryExceeded => {
-            SandboxError::MemoryExceeded { limit_mb: u32::try_from(e.limit).unwrap_or(u32::MAX) }
-        }
-        WorkspaceCode::InvalidRequest => SandboxError::InvalidRequest(message),
-        WorkspaceCode::BackendUnavailable => SandboxError::BackendUnavailable(message),
-        WorkspaceCode::EnforcerFailed => SandboxError::EnforcerFailed { enforcer: "cay".to_string(), message },
-        WorkspaceCode::EnforcerUnavailable => SandboxError::EnforcerUnavailable { enforcer: "cay".to_string(), message },
-        WorkspaceCode::PolicyViolation => SandboxError::PolicyViolation(message),
     }
 }
 
@@ -69,7 +80,7 @@ async fn blocking<T: Send + 'static>(
     call: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, SandboxError> {
     match tokio::task::spawn_blocking(call).await {
-        Ok(done) => done.map_err(sandbox_error),
+        Ok(done) => done.map_err(SandboxError::from),
         Err(e) => Err(SandboxError::ExecutionFailed(format!("the call was lost: {e}"))),
     }
 }

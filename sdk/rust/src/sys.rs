@@ -170,6 +170,7 @@ pub struct cay_ws_options {
     pub git_progress_ctx: *mut c_void,
     pub limits: *const cay_limits,
     pub git_credentials: cay_slice,
+    pub git_ca_file: *const c_char,
 }
 
 #[repr(C)]

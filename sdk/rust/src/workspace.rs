@@ -188,19 +188,25 @@ pub struct WorkspacesBuilder {
     pub git_files: Option<PathBuf>,
     /// Lines `https://USER:PASSWORD@HOST/PATH`, for git servers that want credentials.
     pub git_credentials: String,
+    /// Certificate authorities in PEM for https:// URLs, in place of the system's.
+    pub git_ca_file: Option<PathBuf>,
+    /// For the clone of a repository; 5 minutes without.
+    pub git_timeout: Option<Duration>,
     pub limits: Option<SandboxBuilder>,
 }
 
 impl WorkspacesBuilder {
     pub fn open(&self, engine: &Engine) -> Result<Workspaces> {
         let folder = |p: &Option<PathBuf>| p.as_ref().map(|p| c_word(&p.to_string_lossy())).transpose();
-        let (store, git_files) = (folder(&self.store)?, folder(&self.git_files)?);
+        let (store, git_files, git_ca_file) = (folder(&self.store)?, folder(&self.git_files)?, folder(&self.git_ca_file)?);
         let limits = self.limits.as_ref().map(|l| l.limits());
         let mut options: sys::cay_ws_options = unsafe { std::mem::zeroed() };
         options.size = size_of::<sys::cay_ws_options>();
         options.engine = engine.0.0;
         options.store = store.as_ref().map_or(null(), |t| t.as_ptr());
         options.git_files = git_files.as_ref().map_or(null(), |t| t.as_ptr());
+        options.git_ca_file = git_ca_file.as_ref().map_or(null(), |t| t.as_ptr());
+        options.git_timeout_ms = milliseconds(self.git_timeout);
         options.limits = limits.as_ref().map_or(null(), |l| l);
         if !self.network.is_empty() {
             options.network = sys::slice(self.network.as_bytes());

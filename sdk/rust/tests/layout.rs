@@ -30,7 +30,7 @@ table! {
     cay_value { outcome, end, exit_code, undone, out, err, out_cut, err_cut, repr, json, error_type, error_text, traceback }
     cay_ws_error { code, limit, cause, subject, suggestion }
     cay_ws_options { size, engine, store, network, git_files, git_program, git_timeout_ms, git_progress, git_progress_ctx,
-        limits }
+        limits, git_credentials, git_ca_file }
     cay_ws_entry { size, kind, path, content, mode, url, branch, commit, depth }
     cay_ws_manifest { size, entries, entry_count, env, limits, network }
     cay_ws_exec_options { size, command, working_dir, timeout_ms, env, input, input_open, output, output_ctx }

@@ -1,6 +1,5 @@
 use cay::{
-    End, Engine, Entry, ExecOptions, Manifest, Outcome, RunOptions, Sandbox, SandboxBuilder, Session, Status, Stream,
-    WorkspaceCode, Workspaces, WorkspacesBuilder,
+    End, Engine, ExecOptions, Manifest, Outcome, RunOptions, Sandbox, SandboxBuilder, Session, Status, Stream, Workspaces,
 };
 use std::time::Duration;
 
@@ -54,34 +53,4 @@ fn output_of_a_workspace_comes_as_it_is_written() {
     assert_eq!(session.exec("sleep 0.3; echo ok").unwrap().stdout, b"ok\n");
     let shouted = session.exec_streaming("echo x; echo y", &options, |_, _| panic!("of the function"));
     assert_eq!(shouted.unwrap().stdout, b"x\ny\n");
-}
-
-#[test]
-fn failures_of_workspaces_have_the_names_of_the_contract() {
-    let engine = Engine::new().unwrap();
-    let folder = std::env::temp_dir().join(format!("cay-rust-{}-names", std::process::id()));
-    let limits = SandboxBuilder { disk: 1 << 20, ..Default::default() };
-    let builder = WorkspacesBuilder { store: Some(folder.clone()), limits: Some(limits), ..Default::default() };
-    let workspaces = builder.open(&engine).unwrap();
-    let session = workspaces.start(&workspaces.provision(&Manifest::default()).unwrap()).unwrap();
-    let git = Entry::GitRepo { url: "ssh://x".into(), branch: None, path: "r".into(), depth: 0, commit: None };
-    let provision = |entry| workspaces.provision(&Manifest { entries: vec![entry], ..Default::default() });
-    let process = session.spawn("sleep 10", &ExecOptions::default()).unwrap();
-    let nowhere = WorkspacesBuilder { store: Some("/proc/version/x".into()), ..Default::default() };
-    let failures = [
-        (WorkspaceCode::ProvisionFailed, provision(git).unwrap_err()),
-        (WorkspaceCode::PathTraversal, provision(Entry::Directory { path: "../x".into() }).unwrap_err()),
-        (WorkspaceCode::PathTraversal, session.read_file("/etc/passwd").unwrap_err()),
-        (WorkspaceCode::SessionNotFound, workspaces.stop("session-0").unwrap_err()),
-        (WorkspaceCode::SnapshotNotFound, workspaces.resume("snap-0").unwrap_err()),
-        (WorkspaceCode::ExecutionFailed, session.read_file("missing").unwrap_err()),
-        (WorkspaceCode::Timeout, process.wait(Some(Duration::from_millis(5))).map(|_| ()).unwrap_err()),
-        (WorkspaceCode::InvalidRequest, workspaces.provision_json("{\"entries\": 1}").unwrap_err()),
-        (WorkspaceCode::BackendUnavailable, nowhere.open(&engine).map(|_| ()).unwrap_err()),
-        (WorkspaceCode::PolicyViolation, session.write_file("big", &vec![0; 2 << 20]).unwrap_err()),
-    ];
-    for (code, failure) in failures {
-        assert_eq!(failure.code, code, "{failure}");
-    }
-    let _ = std::fs::remove_dir_all(folder);
 }

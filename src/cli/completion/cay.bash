@@ -95,11 +95,11 @@ _cay() {
     case $before in
     ws) COMPREPLY=($(compgen -W 'provision exec read write ls patch snapshot resume start stop list snapshots delete prune
       fsck --help' -- "$word")) ;;
-    --store | --git-files) _cay_paths "$word" ;;
+    --store | --git-files | --git-credentials | --git-ca) _cay_paths "$word" ;;
     *)
       if [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W '--store --json --cwd --timeout --env --mode --strict --fuzz --strip --git-files --keep
-          --max-age --repair --help' -- "$word"))
+        COMPREPLY=($(compgen -W '--store --json --cwd --timeout --env --mode --strict --fuzz --strip --git-files --git-credentials
+          --git-ca --git-timeout --keep --max-age --repair --help' -- "$word"))
       else
         _cay_paths "$word"
       fi

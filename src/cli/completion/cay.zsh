@@ -94,7 +94,8 @@ _cay() {
     _arguments '--store=[the store]:folder:_files -/' '--json[as JSON]' '(-C --cwd)'{-C,--cwd=}'[where]:directory of the workspace:' \
       '(-t --timeout)'{-t,--timeout=}'[end it after this time]:time:' '*'{-e,--env=}'[a variable]:NAME=VALUE:' \
       '--mode=[of the file]:octal:' '--strict[no offset, all of the context]' '--fuzz=[lines of context]:count:' \
-      '--strip=[folders taken off names]:count:' '--git-files=[file URLs below]:folder:_files -/' '--keep=[the newest so many]:count:' \
+      '--strip=[folders taken off names]:count:' '--git-files=[file URLs below]:folder:_files -/' '--git-credentials=[lines with passwords]:file:_files' \
+      '--git-ca=[certificate authorities]:file:_files' '--git-timeout=[for a clone]:time:' '--keep=[the newest so many]:count:' \
       '--max-age=[only older ones]:time:' '--repair[remove damaged snapshots]' '--help[explain the command]' \
       '1:what:(provision exec read write ls patch snapshot resume start stop list snapshots delete prune fsck)' '*:argument:_files'
     ;;

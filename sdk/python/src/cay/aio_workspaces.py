@@ -117,9 +117,10 @@ class AsyncWorkspaces:
     """As Workspaces; it starts with `async with`."""
 
     def __init__(self, store: Optional[Local] = None, *, network: Optional[Mapping[str, Any]] = None,
-                 git_files: Optional[Local] = None, git_credentials: Optional[str] = None, binary: Optional[str] = None) -> None:
+                 git_files: Optional[Local] = None, git_credentials: Optional[str] = None, git_ca_file: Optional[Local] = None,
+                 git_timeout_ms: Optional[int] = None, binary: Optional[str] = None) -> None:
         """Takes the options of Workspaces."""
-        self._params, self._command = open_params(store, network, git_files, git_credentials), command(binary)
+        self._params, self._command = open_params(store, network, git_files, git_credentials, git_ca_file, git_timeout_ms), command(binary)
         self._link: Optional[Link] = None
 
     async def _call(self, method: str, params: Dict[str, Any]) -> Dict[str, Any]:

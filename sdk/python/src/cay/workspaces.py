@@ -64,7 +64,7 @@ def exec_params(handle: str, command: str, working_dir: Optional[str], timeout_m
 
 
 def open_params(store: Optional[Local], network: Optional[Mapping[str, Any]], git_files: Optional[Local],
-                git_credentials: Optional[str]) -> Dict[str, Any]:
+                git_credentials: Optional[str], git_ca_file: Optional[Local], git_timeout_ms: Optional[int]) -> Dict[str, Any]:
     params: Dict[str, Any] = {}
     if store is not None:
         params["store"] = os.path.abspath(store)
@@ -74,6 +74,10 @@ def open_params(store: Optional[Local], network: Optional[Mapping[str, Any]], gi
         params["gitFiles"] = os.path.abspath(git_files)
     if git_credentials is not None:
         params["gitCredentials"] = git_credentials
+    if git_ca_file is not None:
+        params["gitCaFile"] = os.path.abspath(git_ca_file)
+    if git_timeout_ms is not None:
+        params["gitTimeoutMs"] = git_timeout_ms
     return params
 
 
@@ -216,13 +220,15 @@ class Workspaces:
     """A client of workspaces, in a process of its own. Any thread may use it; several calls may run at once."""
 
     def __init__(self, store: Optional[Local] = None, *, network: Optional[Mapping[str, Any]] = None,
-                 git_files: Optional[Local] = None, git_credentials: Optional[str] = None, binary: Optional[str] = None) -> None:
+                 git_files: Optional[Local] = None, git_credentials: Optional[str] = None, git_ca_file: Optional[Local] = None,
+                 git_timeout_ms: Optional[int] = None, binary: Optional[str] = None) -> None:
         """`store` is a folder for snapshots. `network` ({"rules": [...]}) is what git and programs may reach; without it
         manifests say so. file:// URLs may lead below the folder `git_files`. `git_credentials` are lines
-        https://USER:PASSWORD@HOST/PATH for servers that want them; no workspace sees them."""
+        https://USER:PASSWORD@HOST/PATH for servers that want them; no workspace sees them. `git_ca_file` has certificate
+        authorities in PEM for https:// URLs, in place of the system's; `git_timeout_ms` is for one clone."""
         self._link = Link(command(binary), own=True)
         try:
-            self._call("workspace.open", open_params(store, network, git_files, git_credentials))
+            self._call("workspace.open", open_params(store, network, git_files, git_credentials, git_ca_file, git_timeout_ms))
         except BaseException:
             self._link.close()
             raise
