@@ -97,7 +97,7 @@ fn failures(folder: &Path) -> Vec<(WorkspaceCode, WorkspaceError)> {
     found.into_iter().chain([(WorkspaceCode::EnforcerUnavailable, unavailable)]).collect()
 }
 
-/// The name and what comes with it, as a client of the traits sees them.
+/// The name, as a client of the traits sees it, if the fields beside it are right.
 #[cfg(feature = "adk")]
 fn name_for_adk(failure: WorkspaceError) -> &'static str {
     use adk_sandbox::SandboxError::*;

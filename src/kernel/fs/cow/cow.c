@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 enum { DESCRIPTORS = 1024, PIECE = 32768 };
 #define FIRST_INO (UINT64_C(1) << 40) /* of files that are made here: no host counts so far */
@@ -38,11 +39,12 @@ typedef struct cow_source {
   mem_source base; /* first */
   cow_mount *mount;
   cow_seen seen;        /* mount.mu */
-  _Atomic(char *) path; /* beneath the root; "" */
+  _Atomic(char *) path; /* beneath the root; "": `first_path`, or a cow_path's */
   mem_freed *old_paths; /* that other threads may still read */
+  char first_path[];
 } cow_source;
 
-/* A path, allocated; `text` is what sources show. */
+/* A path of a source that was moved: `text`. */
 typedef struct cow_path {
   mem_freed freed; /* first */
   char text[];
@@ -64,6 +66,18 @@ cow_seen cow_seen_from(const struct statx *st) {
                      .ctime_ns = cow_ns(&st->stx_ctime),
                      .mode = st->stx_mode,
                      .several = (st->stx_mode & K_S_IFMT) != K_S_IFDIR && st->stx_nlink > 1 };
+}
+
+static int64_t seen_ns(const struct timespec *t) { return t->tv_sec * NS_PER_SEC + t->tv_nsec; }
+
+static cow_seen seen_open(const struct stat *st) {
+  return (cow_seen){ .dev = (uint64_t)major(st->st_dev) << 32 | minor(st->st_dev),
+                     .ino = st->st_ino,
+                     .size = (uint64_t)st->st_size,
+                     .mtime_ns = seen_ns(&st->st_mtim),
+                     .ctime_ns = seen_ns(&st->st_ctim),
+                     .mode = (uint16_t)st->st_mode,
+                     .several = st->st_nlink > 1 && !S_ISDIR(st->st_mode) };
 }
 
 bool cow_seen_same(const cow_seen *a, const cow_seen *b) {
@@ -143,13 +157,11 @@ static void links_undo(cow_mount *m) {
 
 static char *source_path(const cow_source *s) { return atomic_load_explicit(&s->path, memory_order_acquire); }
 
-static char *path_new(const char *dir, const char *name) {
-  size_t dir_len = strlen(dir), name_len = strlen(name), slash = dir_len != 0;
-  cow_path *p = mem_alloc(sizeof *p + dir_len + slash + name_len + 1);
+static char *path_new(const char *path) {
+  size_t len = strlen(path);
+  cow_path *p = mem_alloc(sizeof *p + len + 1);
   if (p == NULL) return NULL;
-  memcpy(p->text, dir, dir_len);
-  if (slash) p->text[dir_len] = '/';
-  memcpy(p->text + dir_len + slash, name, name_len + 1);
+  memcpy(p->text, path, len + 1);
   return p->text;
 }
 
@@ -161,14 +173,14 @@ static void source_free(mem_source *source) {
   cow_source *s = cow_of(source);
   mount_unref(s->mount);
   mem_freed_free(s->old_paths);
-  mem_free(path_freed(source_path(s)));
+  if (source_path(s) != s->first_path) mem_free(path_freed(source_path(s)));
   mem_free(s);
 }
 
 k_ret cow_move_prepare(const mem_node *n, const char *path, char **out) {
   *out = NULL;
   if (n->source == NULL || strcmp(source_path(cow_of(n->source)), path) == 0) return 0;
-  *out = path_new("", path);
+  *out = path_new(path);
   return *out != NULL ? 0 : -K_ENOMEM;
 }
 
@@ -178,9 +190,11 @@ void cow_moved(const mem_node *n, char *text, const cow_seen *seen) {
   pthread_mutex_lock(&s->mount->mu);
   if (seen != NULL) s->seen = *seen;
   if (text != NULL) {
-    mem_freed *old = path_freed(source_path(s));
-    old->next = s->old_paths;
-    s->old_paths = old;
+    if (source_path(s) != s->first_path) {
+      mem_freed *old = path_freed(source_path(s));
+      old->next = s->old_paths;
+      s->old_paths = old;
+    }
     atomic_store_explicit(&s->path, text, memory_order_release);
   }
   pthread_mutex_unlock(&s->mount->mu);
@@ -191,18 +205,17 @@ void cow_move_drop(char *text) { mem_free(path_freed(text)); }
 static const mem_source_ops cow_source_ops;
 
 static cow_source *source_new(cow_mount *m, const char *dir, const char *name, const cow_seen *seen) {
-  cow_source *s = mem_zalloc(sizeof *s);
-  char *path = path_new(dir, name);
-  if (s == NULL || path == NULL) {
-    mem_free(s);
-    mem_free(path_freed(path));
-    return NULL;
-  }
+  size_t dir_len = strlen(dir), name_len = strlen(name), slash = dir_len != 0;
+  cow_source *s = mem_zalloc(sizeof *s + dir_len + slash + name_len + 1);
+  if (s == NULL) return NULL;
+  memcpy(s->first_path, dir, dir_len);
+  if (slash) s->first_path[dir_len] = '/';
+  memcpy(s->first_path + dir_len + slash, name, name_len + 1);
   atomic_init(&s->base.refs, 1);
   s->base.ops = &cow_source_ops;
   s->mount = m;
   s->seen = *seen;
-  atomic_init(&s->path, path);
+  atomic_init(&s->path, s->first_path);
   atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
   return s;
 }
@@ -362,13 +375,13 @@ static k_ret source_fill(mem_source *source, mem_node *node, uint64_t most) {
 /* ---- files ---- */
 
 static k_ret source_look(cow_source *s, int fd, bool look, mem_source_state *now) {
-  struct statx st;
-  K_TRY(host_stat(fd, &st));
-  if ((st.stx_mode & K_S_IFMT) != K_S_IFREG) return -K_ESTALE;
-  cow_seen seen = cow_seen_from(&st);
+  struct stat st;
+  K_TRY(host_stat_open(fd, &st));
+  if ((st.st_mode & K_S_IFMT) != K_S_IFREG) return -K_ESTALE;
+  cow_seen seen = seen_open(&st);
   pthread_mutex_lock(&s->mount->mu);
-  *now = (mem_source_state){ .size = st.stx_size,
-                             .held = st.stx_blocks * 512,
+  *now = (mem_source_state){ .size = (uint64_t)st.st_size,
+                             .held = (uint64_t)st.st_blocks * 512,
                              .mtime_ns = seen.mtime_ns,
                              .ctime_ns = seen.ctime_ns,
                              .changed = !cow_seen_same(&seen, &s->seen) };

@@ -63,6 +63,8 @@ k_ret host_stat(int fd, struct statx *out) {
   return ASK(syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, WANTED, out));
 }
 
+k_ret host_stat_open(int fd, struct stat *out) { return ASK(fstat(fd, out)); }
+
 k_ret host_stat_at(int dir, const char *name, struct statx *out) {
   return ASK(syscall(SYS_statx, dir, name, AT_SYMLINK_NOFOLLOW, WANTED, out));
 }

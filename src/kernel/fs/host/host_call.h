@@ -17,7 +17,9 @@ struct statfs;
 k_ret host_open(int dir, const char *name, uint64_t flags, uint32_t mode, int highest) CHECKED;
 void host_close(int fd); /* below 0: nothing */
 
-k_ret host_stat(int fd, struct statx *out) CHECKED;                       /* works on O_PATH descriptors */
+k_ret host_stat(int fd, struct statx *out) CHECKED; /* works on O_PATH descriptors */
+struct stat;
+k_ret host_stat_open(int fd, struct stat *out) CHECKED; /* the same without the time of birth, faster */
 k_ret host_stat_at(int dir, const char *name, struct statx *out) CHECKED; /* of the name itself */
 k_ret host_readlink_at(int dir, const char *name, char *buf, size_t cap) CHECKED;
 k_ret host_statfs(int fd, struct statfs *out) CHECKED;
