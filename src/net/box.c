@@ -181,7 +181,7 @@ static void answer_run(net_poller *p, net_job *job) {
       c->sure = true;
       net_conn_dial(p, c);
     } else {
-      net_conn_fail(p, c, K_EACCES);
+      net_conn_deny(p, c);
     }
   }
   if (!o->box->closed) net_dns_answer(p, o->box, o->id, o->allow);

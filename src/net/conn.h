@@ -102,6 +102,7 @@ void net_conn_fail(net_poller *p, net_conn *c,
 /* dial.c */
 void net_conn_dial(net_poller *p, net_conn *c);      /* begins, or refuses and frees */
 void net_conn_dial_more(net_poller *p, net_conn *c); /* something happened */
+void net_conn_deny(net_poller *p, net_conn *c);      /* the embedder does; tells it and frees */
 net_outer *net_outer_socket(int fd);                 /* takes the descriptor over; NULL: no memory */
 net_outer *net_outer_none(void); /* for replaying: neither takes nor gives bytes; static */
 

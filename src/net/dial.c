@@ -114,20 +114,26 @@ static void dial_done(net_poller *p, net_conn *c) {
   net_conn_start(p, c, net_tape_replays(c->box->tape) ? net_outer_none() : net_outer_socket(c->fd));
 }
 
-static void dial_tell(net_conn *c) {
+static void dial_tell(net_conn *c, bool allowed) {
   char text[NET_ADDR_TEXT];
   net_choice choice;
   if (c->box->on_decision == NULL) return;
   net_decide_connect(c->box, &c->addr, c->port, &choice);
   net_addr_format(&c->addr, text);
   net_tell(c->box, &(net_decision){ .event = NET_EVENT_CONNECT,
-                                    .allowed = true,
+                                    .allowed = allowed,
                                     .host = choice.host,
                                     .addr = text,
                                     .port = c->port,
                                     .rule = choice.rule,
                                     .reason = choice.rule != SIZE_MAX ? "a rule allows it"
-                                                                      : "the embedder allows it" });
+                                              : allowed               ? "the embedder allows it"
+                                                                      : "the embedder denies it" });
+}
+
+void net_conn_deny(net_poller *p, net_conn *c) {
+  dial_tell(c, false);
+  net_conn_fail(p, c, K_EACCES);
 }
 
 void net_conn_dial(net_poller *p, net_conn *c) {
@@ -140,7 +146,7 @@ void net_conn_dial(net_poller *p, net_conn *c) {
     return;
   }
   if (net_tape_replays(c->box->tape)) {
-    dial_tell(c);
+    dial_tell(c, true);
     if (k_net_connected(c->end))
       dial_done(p, c);
     else
@@ -150,7 +156,7 @@ void net_conn_dial(net_poller *p, net_conn *c) {
   struct sockaddr_storage to;
   socklen_t len = dial_sockaddr(&c->addr, c->port, &to);
   int one = 1, fd = socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  dial_tell(c);
+  dial_tell(c, true);
   if (fd < 0) {
     dial_refuse(p, c, errno);
     return;
