@@ -7,6 +7,7 @@ import ssl
 import struct
 import subprocess
 import threading
+import time
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
@@ -78,6 +79,28 @@ def tcp(serve):
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join()
+
+
+@contextlib.contextmanager
+def silent(first=lambda connection: None):
+    """A server that keeps its connections and says nothing, after first(connection), until the `with` block ends; gives the port."""
+    over = threading.Event()
+    with tcp(lambda connection: (first(connection), over.wait())) as port:
+        try:
+            yield port
+        finally:
+            over.set()
+
+
+def settled(process, most=60):
+    """Waits until a program, such as one that said that it will wait, takes no processor time; what it does next is not told by this."""
+    def used():
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[11:13]
+    end, before = time.monotonic() + most, None
+    while time.monotonic() < end and (now := used()) != before:
+        before = now
+        time.sleep(0.03)
 
 
 def reset(connection):

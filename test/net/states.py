@@ -11,31 +11,28 @@ import servers
 HOST = "host.cay.internal"
 
 
-def held(connection):
-    """Reads nothing and says nothing."""
-    time.sleep(20)
-
-
-# name: code that then waits; `s` is a connected socket
+# name: code that comes before, and code that then waits; `s` is a connected socket
 WAITS = {
-    "reading": "s.recv(1)",
-    "writing": "s.sendall(b'+' * 50_000_000)",
-    "polling": "select.select([s], [], [])",
-    "waiting_by_epoll": "p = select.epoll(); p.register(s, select.EPOLLIN); p.poll()",
-    "half_closed": "s.shutdown(1); s.recv(1)",
-    "after_bytes_went_both_ways": "s.sendall(b'+'); s.recv(1); s.recv(1)",
-    "in_a_handshake": "ssl._create_unverified_context().wrap_socket(s)",
-    "in_a_child": "import subprocess; subprocess.run(['cat'], stdin=s)",
-    "with_a_hundred_more": "more = [socket.create_connection((HOST, PORT)) for i in range(100)]; s.recv(1)",
+    "reading": ("", "s.recv(1)"),
+    "writing": ("", "s.sendall(b'+' * 50_000_000)"),
+    "polling": ("", "select.select([s], [], [])"),
+    "waiting_by_epoll": ("p = select.epoll(); p.register(s, select.EPOLLIN)", "p.poll()"),
+    "half_closed": ("s.shutdown(1)", "s.recv(1)"),
+    "after_bytes_went_both_ways": ("s.sendall(b'+'); s.recv(1)", "s.recv(1)"),
+    "in_a_handshake": ("c = ssl._create_unverified_context()", "c.wrap_socket(s)"),
+    "in_a_child": ("p = subprocess.Popen(['cat'], stdin=s)", "p.wait()"),
+    "with_a_hundred_more": ("more = [socket.create_connection((HOST, PORT)) for i in range(100)]", "s.recv(1)"),
 }
-BEGIN = "import select, socket, ssl, sys\ns = socket.create_connection((HOST, PORT))\nprint('at', flush=True)\n"
 
 
-def serve(connection):
-    first = connection.recv(1, socket.MSG_PEEK)
-    if first == b"+":
+def waiting(name):
+    before, wait = WAITS[name]
+    return f"import select, socket, ssl, subprocess, sys\ns = socket.create_connection((HOST, PORT))\n{before}\nprint('at', flush=True)\n{wait}"
+
+
+def greet(connection):
+    if connection.recv(1, socket.MSG_PEEK) == b"+":
         connection.sendall(b"=")
-    time.sleep(20)
 
 
 def words(port, code):
@@ -56,19 +53,19 @@ def converse(t, requests):
 
 
 def test_a_deadline_ends_every_wait(t):
-    with servers.tcp(serve) as port:
-        for name, wait in WAITS.items():
-            started = time.monotonic()
-            r = t.run("--timeout", "700ms", *words(port, BEGIN + wait))
-            assert r.code == 124 and time.monotonic() - started < 60, (name, r)
+    with servers.silent(greet) as port:
+        for name in WAITS:
+            r = t.run("--timeout", "700ms", *words(port, waiting(name)))
+            assert r.code == 124, (name, r)
 
 
 def test_a_cancel_ends_every_wait(t):
-    with servers.tcp(serve) as port:
-        for name, wait in WAITS.items():
-            p = t.start("run", *words(port, BEGIN + wait))
+    """The server says nothing until the end: what the cancel does not end, nothing ends."""
+    with servers.silent(greet) as port:
+        for name in WAITS:
+            p = t.start("run", *words(port, waiting(name)))
             assert p.stdout.readline() == b"at\n", name
-            time.sleep(0.05)
+            servers.settled(p)
             p.send_signal(signal.SIGINT)
             r = t.finish(p)
             assert r.code != 0, (name, r)
@@ -81,9 +78,8 @@ def test_connecting_and_resolving_are_ended_too(t):
         for s in fill:
             s.setblocking(False)
             s.connect_ex(("127.0.0.1", port))
-        started = time.monotonic()
         r = t.run("--timeout", "700ms", *words(port, "import socket\nwhile True: socket.create_connection((HOST, PORT))"))
-        assert r.code == 124 and time.monotonic() - started < 60, r
+        assert r.code == 124, r
         for s in fill:
             s.close()
 
@@ -97,9 +93,8 @@ def test_a_connection_that_is_not_made_in_time_is_given_up(t):
             s.connect_ex(("127.0.0.1", port))
         code = f"import socket\nheld, r = [], None\ntry:\n  for i in range(9): held.append(socket.create_connection(('{HOST}', {port})))\nexcept OSError as e:\n  r = type(e).__name__\nr"
         requests = [{"method": "create", "params": {"net": {"allow": [f"127.0.0.1:{port}"], "connectTimeoutMs": 300}}}, {"method": "python.eval", "params": {"code": code}}]
-        started = time.monotonic()
         r = converse(t, requests)
-        assert r[1]["result"]["repr"] == "'TimeoutError'" and time.monotonic() - started < 25, r
+        assert r[1]["result"]["repr"] == "'TimeoutError'", r
         for s in fill:
             s.close()
 
@@ -164,10 +159,9 @@ slow = []
 for i in range(50):
     s = socket.socket(); s.connect(a); s.sendall(b's'); slow.append(s)
 q = socket.create_connection(a); q.sendall(b'q')
-started = time.monotonic()
 got = 0
 while got < 1_000_000: got += len(q.recv(1 << 20))
-print(got, time.monotonic() - started < 20)
+print(got)
 done = 0
 for k in range(10):
     for s in slow:
@@ -175,7 +169,7 @@ for k in range(10):
 print(done)
 """
         r = t.run("--timeout", "2m", *words(port, code))
-        assert r.text == "1000000 True\n500\n", r
+        assert r.text == "1000000\n500\n", r
 
 
 def test_a_head_that_comes_a_byte_at_a_time_is_waited_for(t):
@@ -195,7 +189,7 @@ print(urllib.request.urlopen(f'http://a.test:{PORT}/quick').read())
 
 
 def test_an_idle_time_ends_a_silent_connection(t):
-    with servers.tcp(held) as port:
+    with servers.silent() as port:
         requests = [{"method": "create", "params": {"net": {"allow": [f"127.0.0.1:{port}"], "idleTimeoutMs": 400}}},
                     {"method": "run", "params": {"command": f"python3 -c \"import socket; s = socket.create_connection(('{HOST}', {port})); s.recv(1)\" 2>&1 | tail -1"}}]
         r = converse(t, requests)

@@ -23,8 +23,8 @@ static void server_serve(void *ctx) {
   int clients[64];
   size_t n = 0;
   for (int fd; n < 64 && (fd = accept(s->fd, NULL, NULL)) >= 0; clients[n++] = fd) {
-    EXPECT_EQ(send(fd, "hello\n", 6, MSG_NOSIGNAL), 6);
-    EXPECT_EQ(shutdown(fd, SHUT_WR), 0);
+    IGNORED(send(fd, "hello\n", 6, MSG_NOSIGNAL)); /* a client may be gone again */
+    IGNORED(shutdown(fd, SHUT_WR));
   }
   while (n > 0) (void)close(clients[--n]);
 }
