@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 
+import harness
 import servers
 
 HOST = "host.cay.internal"
@@ -155,15 +156,14 @@ def test_a_deadline_ends_a_guest_in_every_state(t):
     hold = threading.Event()
     with servers.tcp(lambda c: hold.wait()) as port:
         for code in ("s.recv(1)", "s.sendall(b'+' * 50_000_000)", "__import__('select').select([s], [], [])"):
-            started = time.monotonic()
             r = python(t, port, f"import socket; s = socket.create_connection((HOST, PORT)); {code}", "--timeout", "500ms")
-            assert r.code == 124 and time.monotonic() - started < 60, (code, r)
+            assert r.code == 124, (code, r)
         hold.set()
 
 
 def test_processes_share_a_connection(t):
     with servers.tcp(lambda c: c.sendall(b"=" + c.recv(3) + c.recv(3))) as port:
-        r = t.run("--allow-net", f"127.0.0.1:{port}", f"exec 3<>/dev/tcp/{HOST}/{port}; (printf +ab >&3); sleep 0.1; printf +cd >&3; cat <&3")
+        r = t.run("--allow-net", f"127.0.0.1:{port}", f"exec 3<>/dev/tcp/{HOST}/{port}; (printf +ab >&3); printf +cd >&3; cat <&3")
         assert r.text == "=+ab+cd", r
 
 
@@ -178,7 +178,7 @@ def test_a_slow_server_sends_a_byte_at_a_time(t):
 
 
 def test_a_guest_that_does_not_read_makes_the_server_wait(t):
-    sent = []
+    sent, stuck = [], threading.Event()
 
     def serve(c):
         c.settimeout(2)
@@ -186,11 +186,13 @@ def test_a_guest_that_does_not_read_makes_the_server_wait(t):
             for i in range(1000):
                 c.sendall(b"x" * 65536)
                 sent.append(i)
-        except OSError:
-            pass
+        finally:
+            stuck.set()
 
     with servers.tcp(serve) as port:
-        r = python(t, port, "import socket, time; s = socket.create_connection((HOST, PORT)); time.sleep(1); print('done')")
+        p = t.start("run", "--allow-net", f"127.0.0.1:{port}", "--timeout", "10m", "--", "python3", "-c", f"import socket; s = socket.create_connection(({HOST!r}, {port})); input(); print('done')")
+        assert stuck.wait(harness.LONG)
+        r = t.finish(p, b"\n")
         assert r.text == "done\n" and len(sent) < 500, (len(sent), r)
 
 

@@ -5,9 +5,7 @@ import json
 import pathlib
 import random
 import signal
-import socket
 import subprocess
-import time
 
 import harness
 import servers
@@ -50,10 +48,7 @@ def nginx(t):
     (t.dir / "files/up").mkdir()
     process = subprocess.Popen([place / "usr/sbin/nginx", "-p", str(t.dir), "-c", "nginx.conf", "-e", "error.log"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(500):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", ports[0])):
-                break
-            time.sleep(0.02)
+        servers.listening(process, ports[0])
         yield ports
     finally:
         process.send_signal(signal.SIGTERM)

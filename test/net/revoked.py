@@ -1,8 +1,6 @@
 """revoked.py - certificates that their issuer has taken back: by a list, and by the answer that the server staples."""
 import contextlib
-import socket
 import subprocess
-import time
 
 import secrets_of_guests
 import servers
@@ -53,10 +51,7 @@ def server(t, *words):
     process = subprocess.Popen(["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", f"{HOST}.pem", "-key", f"{HOST}.key", "-www", "-quiet", *words],
                                cwd=t.dir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(500):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                break
-            time.sleep(0.02)
+        servers.listening(process, port)
         yield port
     finally:
         process.kill()

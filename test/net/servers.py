@@ -93,7 +93,7 @@ def silent(first=lambda connection: None):
 
 
 def settled(process, most=60):
-    """Waits until a program, such as one that said that it will wait, takes no processor time; what it does next is not told by this."""
+    """Waits until a program, such as one that said that it will wait, takes no processor time; its next step is not told by this."""
     def used():
         fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         return fields[11:13]
@@ -101,6 +101,16 @@ def settled(process, most=60):
     while time.monotonic() < end and (now := used()) != before:
         before = now
         time.sleep(0.03)
+
+
+def listening(process, port, most=120):
+    """Waits until a program of this machine accepts connections at this port."""
+    end = time.monotonic() + most
+    while process.poll() is None and time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"nothing listens at {port}: exit code {process.poll()}")
 
 
 def reset(connection):

@@ -302,7 +302,7 @@ TEST(who_waits_for_an_answer_has_its_deadline) {
     EXPECT_EQ(r->end, CAY_END_TIME);
     cay_result_free(r);
   } while (!ear_was_asked(&e));
-  EXPECT_EQ(cay_net_answer(e.box, ear_question(&e), true, NULL), CAY_OK); /* nobody waits any more */
+  EXPECT_EQ(cay_net_answer(e.box, ear_question(&e), true, NULL), CAY_OK); /* no guest waits any more */
   cay_net_usage used;
   cay_net_usage_get(e.box, &used);
   EXPECT_EQ(used.received, 0);
