@@ -1,4 +1,4 @@
-"""bundles.py - files of many authorities, of which a program decodes those that it needs: what it trusts is the same as if it had decoded all."""
+"""bundles.py - files of many authorities, of which a program decodes those that it needs: its trust is the same as if it had decoded all."""
 import subprocess
 
 import servers
@@ -83,7 +83,7 @@ def test_a_long_file_that_is_damaged_is_refused_and_a_whole_one_is_told_whole(t)
 def authority(folder, name, subject, *options, mask=None, key=None):
     """NAME.pem and NAME.key, of that subject; with `key`, of another authority's key."""
     (folder / "strings.cnf").write_text("[req]\ndistinguished_name = d\nx509_extensions = v3\n" + (f"string_mask = {mask}\n" if mask else "") +
-                                        "[d]\n[v3]\nbasicConstraints = critical,CA:true\nsubjectKeyIdentifier = hash\n")
+                                        "[d]\n[v3]\nbasicConstraints = critical,CA:true\nkeyUsage = critical,keyCertSign,cRLSign\nsubjectKeyIdentifier = hash\n")
     made = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key"] if key is None else ["-key", f"{key}.key"]
     subprocess.run(["openssl", "req", "-x509", "-config", "strings.cnf", *made, "-out", f"{name}.pem", "-subj", subject, "-days", "30", *options],
                    cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
