@@ -1,4 +1,5 @@
-/* park_place.c - the place of parked sessions: written through a buffer, and read by position. */
+/* park_place.c - the place of parked sessions: written through a buffer, and read by position. One in memory has its bytes as a
+ * frame of zstd: they are lines of an interpreter's memory, a third of which is left. */
 #include "sandbox/session/park_place.h"
 
 #include "base/alloc.h"
@@ -14,12 +15,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
-enum { CHUNK = 1 << 16 };
+enum { CHUNK = 1 << 16, LEVEL = 1 /* 2 ns for a byte */ };
 
 struct sb_park_place {
   _Atomic size_t refs;
-  buf bytes; /* of one in memory */
+  buf bytes; /* of one in memory: a frame, once they are settled */
   char
       *path; /* of a file: absolute, since the working directory of the process may change. NULL: in memory */
   int fd;    /* -1: nothing follows */
@@ -134,14 +137,20 @@ static cay_status park_sink(void *ctx, const void *data, size_t len, cay_error *
   return CAY_OK;
 }
 
-/* No room for more is kept. */
-static void park_settle(sb_park_place *place) {
-  buf *b = &place->bytes;
-  b->len = (size_t)place->len;
-  uint8_t *fit = b->data != NULL ? mem_realloc(b->data, b->len + 1) : NULL;
-  if (fit == NULL) return;
-  b->data = fit;
-  b->cap = b->len + 1;
+/* The bytes become a frame, in as much memory as it takes. */
+static cay_status park_settle(sb_park_place *place, cay_error *err) {
+  buf *raw = &place->bytes;
+  size_t most = ZSTD_compressBound(raw->len);
+  OWNED(buf_free) buf packed = BUF_INIT(BUF_UNLIMITED);
+  void *room = buf_room(&packed, most);
+  if (room == NULL) return err_no_memory(err);
+  size_t len = mem_fault_here() ? SIZE_MAX : ZSTD_compress(room, most, raw->data, raw->len, LEVEL);
+  if (ZSTD_isError(len)) return err_no_memory(err);
+  buf fit = BUF_INIT(BUF_UNLIMITED);
+  if (buf_append(&fit, packed.data, len) != CAY_OK) return err_no_memory(err);
+  buf_free(raw);
+  *raw = fit;
+  return CAY_OK;
 }
 
 cay_status sb_park_place_put(sb_park_place *place, const eng_image *image, const eng_image *boot,
@@ -154,11 +163,11 @@ cay_status sb_park_place_put(sb_park_place *place, const eng_image *image, const
   cay_status status = eng_lines_write(image, boot, park_sink, w, err);
   if (status == CAY_OK) status = park_flush(w, err);
   mem_free(w);
+  if (status == CAY_OK && place->path == NULL) status = park_settle(place, err);
   if (status == CAY_OK)
     *at = start;
   else
     place->len = start;
-  if (place->path == NULL) park_settle(place);
   return status;
 }
 
@@ -168,18 +177,22 @@ typedef struct park_reader {
   const sb_park_place *place;
   int fd;
   uint64_t at;
+  ZSTD_DCtx *zstd;  /* of one in memory */
   size_t used, len; /* of `chunk` */
   uint8_t chunk[CHUNK];
 } park_reader;
 
 static cay_status park_fill_memory(park_reader *r, cay_error *err) {
-  const buf *b = &r->place->bytes;
-  size_t left = b->len - (size_t)r->at, n = left < CHUNK ? left : CHUNK;
-  if (n == 0) return err_set(err, CAY_CORRUPT, "the memory of a parked session ends too early");
-  memcpy(r->chunk, b->data + r->at, n);
-  r->at += n;
+  ZSTD_inBuffer in = { r->place->bytes.data, r->place->bytes.len, (size_t)r->at };
+  ZSTD_outBuffer out = { r->chunk, CHUNK, 0 };
+  size_t code = ZSTD_decompressStream(r->zstd, &out, &in);
+  if (ZSTD_isError(code) && ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation)
+    return err_no_memory(err);
+  if (ZSTD_isError(code) || out.pos == 0)
+    return err_set(err, CAY_CORRUPT, "the memory of a parked session was damaged, or ends too early");
+  r->at = in.pos;
   r->used = 0;
-  r->len = n;
+  r->len = out.pos;
   return CAY_OK;
 }
 
@@ -229,15 +242,18 @@ cay_status sb_park_place_get(const sb_park_place *place, uint64_t at, eng_image 
   S_TRY(park_open(place, &fd, err));
   park_reader *r = mem_alloc(sizeof *r);
   cay_status status = CAY_OK;
-  if (r != NULL) {
+  ZSTD_DCtx *zstd = r != NULL && place->path == NULL && !mem_fault_here() ? ZSTD_createDCtx() : NULL;
+  if (r != NULL && (zstd != NULL || place->path != NULL)) {
     r->place = place;
     r->fd = fd;
     r->at = at;
+    r->zstd = zstd;
     r->used = r->len = 0;
     status = eng_lines_read(boot, park_source, r, UINT64_MAX, out, err);
   } else {
     status = err_no_memory(err);
   }
+  (void)ZSTD_freeDCtx(zstd);
   mem_free(r);
   if (fd >= 0) (void)close(fd);
   return status;

@@ -6,6 +6,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+/* Allocators of sanitizers keep freed memory. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SAVE_TEST_SANITIZED true
+#elif defined(__has_feature)
+#define SAVE_TEST_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SAVE_TEST_SANITIZED false
+#endif
+
 static bool append(void *ctx, cay_slice bytes) { return buf_append(ctx, bytes.data, bytes.len) == CAY_OK; }
 
 typedef struct reader {
@@ -563,4 +572,34 @@ TEST(a_parked_session_wakes_by_itself_with_all_it_had) {
   EXPECT_EQ(cay_sandbox_park(box, NULL), CAY_OK);
   cay_session_free(fresh); /* parked */
   cay_sandbox_free(box);
+}
+
+/* ---- parked in memory ---- */
+
+static size_t resident_bytes(void) {
+  unsigned long size = 0, pages = 0;
+  FILE *f = fopen("/proc/self/statm", "re");
+  EXPECT(f != NULL && fscanf(f, "%lu %lu", &size, &pages) == 2);
+  EXPECT_EQ(fclose(f), 0);
+  return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+TEST(a_session_parked_in_memory_keeps_little) {
+  enum { WARM = 100, BOXES = 300, MOST = 32 << 10 };
+  static cay_sandbox *boxes[BOXES];
+  static cay_session *py[BOXES];
+  size_t before = 0;
+  for (int i = 0; i < BOXES; i++) {
+    if (i == WARM) before = resident_bytes(); /* until then the engine makes what all of them share */
+    boxes[i] = box_new();
+    py[i] = session(boxes[i]);
+    expect_repr(py[i], "x = 1", "");
+    EXPECT_EQ(cay_sandbox_park(boxes[i], NULL), CAY_OK);
+  }
+  size_t after = resident_bytes();
+  if (!SAVE_TEST_SANITIZED && after > before) EXPECT((after - before) / (BOXES - WARM) < MOST);
+  for (int i = 0; i < BOXES; i++) {
+    if (i % 10 == 0) expect_repr(py[i], "x", "1");
+    cay_sandbox_free(boxes[i]);
+  }
 }
