@@ -45,8 +45,9 @@ bool net_path_clean(const char *target, size_t len, char *out, size_t cap) {
     int c = path_char(&target, end);
     if (c < 0 || n + 1 >= cap) return false;
     if (c == '/' && n > 0) {
-      if (!path_fold(out, &n)) return false;
-      if (out[n - 1] == '/') continue; /* "//" and what "." left */
+      /* An empty segment: some servers drop it, for others ".." takes it and not the one before. */
+      if (out[n - 1] == '/' || !path_fold(out, &n)) return false;
+      if (out[n - 1] == '/') continue;
     }
     out[n++] = (char)c;
   }

@@ -79,7 +79,8 @@ net_verdict net_policy_may(const net_policy *policy, const net_target *target, c
 net_verdict net_policy_may_resolve(const net_policy *policy, const char *host);
 
 /* The path of a request target up to '?', with %XX of unreserved characters decoded and dot segments resolved. False:
- * it has an encoded slash, backslash, NUL or control, or leads above the root; such a path matches no rule. */
+ * it has an empty segment, an encoded slash, backslash, NUL or control, or leads above the root; such a path matches no
+ * allowing rule about paths, and each denying one. */
 bool net_path_clean(const char *target, size_t len, char *out, size_t cap);
 
 /* Small letters, no dot at the end, addresses in their usual form without brackets. False: no name that DNS
