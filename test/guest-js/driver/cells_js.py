@@ -68,6 +68,12 @@ def test_errors_have_type_text_line_and_the_users_frames_alone(d):
     assert "node:" not in reply.traceback
 
 
+def test_columns_of_the_first_line_are_those_of_v8(d):
+    for number, (code, column) in enumerate([("throw new Error('x')", 7), ("let early = 1; throw new Error('x')", 22), ("[1].map((n) => nowhere)", 16), ("nowhere", 1), ("  nowhere", 3), ("if (1) { }; nowhere", 13)], 1):
+        d.fails(code, "Error" if "throw" in code else "ReferenceError", f"<cell {number}>:1:{column}")
+    d.fails("foo bar", "SyntaxError", ":1:5")
+
+
 def test_anything_can_be_thrown(d):
     for code, text in {"throw 'text'": "text", "throw {a: 1}": "{ a: 1 }", "throw null": "null", "throw 1n": "1n"}.items():
         reply = d.run(code)

@@ -116,9 +116,9 @@ def test_contexts():
       console.log(vm.runInContext('typeof process + typeof require + typeof Array', c), vm.runInContext('[]', c) instanceof Array);
       for (const run of [() => vm.runInContext('nothing', c), () => vm.runInNewContext('for (;;);', {}, {timeout: 20}), () => vm.runInThisContext('for (;;);', {timeout: 20})])
         try { run() } catch (e) { console.log(e.name, e.code ?? e.message) }
-      try { vm.runInContext('\\nthrow new TypeError(1)', c, 'in.vm') } catch (e) { console.log(e.stack.split('\\n')[1].trim()) }
+      for (const text of ['\\nthrow new TypeError(1)', 'throw new TypeError(1)']) try { vm.runInContext(text, c, 'in.vm') } catch (e) { console.log(e.stack.split('\\n')[1].trim()) }
       console.log(vm.compileFunction('return a + z', ['a'], {parsingContext: vm.createContext({z: 4})})(1)); for (let i = 0; i < 300; i++) vm.runInNewContext('[1].map((n) => n)', {})"""
-    check(program("-e", code), "f,w,x,y 4 5\n15 3 true false\nundefinedundefinedfunction false\nReferenceError nothing is not defined\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nat in.vm:2:7\n5\n")
+    check(program("-e", code), "f,w,x,y 4 5\n15 3 true false\nundefinedundefinedfunction false\nReferenceError nothing is not defined\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nat in.vm:2:7\nat in.vm:1:7\n5\n")
 
 
 def test_tests_of_node():
