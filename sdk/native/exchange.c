@@ -6,7 +6,6 @@
 #include "base/error.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -31,10 +30,8 @@ static bool call_is_answered(void *ctx) { return atomic_load(&((native_call *)ct
 static void native_spin(const native *n, bool (*predicate)(void *ctx), void *ctx) {
   if (!n->several_processors) return;
   int64_t until = clock_mono_ns() + LINGER_NS;
-  while (!predicate(ctx) && clock_mono_ns() < until) {
+  while (!predicate(ctx) && clock_mono_ns() < until)
     for (int i = 0; i < 64 && !predicate(ctx); i++) cpu_pause();
-    if (!predicate(ctx)) sched_yield();
-  }
 }
 
 /* ---- items ---- */

@@ -4,11 +4,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#include <sched.h>
-
 enum {
   DOZE_MS = 20,    /* then a thread leaves an idle slot */
   PAUSE_NS = 5000, /* a caller with request after request is back before that */
+  AWAKE_NS = 3000, /* a thread that has a processor has seen what it waits for before that */
   SPIN_NS = 50000, /* then a thread that expects an event sleeps */
 };
 
@@ -33,8 +32,7 @@ static inline void cpu_pause(void) {
 #endif
 }
 
-/* Until the event is there (true), or for `ns`. Bounded, and followed by a sleep wherever it is used. Where all processors are
- * busy the other thread may be waiting for this one: it yields, which hands over in 25 us what a sleep and a wake take 65 us for. */
+/* Until the event is there (true), or for `ns`. Bounded, and followed by a sleep wherever it is used. */
 static bool slot_spin(const sb_slot *s, bool (*predicate)(const void *ctx), const void *ctx, int64_t ns) {
   if (!s->spins) return predicate(ctx);
   for (int64_t until = clock_mono_ns() + ns;;) {
@@ -43,7 +41,6 @@ static bool slot_spin(const sb_slot *s, bool (*predicate)(const void *ctx), cons
       cpu_pause();
     }
     if (clock_mono_ns() >= until) return predicate(ctx);
-    sched_yield();
   }
 }
 
@@ -52,6 +49,28 @@ static bool slot_is_settled(const void *s) { return ((const sb_slot *)s)->state 
 static bool slot_is_asked(const void *ctx) {
   const sb_slot *s = ctx;
   return atomic_load(&s->next) != SB_LINGERING || s->closing;
+}
+
+/* The thread of the slot has taken the request. */
+static bool slot_has_begun(const void *s) {
+  const sb_slot_request *next = atomic_load(&((const sb_slot *)s)->next);
+  return next == NULL || next == SB_LINGERING;
+}
+
+/* The caller has seen its answer. */
+static bool slot_caller_is_back(const void *ctx) {
+  const sb_slot *s = ctx;
+  return s->caller_is_back || slot_is_asked(s);
+}
+
+/* A thread that waits for another looks longer only if that one is seen to run. One that is not may be waiting for a processor, and
+ * this thread's sleep gives it one. */
+static bool slot_spin_done(const sb_slot *s, const sb_slot_request *q) {
+  return slot_spin(s, slot_has_begun, s, AWAKE_NS) && slot_spin(s, request_is_done, q, SPIN_NS);
+}
+
+static bool slot_spin_asked(const sb_slot *s) {
+  return slot_spin(s, slot_caller_is_back, s, AWAKE_NS) && slot_spin(s, slot_is_asked, s, SPIN_NS);
 }
 
 /* ---- turns ---- */
@@ -174,6 +193,7 @@ static void slot_complete(sb_slot *s, sb_slot_request *q) {
   void (*on_done)(sb_slot_request *) = q->on_done;
   pthread_mutex_lock(&s->mu);
   s->state = SB_SETTLING;
+  atomic_store(&s->caller_is_back, on_done != NULL);
   atomic_store(&q->done, true);
   pthread_mutex_unlock(&s->mu);
   pthread_cond_broadcast(&s->changed);
@@ -226,7 +246,7 @@ static bool slot_leave(sb_slot *s) {
 /* A session is used again at once more often than not. */
 static void slot_linger(sb_slot *s) {
   if (!slot_spin(s, slot_is_asked, s, PAUSE_NS)) slot_settle(s, SB_PAUSED);
-  if (slot_spin(s, slot_is_asked, s, SPIN_NS)) return;
+  if (slot_spin_asked(s)) return;
   slot_doze(s);
   slot_settle(s, SB_RESTING);
 }
@@ -270,9 +290,10 @@ cay_status sb_slot_ask(sb_slot *s, sb_slot_request *q, cay_error *err) {
   s->callers++;
   pthread_mutex_unlock(&s->mu);
   cay_status status = sb_slot_send(s, q, err);
-  if (status == CAY_OK) (void)slot_spin(s, request_is_done, q, SPIN_NS);
+  if (status == CAY_OK) (void)slot_spin_done(s, q);
   pthread_mutex_lock(&s->mu);
   while (status == CAY_OK && !q->done) pthread_cond_wait(&s->changed, &s->mu);
+  atomic_store(&s->caller_is_back, true);
   slot_caller_leaves(s);
   pthread_mutex_unlock(&s->mu);
   return status;

@@ -16,7 +16,8 @@
  *
  * Locks       mu is held for a moment, never while the work's functions run. Order: mu, kernel.mu.
  * Waiting     a thread that expects an event spins for 50 us at most, since waking up costs about as much as a small evaluation,
- *             and then sleeps on `changed`. Closing sleeps. */
+ *             and only while the other thread is seen to run (doc/adr/sessions-at-rest.md). Then it sleeps on `changed`. Closing
+ *             sleeps. */
 #pragma once
 
 #include "base/thread.h"
@@ -60,6 +61,7 @@ typedef struct sb_slot {
   _Atomic(pthread_t) runner; /* the thread of the slot; 0: there is none */
   _Atomic enum sb_slot_state state; /* written with mu */
   _Atomic bool closing;
+  _Atomic bool caller_is_back;     /* the caller of the last request has seen that it is done */
   _Atomic bool dozing;             /* the thread of the slot sleeps on `changed` */
   _Atomic(sb_slot_request *) next; /* NULL: there is no thread; SB_LINGERING: one waits for a request */
 } sb_slot;
