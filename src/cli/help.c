@@ -267,6 +267,7 @@ static const char serve_help[] =
     "      --parallel N         executions at once; the default is two for each processor\n"
     "      --queue N            executions of one client that may wait (1024), eight times as many of all\n"
     "      --memory SIZE        of each sandbox (512M)\n"
+    "      --cpu TIME           of the processor, all processes of a sandbox together (60m)\n"
     "      --code-max SIZE, --output-max SIZE, --message-max SIZE   500000 bytes, 1M of each stream, 8M\n"
     "      --connections N, --streams N   at once (1024), and of each calls at once (1024)\n"
     "      --keep N, --keep-for TIME   executions that have ended (1000, 24h)\n"

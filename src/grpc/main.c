@@ -104,6 +104,7 @@ static cay_status open_service(program *p, cay_error *err) {
   runtime_options run = { .language = p->options.language,
                           .cache_dir = p->options.cache_dir,
                           .memory = p->options.memory,
+                          .cpu_ms = p->options.cpu_ms,
                           .modules = p->options.modules,
                           .module_count = p->options.module_count,
                           .log = log_of_engine,

@@ -32,6 +32,7 @@ enum word {
   WORD_PLAINTEXT,
   WORD_LEVEL,
   WORD_MEMORY,
+  WORD_CPU,
   WORD_PARALLEL,
   WORD_QUEUE,
   WORD_CODE_MAX,
@@ -61,6 +62,7 @@ static const struct option known[] = {
   { "plaintext", no_argument, NULL, WORD_PLAINTEXT },
   { "log-level", required_argument, NULL, WORD_LEVEL },
   { "memory", required_argument, NULL, WORD_MEMORY },
+  { "cpu", required_argument, NULL, WORD_CPU },
   { "parallel", required_argument, NULL, WORD_PARALLEL },
   { "queue", required_argument, NULL, WORD_QUEUE },
   { "code-max", required_argument, NULL, WORD_CODE_MAX },
@@ -212,6 +214,7 @@ static bool options_take(options *o, int word, const char *value) {
     if (!options_read_size(word, value, 1 << 20, UINT64_C(4) << 30, &size)) return false;
     o->memory = size;
     return true;
+  case WORD_CPU: return read_ms(word, value, &o->cpu_ms);
   case WORD_PARALLEL: return read_count32(word, value, 4096, &o->service.executors);
   case WORD_QUEUE:
     if (!options_read_count(word, value, 1, 1000000, &count)) return false;

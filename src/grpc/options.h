@@ -14,6 +14,7 @@ typedef struct options {
   bool plaintext;
   cay_log_level level;
   uint64_t memory;
+  uint32_t cpu_ms;
   server_options server;
   service_options service;
   store_options store;

@@ -18,6 +18,7 @@ static bool config_put_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const c
     { "fuel", l.fuel },         { "code", l.code },
     { "timeoutMs", l.wall_ms }, { "processes", l.processes },
     { "files", l.files },       { "openFiles", l.open_files },
+    { "cpuMs", l.cpu_ms },      { "backgroundMs", l.background_ms },
   };
   yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "limits");
   bool fine = object != NULL;

@@ -218,10 +218,10 @@ static cay_status json_env(cay_ws_document *d, yyjson_val *object, cay_ws_error 
 }
 
 static cay_status json_limits(cay_ws_document *d, yyjson_val *object, cay_ws_error *err) {
-  static const char *const known[] = { "memory", "disk",      "fuel", "timeoutMs", "processes",
-                                       "files",  "openFiles", "code", NULL };
+  static const char *const known[] = { "memory", "disk",      "fuel", "timeoutMs", "processes",    "files",
+                                       "code",   "openFiles", "cpuMs", "backgroundMs", NULL };
   json_at at = { "limits", err };
-  uint64_t wall = 0, processes = 0, files = 0, open_files = 0;
+  uint64_t wall = 0, background = 0, processes = 0, files = 0, open_files = 0;
   if (object == NULL) return CAY_OK;
   if (!yyjson_is_obj(object)) return json_refuse(&at, "", "not an object");
   S_TRY(json_check_members(object, known, &at));
@@ -230,11 +230,14 @@ static cay_status json_limits(cay_ws_document *d, yyjson_val *object, cay_ws_err
   S_TRY(json_number(object, "disk", INT64_MAX, &d->limits.disk, &at));
   S_TRY(json_number(object, "fuel", INT64_MAX, &d->limits.fuel, &at));
   S_TRY(json_number(object, "code", INT64_MAX, &d->limits.code, &at));
+  S_TRY(json_number(object, "cpuMs", UINT64_MAX, &d->limits.cpu_ms, &at));
+  S_TRY(json_number(object, "backgroundMs", UINT32_MAX, &background, &at));
   S_TRY(json_number(object, "timeoutMs", UINT32_MAX, &wall, &at));
   S_TRY(json_number(object, "processes", UINT32_MAX, &processes, &at));
   S_TRY(json_number(object, "files", UINT32_MAX, &files, &at));
   S_TRY(json_number(object, "openFiles", UINT32_MAX, &open_files, &at));
   d->limits.wall_ms = (uint32_t)wall;
+  d->limits.background_ms = (uint32_t)background;
   d->limits.processes = (uint32_t)processes;
   d->limits.files = (uint32_t)files;
   d->limits.open_files = (uint32_t)open_files;

@@ -70,6 +70,13 @@ def test_a_sandbox_without_memory_fails_alone(t):
     assert execute(stub, code("say")).output == "hello\n"
 
 
+def test_a_sandbox_without_processor_time_fails_alone(t):
+    stub = t.server("--cpu", "1s").stub()
+    r = execute(stub, code("endless"), timeout_ms=100000)
+    assert not r.success and "processor" in r.error, r
+    assert execute(stub, code("say")).output == "hello\n"
+
+
 def test_bytes_that_are_no_text_become_question_marks(t):
     stub = t.server().stub()
     r = execute(stub, code("bytes", "a\xffb\xe2\x82"))

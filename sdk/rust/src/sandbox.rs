@@ -32,6 +32,10 @@ pub struct SandboxBuilder {
     pub output: u64,
     pub processes: u32,
     pub timeout: Option<Duration>,
+    /// Of the processor, all processes together, for the life of the sandbox; one hour without. Then everything ends.
+    pub cpu: Option<Duration>,
+    /// For what a run leaves running.
+    pub background: Option<Duration>,
     pub env: Vec<(String, String)>,
 }
 
@@ -52,6 +56,8 @@ impl SandboxBuilder {
             files: 0,
             open_files: 0,
             code: 0,
+            cpu_ms: milliseconds(self.cpu).into(),
+            background_ms: milliseconds(self.background),
         }
     }
 

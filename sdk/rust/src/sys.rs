@@ -51,6 +51,8 @@ pub struct cay_limits {
     pub files: u32,
     pub open_files: u32,
     pub code: u64,
+    pub cpu_ms: u64,
+    pub background_ms: u32,
 }
 
 #[repr(C)]

@@ -19,7 +19,8 @@ table! {
     cay_slice { data, len }
     cay_buf { data, len }
     cay_engine_options { size, guest_dir, cache_dir, log, log_ctx }
-    cay_limits { size, memory, disk, output, fuel, wall_ms, processes, files, open_files, code }
+    cay_limits { size, memory, disk, output, fuel, wall_ms, processes, files, open_files, code, cpu_ms,
+        background_ms }
     cay_sandbox_options { size, limits, env, seed, trace, trace_ctx, packages }
     cay_run_options { size, argv, command, module, cwd, env, input, input_open, no_capture, wall_ms, fuel, output, output_ctx,
         tty, tty_rows, tty_cols }

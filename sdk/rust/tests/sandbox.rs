@@ -27,6 +27,14 @@ fn a_deadline_is_a_result() {
 }
 
 #[test]
+fn processor_time_is_bounded_for_the_life_of_a_sandbox() {
+    let builder = SandboxBuilder { cpu: Some(Duration::from_millis(200)), ..Default::default() };
+    let sandbox = builder.build(&Engine::new().unwrap()).unwrap();
+    assert_eq!(sandbox.run("while :; do :; done").unwrap().end, End::Time);
+    assert_eq!(sandbox.run("true").unwrap().end, End::Time);
+}
+
+#[test]
 fn a_session_keeps_its_variables() {
     let sandbox = Sandbox::new(&Engine::new().unwrap()).unwrap();
     let session = Session::new(&sandbox, "python").unwrap();

@@ -130,7 +130,7 @@ _cay() {
     --language) COMPREPLY=($(compgen -W 'javascript python typescript' -- "$word")) ;;
     --tls-cert | --tls-key | --tls-client-ca | --tokens | --db) _cay_paths "$word" ;;
     *) COMPREPLY=($(compgen -W '--stdio --log-level --line-max --help --grpc --language --module --tls-cert --tls-key --tls-client-ca
-      --tokens --db --plaintext --parallel --queue --memory --code-max --output-max --message-max --connections --streams
+      --tokens --db --plaintext --parallel --queue --memory --cpu --code-max --output-max --message-max --connections --streams
       --keep --keep-for --cache-max --drain --idle --ping' -- "$word")) ;;
     esac
     ;;

@@ -47,7 +47,7 @@ typedef struct runtime_module {
 typedef struct runtime_options {
   const char *language; /* of cay_session_options */
   const char *cache_dir;
-  uint64_t memory;               /* of one sandbox; 0: that of cay_limits */
+  uint64_t memory, cpu_ms;       /* of one sandbox; 0: those of cay_limits */
   const runtime_module *modules; /* of the caller, as long as the runtime */
   size_t module_count;
   cay_log_fn *log;

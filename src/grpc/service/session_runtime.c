@@ -14,7 +14,7 @@ typedef struct session_runtime {
   runtime base;
   cay_engine *engine;
   char language[32];
-  uint64_t memory;
+  uint64_t memory, cpu_ms;
   const runtime_module *modules;
   size_t module_count;
 } session_runtime;
@@ -53,7 +53,10 @@ static void read_exit(const cay_value *v, runtime_result *out) {
 
 static void read_stop(const cay_value *v, runtime_result *out) {
   char text[96];
-  if (v->end == CAY_END_TIME) {
+  if (v->end == CAY_END_TIME && v->detail.len != 0) { /* another limit than the deadline */
+    out->end = RUNTIME_FAILED;
+    say_bytes(out, v->detail);
+  } else if (v->end == CAY_END_TIME) {
     out->end = RUNTIME_TIMEOUT;
   } else if (v->end == CAY_END_CANCELLED) {
     out->end = RUNTIME_CANCELLED;
@@ -190,10 +193,9 @@ static cay_status mount_modules(const session_runtime *r, cay_sandbox *box, cay_
 static cay_status session_run(runtime *base, const runtime_job *job, runtime_result *out, cay_error *err) {
   session_runtime *r = CONTAINER_OF(base, session_runtime, base);
   cay_sandbox *box = NULL;
-  S_TRY(cay_sandbox_new(r->engine,
-                        &CAY_INIT(cay_sandbox_options, .limits = &CAY_INIT(cay_limits, .memory = r->memory,
-                                                                           .wall_ms = job->timeout_ms)),
-                        &box, err));
+  cay_limits limits =
+      CAY_INIT(cay_limits, .memory = r->memory, .cpu_ms = r->cpu_ms, .wall_ms = job->timeout_ms);
+  S_TRY(cay_sandbox_new(r->engine, &CAY_INIT(cay_sandbox_options, .limits = &limits), &box, err));
   cay_status status = wants_uvu(r, job) ? session_add_uvu(box, err) : CAY_OK;
   if (status == CAY_OK) status = mount_modules(r, box, err);
   if (status == CAY_OK) status = run_in(r, box, job, out, err);
@@ -234,6 +236,7 @@ cay_status session_runtime_new(const runtime_options *options, runtime **out, ca
       strcmp(options->language, "javascript") == 0 || strcmp(options->language, "typescript") == 0;
   r->base.suffix = r->base.has_tests ? ".ts" : strcmp(options->language, "python") == 0 ? ".py" : "";
   r->memory = options->memory;
+  r->cpu_ms = options->cpu_ms;
   r->modules = options->modules;
   r->module_count = options->module_count;
   (void)snprintf(r->language, sizeof r->language, "%s", options->language);

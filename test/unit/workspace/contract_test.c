@@ -60,6 +60,20 @@ TEST(provision_sets_modes_environment_and_limits) {
   ws_end(&w);
 }
 
+TEST(limits_of_the_manifest_end_what_a_command_leaves_running) {
+  cay_limits cpu = CAY_INIT(cay_limits, .cpu_ms = 200), background = CAY_INIT(cay_limits, .background_ms = 1);
+  ws_started w;
+  ws_begin(&w, &CAY_INIT(cay_ws_manifest, .limits = &cpu));
+  ws_put(w.s, "a", "x");
+  (void)ws_sh(w.s, "while :; do :; done &"); /* by the processor's time alone */
+  while (strcmp(ws_sh(w.s, "cat a"), "x") == 0) {}
+  ws_end(&w);
+  ws_begin(&w, &CAY_INIT(cay_ws_manifest, .limits = &background));
+  EXPECT_TEXT(ws_sh(w.s, "sleep 1000 & echo $! > pid"), "");
+  while (strcmp(ws_sh(w.s, "kill -0 $(cat pid) && echo lives"), "lives\n") == 0) {}
+  ws_end(&w);
+}
+
 TEST(provision_failed_names_the_entry_and_leaves_nothing) {
   cay_ws *ws = ws_open(NULL);
   char handle[CAY_WS_ID_MAX] = "untouched";

@@ -24,7 +24,7 @@ TEST(a_manifest_is_read_from_json) {
       "{\"type\":\"file\",\"path\":\"c\",\"content\":[102,110]},"
       "{\"type\":\"directory\",\"path\":\"src\"},"
       "{\"type\":\"git_repo\",\"url\":\"https://h/r\",\"branch\":null,\"path\":\"r\",\"depth\":1}],"
-      "\"env\":{\"A\":\"1\",\"B\":\"\"},\"limits\":{\"memory\":1048576,\"timeoutMs\":5},\"network\":{\"rules\":[]}}");
+      "\"env\":{\"A\":\"1\",\"B\":\"\"},\"limits\":{\"memory\":1048576,\"timeoutMs\":5,\"cpuMs\":7,\"backgroundMs\":9},\"network\":{\"rules\":[]}}");
   EXPECT(d != NULL);
   const cay_ws_manifest *m = cay_ws_manifest_get(d);
   EXPECT_EQ(m->entry_count, 5);
@@ -41,6 +41,8 @@ TEST(a_manifest_is_read_from_json) {
   EXPECT(m->env[2] == NULL);
   EXPECT_EQ(m->limits->memory, 1048576);
   EXPECT_EQ(m->limits->wall_ms, 5);
+  EXPECT_EQ(m->limits->cpu_ms, 7);
+  EXPECT_EQ(m->limits->background_ms, 9);
   EXPECT_EQ(m->network.len, strlen("{\"rules\":[]}"));
   EXPECT_EQ(ws_manifest_check(m, NULL), CAY_OK);
   cay_ws_manifest_free(d);
