@@ -101,7 +101,7 @@ K_UNCHECKED static k_ret archive_fill_held(archive_source *s, mem_node *node) {
     return archive_k_ret(status);
   }
   atomic_store_explicit(&s->base.filled, true, memory_order_release);
-  return 0;
+  return 1;
 }
 
 static k_ret archive_fill(mem_source *source, mem_node *node, uint64_t most) {

@@ -225,9 +225,14 @@ uint64_t k_memory_used(const k_kernel *k) {
 k_ret k_memory_charge(k_kernel *k, uint64_t bytes) {
   uint64_t used = k_memory_used(k);
   if (used > k->limits.memory || bytes > k->limits.memory - used) return -K_ENOMEM;
-  __atomic_store_n(&k->used.memory, k->used.memory + bytes, __ATOMIC_RELAXED); /* k_memory_stack reads it */
-  if (used + bytes > k->used.memory_peak) k->used.memory_peak = used + bytes;
+  k_memory_charge_over(k, bytes);
   return 0;
+}
+
+void k_memory_charge_over(k_kernel *k, uint64_t bytes) {
+  __atomic_store_n(&k->used.memory, k->used.memory + bytes, __ATOMIC_RELAXED); /* k_memory_stack reads it */
+  uint64_t used = k_memory_used(k);
+  if (used > k->used.memory_peak) k->used.memory_peak = used;
 }
 
 K_UNCHECKED bool k_memory_stack(k_kernel *k, int64_t more) {

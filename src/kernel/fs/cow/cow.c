@@ -361,7 +361,7 @@ static k_ret fill_held(cow_source *s, mem_node *node, uint64_t most) {
   }
   s->base.weight = f.weight;
   atomic_store_explicit(&s->base.filled, true, memory_order_release);
-  return 0;
+  return 1;
 }
 
 static k_ret source_fill(mem_source *source, mem_node *node, uint64_t most) {
@@ -458,11 +458,12 @@ K_UNCHECKED static k_ret tree_over(cow_mount *m, const struct statx *st, mem_tre
   tree->root = root;
   tree->next_ino = FIRST_INO;
   k_ret r = mem_node_fill(root, UINT64_MAX);
-  if (r < 0)
+  if (r < 0) {
     mem_tree_unref(tree);
-  else
-    *out = tree;
-  return r;
+    return r;
+  }
+  *out = tree;
+  return 0;
 }
 
 k_ret cow_tree_new(int dirfd, mem_tree **out) {

@@ -30,17 +30,18 @@ k_ret mem_node_fill(mem_node *n, uint64_t most) {
   return mem_node_is_unfilled(n) ? n->source->ops->fill(n->source, n, most) : 0;
 }
 
-/* The limit of memory counts what the guest makes us remember of the names elsewhere. */
+/* The limit of memory counts what the guest makes us remember of the names elsewhere: once, and also where others have used
+ * the memory up meanwhile. */
 K_LOCKED static k_ret dir_fill(memfs *fs, k_kernel *k, mem_node *n) {
-  uint64_t most = k->limits.memory > k->used.memory ? k->limits.memory - k->used.memory : 0;
+  uint64_t used = k_memory_used(k), most = k->limits.memory > used ? k->limits.memory - used : 0;
   mem_node_ref(n);
   k_unlock(k);
   k_ret r = mem_node_fill(n, most);
   k_lock(k);
-  uint64_t weight = r >= 0 ? n->source->weight : 0;
+  uint64_t weight = r > 0 ? n->source->weight : 0;
   mem_node_unref(n);
-  if (r < 0) return r;
-  K_TRY(k_memory_charge(k, weight));
+  if (r <= 0) return r;
+  k_memory_charge_over(k, weight);
   fs->remembered += weight;
   return 0;
 }

@@ -19,7 +19,8 @@ typedef struct mem_source_state {
 } mem_source_state;
 
 typedef struct mem_source_ops {
-  /* Adds the children of a directory; `most` bounds the memory, in bytes. All of them or none: -K_ENOMEM. */
+  /* Adds the children of a directory; `most` bounds the memory, in bytes. All of them or none: -K_ENOMEM. 1; 0: another
+   * thread has added them. */
   k_ret (*fill)(mem_source *dir, mem_node *node, uint64_t most);
   /* A descriptor of the host for reading. `look`: `now` is from then on the last look. */
   k_ret (*open)(mem_source *file, bool look, mem_source_state *now);
@@ -40,7 +41,7 @@ void mem_source_unref(mem_source *s); /* NULL is fine */
 
 /* A directory whose children are not there yet. */
 bool mem_node_is_unfilled(const mem_node *n);
-/* Fetches them, if need be, without kernel.mu. */
+/* Fetches them, if need be, without kernel.mu. 1: this call did. */
 k_ret mem_node_fill(mem_node *n, uint64_t most) CHECKED;
 
 /* For those who fill. A builder whose paths begin at `dir`, with the number `first_ino` for the first of `inos` files at

@@ -356,6 +356,8 @@ typedef struct later_dir {
   uint64_t first_ino;
   int filled;
   bool fails;
+  k_kernel *grown; /* whose memory is used up while the directory is filled, or NULL */
+  bool by_another; /* a thread was faster */
 } later_dir;
 
 K_UNCHECKED static k_ret later_fill(mem_source *source, mem_node *node, uint64_t most) {
@@ -368,7 +370,12 @@ K_UNCHECKED static k_ret later_fill(mem_source *source, mem_node *node, uint64_t
   k_ret r = mem_builder_file(b, "/below/f", 0644, 0, 0, "text", 4, NULL, NULL, NULL);
   mem_builder_free(b);
   atomic_store(&source->filled, true);
-  return r;
+  if (d->grown != NULL) {
+    k_lock(d->grown);
+    EXPECT_EQ(k_memory_charge(d->grown, d->grown->limits.memory - d->grown->used.memory), 0);
+    k_unlock(d->grown);
+  }
+  return r < 0 ? r : !d->by_another;
 }
 
 static void later_free(mem_source *source) { (void)source; }
@@ -410,6 +417,38 @@ TEST(a_directory_that_comes_later_is_in_the_way_of_others) {
   EXPECT_EQ(usr->ops->unlink(usr, (k_name){ "later", 5 }, true), -K_ENOTEMPTY);
   k_inode_unref(usr);
   tree_free(t);
+}
+
+/* On a mount whose names come from elsewhere: what they take once they are there. */
+static uint64_t charged_for_names(bool grown, bool by_another) {
+  static const mem_source_ops elsewhere = { .fill = later_fill, .free = later_free };
+  enum { WEIGHT = 5000 };
+  tree *t = tree_new(NULL, NULL);
+  mem_builder *b = NULL;
+  mem_tree *base = NULL;
+  k_inode *root = NULL;
+  later_dir d = { .base = { .refs = 1, .ops = &elsewhere, .weight = WEIGHT }, .by_another = by_another };
+  if (grown) d.grown = t->k;
+  EXPECT_EQ(mem_builder_new(&b), 0);
+  EXPECT_EQ(mem_builder_later(b, "/d", &d.base, 8, &d.first_ino), 0);
+  EXPECT_EQ(mem_builder_finish(b, &base), 0);
+  EXPECT_EQ(memfs_new_lazy(base, 9, &root), 0);
+  mem_tree_unref(base);
+  root->kernel = t->k;
+  EXPECT_EQ(vfs_mount_add(t->k, "/l", "later", root, false), 0);
+  uint64_t before = t->k->used.memory, rest = grown ? t->k->limits.memory - before : 0;
+  EXPECT_EQ(try_stat(t, "/l/d/below"), 0);
+  uint64_t charged = t->k->used.memory - before - rest;
+  k_memory_uncharge(t->k, rest);
+  EXPECT_EQ(vfs_mount_remove(t->k, "/l"), 0);
+  tree_free(t);
+  return charged / WEIGHT;
+}
+
+TEST(names_from_elsewhere_are_charged_once_and_however_little_memory_is_left) {
+  EXPECT_EQ(charged_for_names(false, false), 1);
+  EXPECT_EQ(charged_for_names(false, true), 0);
+  EXPECT_EQ(charged_for_names(true, false), 1);
 }
 
 TEST(a_directory_that_cannot_be_filled_is_an_error_until_it_can) {
