@@ -1,7 +1,11 @@
-/* publish.c - ports of a sandbox's loopback that a socket of the host forwards to. */
+/* publish.c - ports of a sandbox's loopback that a socket of the host forwards to.
+ *
+ * Where the process has no descriptor or memory for one more connection, the client waits in the socket's queue, and the
+ * listener tries again by itself: the poller tells of a new client only once. */
 #include "net/conn.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <arpa/inet.h>
@@ -14,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64 };
+enum { BACKLOG = 64, RETRY_MS = 50 };
 
 typedef struct net_listener {
   net_item item;
@@ -23,6 +27,8 @@ typedef struct net_listener {
   int fd;
   uint16_t port;                                          /* of the sandbox */
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": TCP */
+  dev_t dev;
+  ino_t ino; /* of the socket at `path`: another's is left there */
 } net_listener;
 
 /* ---- connections ---- */
@@ -58,16 +64,22 @@ static void listener_accept(net_poller *p, net_listener *l, int fd) {
   c->gate = NET_GATE_OPEN;
   c->item.readable = c->item.writable = true;
   bool watched = net_item_watch(p, &c->item, fd);
+  net_outer *outer = net_outer_socket(fd);
   c->fd = fd;
-  net_conn_start(p, c, net_outer_socket(fd)); /* may free it */
-  if (!watched) net_conn_fail(p, c, K_ECONNRESET);
+  net_conn_start(p, c, outer); /* without one it is gone afterwards */
+  if (outer != NULL && !watched) net_conn_fail(p, c, K_ECONNRESET);
 }
 
 static void listener_run(net_poller *p, net_item *item) {
   net_listener *l = CONTAINER_OF(item, net_listener, item);
+  item->due_ns = INT64_MAX;
   for (int i = 0; i < BACKLOG; i++) {
     int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0 && errno != ECONNABORTED && errno != EINTR) return;
+    if (fd < 0 && errno == EAGAIN) return;
+    if (fd < 0 && errno != ECONNABORTED && errno != EINTR) {
+      net_item_due(p, item, p->now_ns + RETRY_MS * NS_PER_MS);
+      return;
+    }
     if (fd >= 0) listener_accept(p, l, fd);
   }
   net_item_again(p, item);
@@ -76,8 +88,10 @@ static void listener_run(net_poller *p, net_item *item) {
 /* ---- life ---- */
 
 static void listener_free(net_listener *l) {
+  struct stat st;
   if (l->fd >= 0) (void)close(l->fd);
-  if (l->path[0] != '\0') (void)unlink(l->path);
+  if (l->path[0] != '\0' && lstat(l->path, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
+    (void)unlink(l->path);
   mem_free(l);
 }
 
@@ -96,15 +110,20 @@ static cay_status publish_failed(const char *host, cay_error *err) {
 
 static cay_status listen_unix(net_listener *l, const char *path, cay_error *err) {
   struct sockaddr_un un = { .sun_family = AF_UNIX };
+  struct stat st;
   size_t len = strlen(path);
   if (len >= sizeof un.sun_path)
     return err_set(err, CAY_INVALID, "the path of a socket has at most %zu bytes", sizeof un.sun_path - 1);
   memcpy(un.sun_path, path, len + 1);
   l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (l->fd < 0 || bind(l->fd, (struct sockaddr *)&un, sizeof un) != 0) return publish_failed(path, err);
+  /* The socket's own mode is the one it has in the directory, from the first moment. */
+  if (l->fd < 0 || fchmod(l->fd, 0600) != 0 || bind(l->fd, (struct sockaddr *)&un, sizeof un) != 0)
+    return publish_failed(path, err);
+  if (lstat(path, &st) != 0) return publish_failed(path, err);
   memcpy(l->path, path, len + 1);
-  if (chmod(path, 0600) != 0 || listen(l->fd, BACKLOG) != 0) return publish_failed(path, err);
-  return CAY_OK;
+  l->dev = st.st_dev;
+  l->ino = st.st_ino;
+  return listen(l->fd, BACKLOG) == 0 ? CAY_OK : publish_failed(path, err);
 }
 
 /* "8080", "127.0.0.1:8080", "0.0.0.0:8080" */
