@@ -19,12 +19,10 @@ typedef struct event {
   size_t name_len; /* bytes of name behind the structure */
 } event;
 
-enum { BUCKETS_LOG = 8, BUCKETS = 1 << BUCKETS_LOG /* of marks, by watch descriptor */ };
-
 struct inotify {
   k_kernel *kernel;
-  list marks[BUCKETS];
-  uint64_t seed; /* odd, unknown to guests: a chosen few of many descriptors are not all in one bucket */
+  list marks[NOTIFY_BUCKETS]; /* notify_bucket */
+  uint64_t seed; /* of notify_bucket */
   int32_t last_wd;
   list queue;
   uint32_t queued; /* events in it */
@@ -43,7 +41,7 @@ enum {
 static inotify *inotify_of(const k_file *f) { return f->object; }
 
 static list *inotify_bucket(inotify *n, int32_t wd) {
-  return &n->marks[(uint64_t)wd * n->seed >> (64 - BUCKETS_LOG)];
+  return &n->marks[notify_bucket(wd, n->seed)];
 }
 
 static const char *inotify_name(const event *e) { return (const char *)(e + 1); }
@@ -189,7 +187,7 @@ static k_waitq *inotify_queue(k_file *f) { return &inotify_of(f)->changed; }
 
 /* False: there are more. */
 K_LOCKED static bool inotify_free_marks(inotify *n, int *left) {
-  for (; n->freed < BUCKETS; n->freed++) {
+  for (; n->freed < NOTIFY_BUCKETS; n->freed++) {
     list *bucket = &n->marks[n->freed];
     for (; !list_empty(bucket); --*left) {
       if (*left == 0) return false;
@@ -241,7 +239,7 @@ static inotify *inotify_make(k_kernel *k) {
   n->kernel = k;
   n->seed = rng_u64(&k->random) | 1;
   n->overflow = (event){ .wd = -1, .mask = K_IN_Q_OVERFLOW };
-  for (size_t b = 0; b < BUCKETS; b++) list_init(&n->marks[b]);
+  for (size_t b = 0; b < NOTIFY_BUCKETS; b++) list_init(&n->marks[b]);
   list_init(&n->queue);
   list_init(&n->overflow.in_queue);
   return n;

@@ -31,6 +31,14 @@ typedef struct notify_mark {
 
 enum { K_IN_EXCL_UNLINK = 0x04000000, K_IN_ONESHOT = 0x80000000 };
 
+enum { NOTIFY_BUCKETS_LOG = 8, NOTIFY_BUCKETS = 1 << NOTIFY_BUCKETS_LOG /* of the marks of an inotify descriptor */ };
+
+/* The bucket of a watch descriptor. The seed is odd and unknown to guests, which choose the descriptors that they keep: no
+ * choice puts them all into one bucket. */
+static inline size_t notify_bucket(int32_t wd, uint64_t seed) {
+  return (uint64_t)wd * seed >> (64 - NOTIFY_BUCKETS_LOG);
+}
+
 /* The record of an inode, found or made; made without marks, so the caller adds one or calls notify_watched_drop.
  * -K_ENOMEM. */
 k_ret notify_watched_of(k_inode *inode, k_watched **out) CHECKED K_LOCKED;

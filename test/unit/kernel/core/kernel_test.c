@@ -57,6 +57,36 @@ TEST(the_clocks_run) {
   k_kernel_free(k);
 }
 
+typedef struct asked {
+  k_kernel *k;
+  k_account used;
+} asked;
+
+static void *usage_ask(void *arg) {
+  asked *a = arg;
+  k_usage(a->k, &a->used);
+  return NULL;
+}
+
+/* It would wait for ever: the call that has the lock waits for the answer. */
+TEST(the_usage_is_told_while_a_call_has_the_lock) {
+  asked a = { .k = make(1) };
+  pthread_t other;
+  k_lock(a.k);
+  a.k->used.disk = 5;
+  k_unlock(a.k);
+  (void)usage_ask(&a);
+  EXPECT_EQ(a.used.disk, 5);
+  k_lock(a.k);
+  a.k->used.disk = 7;
+  EXPECT_EQ(pthread_create(&other, NULL, usage_ask, &a), 0);
+  EXPECT_EQ(pthread_join(other, NULL), 0);
+  EXPECT_EQ(a.used.disk, 5); /* as it was when it was last told */
+  a.k->used.disk = 0;
+  k_unlock(a.k);
+  k_kernel_free(a.k);
+}
+
 TEST(no_memory_makes_no_kernel_and_leaves_the_root_to_the_caller) {
   AT_EVERY_FAULT {
     k_inode *root = NULL;

@@ -4,6 +4,7 @@
 
 #include "kernel/notify/inotify.h"
 #include "kernel/notify/notify.h"
+#include "kernel/notify/notify_inner.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -227,4 +228,24 @@ TREE(a_full_queue_is_read_in_pieces_and_nothing_is_lost) {
   EXPECT(most <= READ_RECORDS);
   k_inode_unref(f);
   k_file_unref(in);
+}
+
+/* Watches may be removed: the descriptors that are left can have any distance. */
+TEST(descriptors_at_a_chosen_distance_do_not_share_a_bucket) {
+  enum { MARKS = 16 << 10, SEEDS = 16 };
+  static uint32_t load[NOTIFY_BUCKETS];
+  rng random;
+  rng_seed_number(&random, 12);
+  for (int s = 0; s < SEEDS; s++) {
+    uint64_t seed = rng_u64(&random) | 1;
+    for (int32_t distance = 1; distance <= 1 << 16; distance *= 2) {
+      uint32_t most = 0;
+      memset(load, 0, sizeof load);
+      for (int32_t i = 1; i <= MARKS; i++) {
+        uint32_t n = ++load[notify_bucket(i * distance, seed)];
+        if (n > most) most = n;
+      }
+      EXPECT(most <= MARKS / 16);
+    }
+  }
 }

@@ -80,3 +80,21 @@ static int many(k_process *p, void *arg) {
 }
 
 TEST(a_process_has_a_bounded_number_of_timers) { EXPECT_EQ(native_run(many, NULL), 0); }
+
+static int charged(k_process *p, void *arg) {
+  (void)arg;
+  uint64_t before = p->kernel->used.memory, limit = p->kernel->limits.memory;
+  k_ret id = create(p, K_SIGUSR1);
+  NEED_EQ(id, 0);
+  uint64_t with = p->kernel->used.memory;
+  NEED(with > before);
+  p->kernel->limits.memory = with + (with - before) - 1;
+  NEED_EQ(create(p, K_SIGUSR1), -K_ENOMEM);
+  p->kernel->limits.memory = limit;
+  NEED_EQ(p->kernel->used.memory, with);
+  NEED_EQ(SYS(k_timer_delete(p, (int32_t)id)), 0);
+  NEED_EQ(p->kernel->used.memory, before);
+  return 0;
+}
+
+TEST(a_timer_is_charged_until_it_is_deleted) { EXPECT_EQ(native_run(charged, NULL), 0); }

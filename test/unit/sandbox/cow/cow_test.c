@@ -324,6 +324,42 @@ TEST(no_link_of_the_host_leads_reading_or_applying_out) {
   cay_sandbox_free(box);
 }
 
+/* While the embedder is asked, a directory becomes a link. */
+static bool swap_and_agree(void *ctx, const cay_change *c) {
+  const host *h = ctx;
+  if (strcmp(c->path, "dir/new") != 0) return true;
+  EXPECT_EQ(rename(at(h, "tree/dir"), at(h, "old")), 0);
+  EXPECT_EQ(symlink("../outside", at(h, "tree/dir")), 0);
+  return true;
+}
+
+TEST(a_link_that_appears_during_the_consent_leads_nothing_out) {
+  static const char *const changes_made[] = {
+    "echo x > dir/new && echo y > dir/secret && echo z > dir/c", /* written */
+    "echo x > dir/new && rm dir/c && chmod 700 dir/deep",        /* removed, and a mode */
+    "echo x > dir/new && rm -r dir/deep && mkdir dir/deep && mkdir dir/secret && echo y > dir/secret/y",
+  };
+  for (size_t i = 0; i < COUNT_OF(changes_made); i++) {
+    host h = host_new();
+    host_put(&h, "outside/c", "outer");
+    EXPECT_EQ(mkdir(at(&h, "outside/deep"), 0755), 0);
+    cay_sandbox *box = box_over(&h);
+    char command[200];
+    snprintf(command, sizeof command, "cd /w && %s", changes_made[i]);
+    run_ok(box, command);
+    cay_error err;
+    EXPECT(cay_mount_apply(box, "/w", &CAY_INIT(cay_apply_options, .agree = swap_and_agree, .ctx = &h), NULL,
+                           &err) != CAY_OK);
+    struct stat st;
+    EXPECT_TEXT(host_get(&h, "outside/secret"), "SECRET");
+    EXPECT_TEXT(host_get(&h, "outside/c"), "outer");
+    EXPECT_TEXT(host_get(&h, "outside/new"), "-");
+    EXPECT_EQ(stat(at(&h, "outside/deep"), &st), 0);
+    EXPECT_EQ(st.st_mode & 0777, 0755);
+    cay_sandbox_free(box);
+  }
+}
+
 TEST(links_of_the_sandbox_are_made_and_not_followed) {
   host h = host_new();
   cay_sandbox *box = box_over(&h);

@@ -252,6 +252,37 @@ PROGRAM(a_listing_of_proc_has_every_process) {
   return 0;
 }
 
+static bool note_all(void *ctx, k_name name, uint64_t ino, uint32_t mode, int64_t next_pos) {
+  (void)note(ctx, name, ino, mode, next_pos);
+  return true;
+}
+
+static k_ret list_at_once(k_process *p, struct listed *l) {
+  k_file *f = NULL;
+  K_TRY(vfs_open(&p->view, NULL, "/proc", K_O_RDONLY, 0, &f));
+  k_ret r = f->ops->readdir(f, 0, note_all, l);
+  k_file_unref(f);
+  return r;
+}
+
+PROGRAM(a_long_listing_of_proc_is_made_in_pieces) {
+  (void)arg;
+  enum { OTHERS = 400, PIECES = 20 };
+  static k_process *others[OTHERS];
+  k_kernel *k = p->kernel;
+  k_hold_watch watch;
+  struct listed l = { .pid = p->pid };
+  k->limits.processes = OTHERS + 10;
+  for (int i = 0; i < OTHERS; i++) NEED_EQ(SYS(k_process_new(k, NULL, &others[i])), 0);
+  (void)SYS((k_mutex_watch(&k->mu, &watch), 0));
+  NEED_EQ(SYS(list_at_once(p, &l)), 0);
+  (void)SYS((k_mutex_watch(&k->mu, NULL), 0));
+  NEED(l.count > OTHERS);
+  NEED(watch.holds > PIECES);
+  for (int i = 0; i < OTHERS; i++) (void)SYS((k_process_discard(others[i]), 0));
+  return 0;
+}
+
 PROGRAM(numbers_of_inodes_stay) {
   (void)arg;
   k_stat one, two, other;
