@@ -111,6 +111,38 @@ def test_they_count_as_processes():
             assert (result.stdout, 4 <= result.value <= 8) == ("can't start new thread\n", True), result
 
 
+def test_threads_beyond_the_memory_are_refused_and_given_back():
+    with Sandbox(memory_limit_bytes=96 << 20, process_limit=500) as sandbox:
+        code = ("import threading\ngo, made = threading.Event(), []\ntry:\n  while True:\n"
+                "    t = threading.Thread(target=go.wait)\n    t.start()\n    made.append(t)\n"
+                "except RuntimeError as problem: print(problem)\ngo.set(); [t.join() for t in made]; len(made), threading.active_count()")
+        for _ in range(2):
+            result = sandbox.python.run(code)
+            assert result.stdout == "can't start new thread\n" and result.value[0] > 4 and result.value[1] == 1, result
+        assert sandbox.commands.run("echo there is room").stdout == "there is room\n"
+
+
+def test_threads_that_share_the_last_memory_have_memory_errors():
+    with Sandbox(memory_limit_bytes=96 << 20) as sandbox:
+        code = ("import threading\nheld, go = [], threading.Event()\ndef hog():\n  mine = []\n  go.wait()\n  try:\n    while True: mine.append(bytearray(1 << 20))\n"
+                "  except MemoryError: held.append(len(mine))\n"
+                "threads = [threading.Thread(target=hog) for _ in range(6)]\nfor t in threads: t.start()\ngo.set()\nfor t in threads: t.join()\nlen(held)")
+        assert value(sandbox, code) == 6
+        assert value(sandbox, "import gc\nthreads.clear(); gc.collect(); threading.active_count()") == 1
+
+
+def test_a_stop_by_force_of_threads_that_hold_all_memory_gives_it_back():
+    with Sandbox(memory_limit_bytes=96 << 20) as sandbox:
+        value(sandbox, "x = 1")
+        code = ("import threading\nkept, full, go = [], threading.Event(), threading.Event()\ndef hog():\n  go.wait()\n  while True:\n"
+                "    try: kept.append(bytearray(1 << 16))\n    except MemoryError: full.set()\n"
+                "for _ in range(4): threading.Thread(target=hog).start()\ngo.set(); full.wait()\n"
+                "while True:\n  try:\n    while True: pass\n  except BaseException: pass")
+        assert sandbox.python.run(code, timeout_ms=5000).undone
+        assert value(sandbox, "import threading\nx, 'kept' in globals(), threading.active_count()") == [1, False, 1]
+        assert sandbox.commands.run("echo there is room").stdout == "there is room\n"
+
+
 def test_a_sandbox_with_living_threads_ends(sandbox):
     value(sandbox, COUNTING)
     sandbox.kill()
