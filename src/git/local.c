@@ -44,7 +44,7 @@ static cay_status packer_end(packer *p, const git_oid *id) {
   return status == CAY_OK ? CAY_OK : err_no_memory(p->err);
 }
 
-/* A tree that the pack has already is passed over: it may stand in more places than anybody could count. */
+/* A tree that the pack has already is not walked again: the paths to one tree can be exponentially many. */
 static int packer_tree(packer *p, const git_oid *id, int depth) {
   enum { DEPTH_MAX = 1000 };
   git_tree *tree = NULL;
