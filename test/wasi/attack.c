@@ -57,7 +57,11 @@ static int many(__wasi_fd_t work) {
 
 static uint64_t state;
 static uint8_t *arena; /* a page; behind it there is no memory */
-enum { PAGE = 65536, SMALL = 400 /* below the program's data, as a number and as an address */, ROUNDS = 300000 };
+enum {
+  PAGE = 65536,
+  SMALL = 400 /* below the program's data, as a number and as an address */,
+  ROUNDS = 300000
+};
 
 static uint64_t next(void) {
   state ^= state << 13;
@@ -86,26 +90,60 @@ static uint64_t wild64(void) {
 }
 
 static uint32_t place(void) { return next() % 8 == 0 ? wild32() | 0xfff00000 : at(); }
-static uint32_t descriptor(void) { return next() % 8 == 0 ? wild32() : (uint32_t)(next() % 24); }
+
+enum {
+  WORK = 3 /* the preopened directory, which is never closed */,
+  FDS = 24,
+  NAME = 16,
+  VECTORS = 1024,
+  VECTOR_COUNT = 4
+};
+
+static uint32_t other_descriptor(void) {
+  uint32_t fd = next() % 8 == 0 ? wild32() : WORK + 1 + (uint32_t)(next() % FDS);
+  return fd == WORK ? WORK + 1 : fd;
+}
+
+static uint32_t descriptor(void) { return next() % 3 == 0 ? WORK : other_descriptor(); }
+
+static const char *const names[] = { "a", "a/b", "..", ".", "b", "../x", "\xff", "link" };
+static unsigned chosen[2]; /* of the names, for this call */
+
+static uint32_t name_at(int which) {
+  return next() % 8 == 0 ? place() : (uint32_t)(uintptr_t)arena + chosen[which] * NAME;
+}
+
+static uint32_t name_len(int which) {
+  return next() % 8 == 0 ? wild32() : (uint32_t)strlen(names[chosen[which]]);
+}
+
+static uint32_t vectors(void) { return next() % 8 == 0 ? place() : (uint32_t)(uintptr_t)arena + VECTORS; }
+static uint32_t vector_count(void) {
+  return next() % 8 == 0 ? wild32() : (uint32_t)(next() % (VECTOR_COUNT + 1));
+}
 
 /* Names, numbers and places: each call has it anew, since answers are written into it. */
 static void arena_fill(void) {
-  static const char *const names[] = { "a", "a/b", "..", ".", "/", "../../x", "\xff", "link" };
   for (int i = 0; i < 64; i++) {
     uint32_t word = wild32();
     size_t where = (size_t)(next() % (PAGE / 4)) * 4;
     memcpy(arena + where, &word, 4);
   }
-  for (int i = 0; i < 8; i++) {
-    const char *name = names[next() % 8];
-    memcpy(arena + next() % (PAGE - 16), name, strlen(name));
+  for (unsigned i = 0; i < 8; i++) memcpy(arena + (size_t)i * NAME, names[i], strlen(names[i]));
+  for (int i = 0; i < VECTOR_COUNT; i++) {
+    uint32_t vector[2] = { at(), (uint32_t)(next() % SMALL) };
+    memcpy(arena + VECTORS + (size_t)i * sizeof vector, vector, sizeof vector);
   }
+  for (int i = 0; i < 2; i++) chosen[i] = (unsigned)(next() % 8);
 }
 
 #define A wild32()
 #define L wild64()
 #define P place()
 #define F descriptor()
+#define C other_descriptor()
+#define N(which) name_at(which), name_len(which)
+#define V vectors(), vector_count()
 typedef uint32_t u;
 typedef uint64_t U;
 #define EACH(CALL)                                                                                           \
@@ -117,7 +155,7 @@ typedef uint64_t U;
   CALL(clock_time_get, (u, U, u), (A, L, P))                                                                 \
   CALL(fd_advise, (u, U, U, u), (F, L, L, A))                                                                \
   CALL(fd_allocate, (u, U, U), (F, L, L))                                                                    \
-  CALL(fd_close, (u), (F))                                                                                   \
+  CALL(fd_close, (u), (C))                                                                                   \
   CALL(fd_datasync, (u), (F))                                                                                \
   CALL(fd_fdstat_get, (u, u), (F, P))                                                                        \
   CALL(fd_fdstat_set_flags, (u, u), (F, A))                                                                  \
@@ -125,32 +163,32 @@ typedef uint64_t U;
   CALL(fd_filestat_get, (u, u), (F, P))                                                                      \
   CALL(fd_filestat_set_size, (u, U), (F, L))                                                                 \
   CALL(fd_filestat_set_times, (u, U, U, u), (F, L, L, A))                                                    \
-  CALL(fd_pread, (u, u, u, U, u), (F, P, A, L, P))                                                           \
+  CALL(fd_pread, (u, u, u, U, u), (F, V, L, P))                                                              \
   CALL(fd_prestat_get, (u, u), (F, P))                                                                       \
   CALL(fd_prestat_dir_name, (u, u, u), (F, P, A))                                                            \
-  CALL(fd_pwrite, (u, u, u, U, u), (F, P, A, L, P))                                                          \
-  CALL(fd_read, (u, u, u, u), (F, P, A, P))                                                                  \
+  CALL(fd_pwrite, (u, u, u, U, u), (F, V, L, P))                                                             \
+  CALL(fd_read, (u, u, u, u), (F, V, P))                                                                     \
   CALL(fd_readdir, (u, u, u, U, u), (F, P, A, L, P))                                                         \
-  CALL(fd_renumber, (u, u), (F, F))                                                                          \
+  CALL(fd_renumber, (u, u), (C, C))                                                                          \
   CALL(fd_seek, (u, U, u, u), (F, L, A % 4, P))                                                              \
   CALL(fd_sync, (u), (F))                                                                                    \
   CALL(fd_tell, (u, u), (F, P))                                                                              \
-  CALL(fd_write, (u, u, u, u), (F, P, A, P))                                                                 \
-  CALL(path_create_directory, (u, u, u), (F, P, A))                                                          \
-  CALL(path_filestat_get, (u, u, u, u, u), (F, A, P, A, P))                                                  \
-  CALL(path_filestat_set_times, (u, u, u, u, U, U, u), (F, A, P, A, L, L, A))                                \
-  CALL(path_link, (u, u, u, u, u, u, u), (F, A, P, A, F, P, A))                                              \
-  CALL(path_open, (u, u, u, u, u, U, U, u, u), (F, A, P, A, A % 16, L, L, A % 32, P))                        \
-  CALL(path_readlink, (u, u, u, u, u, u), (F, P, A, P, A, P))                                                \
-  CALL(path_remove_directory, (u, u, u), (F, P, A))                                                          \
-  CALL(path_rename, (u, u, u, u, u, u), (F, P, A, F, P, A))                                                  \
-  CALL(path_symlink, (u, u, u, u, u), (P, A, F, P, A))                                                       \
-  CALL(path_unlink_file, (u, u, u), (F, P, A))                                                               \
+  CALL(fd_write, (u, u, u, u), (F, V, P))                                                                    \
+  CALL(path_create_directory, (u, u, u), (F, N(0)))                                                          \
+  CALL(path_filestat_get, (u, u, u, u, u), (F, A, N(0), P))                                                  \
+  CALL(path_filestat_set_times, (u, u, u, u, U, U, u), (F, A % 2, N(0), L, L, A % 16))                       \
+  CALL(path_link, (u, u, u, u, u, u, u), (F, A % 2, N(0), F, N(1)))                                          \
+  CALL(path_open, (u, u, u, u, u, U, U, u, u), (F, A % 2, N(0), A % 16, L, L, A % 32, P))                    \
+  CALL(path_readlink, (u, u, u, u, u, u), (F, N(0), P, A, P))                                                \
+  CALL(path_remove_directory, (u, u, u), (F, N(0)))                                                          \
+  CALL(path_rename, (u, u, u, u, u, u), (F, N(0), F, N(1)))                                                  \
+  CALL(path_symlink, (u, u, u, u, u), (N(0), F, N(1)))                                                       \
+  CALL(path_unlink_file, (u, u, u), (F, N(0)))                                                               \
   CALL(random_get, (u, u), (P, A))                                                                           \
   CALL(sched_yield, (void), ())                                                                              \
   CALL(sock_accept, (u, u, u), (F, A, P))                                                                    \
-  CALL(sock_recv, (u, u, u, u, u, u), (F, P, A, A, P, P))                                                    \
-  CALL(sock_send, (u, u, u, u, u), (F, P, A, A, P))                                                          \
+  CALL(sock_recv, (u, u, u, u, u, u), (F, V, A, P, P))                                                       \
+  CALL(sock_send, (u, u, u, u, u), (F, V, A, P))                                                             \
   CALL(sock_shutdown, (u, u), (F, A))
 
 #define DECLARE(name, types, values)                                                                         \
@@ -169,8 +207,8 @@ static void try_poll_oneoff(void) {
     s[i].u.tag = (uint8_t)(next() % 4);
     if (s[i].u.tag != __WASI_EVENTTYPE_CLOCK) s[i].u.u.fd_read.file_descriptor = descriptor();
   }
-  (void)raw_poll_oneoff((uint32_t)(uintptr_t)arena, place(), next() % 8 == 0 ? wild32() | 0x80000000 : count + 1,
-                        place());
+  (void)raw_poll_oneoff((uint32_t)(uintptr_t)arena, place(),
+                        next() % 8 == 0 ? wild32() | 0x80000000 : count + 1, place());
 }
 
 static void (*const calls[])(void) = {
