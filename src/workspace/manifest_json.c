@@ -218,7 +218,7 @@ static cay_status json_env(cay_ws_document *d, yyjson_val *object, cay_ws_error 
 }
 
 static cay_status json_limits(cay_ws_document *d, yyjson_val *object, cay_ws_error *err) {
-  static const char *const known[] = { "memory", "disk",      "fuel", "timeoutMs", "processes",    "files",
+  static const char *const known[] = { "memory", "disk",      "fuel",  "timeoutMs",    "processes", "files",
                                        "code",   "openFiles", "cpuMs", "backgroundMs", NULL };
   json_at at = { "limits", err };
   uint64_t wall = 0, background = 0, processes = 0, files = 0, open_files = 0;

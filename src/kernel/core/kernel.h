@@ -187,7 +187,8 @@ void k_usage(k_kernel *k, k_account *out);
 /* Linear memory of all processes: `bytes` more, or -K_ENOMEM and nothing changed. Never fails to give back.
  */
 k_ret k_memory_charge(k_kernel *k, uint64_t bytes) CHECKED K_LOCKED;
-void k_memory_charge_over(k_kernel *k, uint64_t bytes) K_LOCKED; /* of memory that is taken already, whatever the limit */
+void k_memory_charge_over(k_kernel *k,
+                          uint64_t bytes) K_LOCKED; /* of memory that is taken already, whatever the limit */
 void k_memory_uncharge(k_kernel *k, uint64_t bytes) K_LOCKED;
 uint64_t k_memory_used(const k_kernel *k) K_LOCKED; /* with the stacks */
 /* A stack of the host grew by `more` bytes, or shrank. From a handler of signals, without kernel.mu. False: that is beyond

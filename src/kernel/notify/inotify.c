@@ -22,7 +22,7 @@ typedef struct event {
 struct inotify {
   k_kernel *kernel;
   list marks[NOTIFY_BUCKETS]; /* notify_bucket */
-  uint64_t seed; /* of notify_bucket */
+  uint64_t seed;              /* of notify_bucket */
   int32_t last_wd;
   list queue;
   uint32_t queued; /* events in it */
@@ -40,9 +40,7 @@ enum {
 
 static inotify *inotify_of(const k_file *f) { return f->object; }
 
-static list *inotify_bucket(inotify *n, int32_t wd) {
-  return &n->marks[notify_bucket(wd, n->seed)];
-}
+static list *inotify_bucket(inotify *n, int32_t wd) { return &n->marks[notify_bucket(wd, n->seed)]; }
 
 static const char *inotify_name(const event *e) { return (const char *)(e + 1); }
 

@@ -31,7 +31,10 @@ typedef struct notify_mark {
 
 enum { K_IN_EXCL_UNLINK = 0x04000000, K_IN_ONESHOT = 0x80000000 };
 
-enum { NOTIFY_BUCKETS_LOG = 8, NOTIFY_BUCKETS = 1 << NOTIFY_BUCKETS_LOG /* of the marks of an inotify descriptor */ };
+enum {
+  NOTIFY_BUCKETS_LOG = 8,
+  NOTIFY_BUCKETS = 1 << NOTIFY_BUCKETS_LOG /* of the marks of an inotify descriptor */
+};
 
 /* The bucket of a watch descriptor. The seed is odd and unknown to guests, which choose the descriptors that they keep: no
  * choice puts them all into one bucket. */

@@ -7,7 +7,7 @@
 enum {
   DOZE_MS = 20,    /* then a thread leaves an idle slot */
   PAUSE_NS = 5000, /* a caller with request after request is back before that */
-  AWAKE_NS = 3000, /* a thread that has a processor has seen what it waits for before that */
+  AWAKE_NS = 3000, /* a thread that has a processor has seen its event before that */
   SPIN_NS = 50000, /* then a thread that expects an event sleeps */
 };
 

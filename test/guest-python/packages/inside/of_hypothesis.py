@@ -1,4 +1,4 @@
-"""of_hypothesis - property tests: what holds passes, what does not is made small."""
+"""of_hypothesis - property tests: true ones pass, false ones get a small example."""
 import hypothesis
 from hypothesis import strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule

@@ -419,7 +419,7 @@ TEST(a_directory_that_comes_later_is_in_the_way_of_others) {
   tree_free(t);
 }
 
-/* On a mount whose names come from elsewhere: what they take once they are there. */
+/* Of a mount whose names come from elsewhere: their charge, in weights. */
 static uint64_t charged_for_names(bool grown, bool by_another) {
   static const mem_source_ops elsewhere = { .fill = later_fill, .free = later_free };
   enum { WEIGHT = 5000 };
