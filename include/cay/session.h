@@ -160,7 +160,7 @@ typedef struct cay_value {
   cay_slice repr, json; /* of the value; empty: none */
   cay_slice error_type, error_text, traceback;
   uint32_t error_line;   /* in the code; 0: unknown */
-  cay_slice detail;      /* text of a trap */
+  cay_slice detail;      /* text of a trap; the limit of the sandbox that ended it (CAY_END_TIME), else "" */
   uint64_t trace_events; /* that were reported */
   uint64_t wall_ns;
   cay_usage usage;

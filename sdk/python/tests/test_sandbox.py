@@ -205,6 +205,8 @@ def test_processor_time_is_limited_and_counted():
         result = sandbox.commands.run("while :; do :; done")
         assert result.end == "time"
         assert sandbox.usage().cpu_ms >= 200
+        stopped = sandbox.python.run("while True: pass")
+        assert (stopped.end, "processor time" in stopped.detail) == ("time", True), stopped
 
 
 def test_mount(sandbox, tmp_path):

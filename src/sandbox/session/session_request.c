@@ -4,6 +4,8 @@
 #include "sandbox/input.h"
 #include "sandbox/status.h"
 
+#include <stdio.h>
+
 K_LOCKED static k_ret request_begin_job(sb_request *q) {
   cay_session *s = q->session;
   k_process *p = abi_resident_process(s->resident);
@@ -43,6 +45,8 @@ static void request_end_job(sb_request *q) {
   k_lock(s->box->kernel);
   s->job = NULL;
   q->stop = s->why;
+  if (q->stop != K_JOB_RUNNING && job->detail != NULL) /* another limit than the evaluation's own */
+    (void)snprintf(q->gone.why, sizeof q->gone.why, "%s", job->detail);
   k_unlock(s->box->kernel);
   if (q->stop != K_JOB_RUNNING) alarm_disarm(s->box->engine->alarms, &s->stop_alarm);
   k_lock(s->box->kernel);

@@ -99,7 +99,7 @@ static int32_t code_of(const sb_request *q, const sb_gathered *from) {
 
 cay_status sb_value_new(const sb_request *q, cay_sandbox *box, const sb_gathered *from, cay_value **out,
                         cay_error *err) {
-  const char *detail = q->returned ? "" : q->gone.why;
+  const char *detail = q->returned && q->stop == K_JOB_RUNNING ? "" : q->gone.why;
   enum { NULS = 16 };
   size_t len =
       from->streams[0].captured.len + from->streams[1].captured.len + from->texts.len + strlen(detail) + NULS;
