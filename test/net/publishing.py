@@ -154,9 +154,8 @@ def test_clients_beyond_the_descriptors_of_the_process_wait_for_their_turn(t):
 
 def test_a_socket_of_another_is_neither_changed_nor_removed(t):
     path, other = t.path("web.sock"), t.path("other", b"x", mode=0o644)
-    p = t.start("run", "--publish", f"8000:{path}", "read x")
-    while not path.exists():
-        time.sleep(0.01)
+    p = t.start("run", "--publish", f"8000:{path}", "echo ready; read x")
+    assert p.stdout.readline() == b"ready\n"
     path.unlink()
     os.symlink(other, path)
     t.finish(p, b"\n")
