@@ -9,6 +9,7 @@ const origin = Object.create(Object.prototype, {
 const process = Object.create(Object.create(origin, {
   constructor: { __proto__: null, value: origin.constructor, writable: true, configurable: true, enumerable: false },
 }));
+Object.defineProperty(origin.constructor, 'prototype', { __proto__: null, value: Object.getPrototypeOf(process) });
 
 process.version = tables.version;
 process.versions = { node: tables.version.slice(1), quickjs: '0.16.2', uv: '1.51.0', openssl: '3.5.7', modules: '137', amaro: '1.1.10-cay', v8: '13.6.0-node.0' };

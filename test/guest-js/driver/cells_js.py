@@ -74,6 +74,15 @@ def test_columns_of_the_first_line_are_those_of_v8(d):
     d.fails("foo bar", "SyntaxError", ":1:5")
 
 
+def test_errors_of_the_engine_have_the_words_of_v8(d):
+    for code, text in {"null.x": "Cannot read properties of null (reading 'x')", "let u; u.x.y": "Cannot read properties of undefined (reading 'x')",
+                       "null.x = 1": "Cannot set properties of null (setting 'x')", "u.x = 1": "Cannot set properties of undefined (setting 'x')",
+                       "`${Symbol('s')}`": "Cannot convert a Symbol value to a string", "+Symbol('s')": "Cannot convert a Symbol value to a number",
+                       "(() => { const one = 1; one = 2 })()": "Assignment to constant variable.",
+                       "'use strict'; Object.freeze({a: 1}).a = 2": "Cannot assign to read only property 'a' of object"}.items():
+        d.fails(code, "TypeError", text)
+
+
 def test_anything_can_be_thrown(d):
     for code, text in {"throw 'text'": "text", "throw {a: 1}": "{ a: 1 }", "throw null": "null", "throw 1n": "1n"}.items():
         reply = d.run(code)

@@ -121,6 +121,17 @@ def test_contexts():
     check(program("-e", code), "f,w,x,y 4 5\n15 3 true false\nundefinedundefinedfunction false\nReferenceError nothing is not defined\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nat in.vm:2:7\nat in.vm:1:7\n5\n")
 
 
+def test_places_and_numbers_of_the_system():
+    code = """const os = require('os'), s = require('fs').statfsSync('/tmp'); console.log(Object.values(s).map((n) => typeof n).join(), s.bfree <= s.blocks, s.frsize === s.bsize, s.ffree <= s.files);
+      process.env.TMPDIR = ''; process.env.TMP = '/t/'; console.log(os.tmpdir()); process.env.TMP = ''; process.env.TEMP = '/'; console.log(os.tmpdir()); delete process.env.TEMP; console.log(os.tmpdir());
+      try { 'use strict'; (() => { 'use strict'; require('zlib').constants.Z_OK = 1 })() } catch (e) { console.log(e.name) }
+      console.log(process instanceof process.constructor, process.title);
+      const decoder = new (require('string_decoder').StringDecoder)('utf16le'); console.log(escape(decoder.write(Buffer.from('3DD84D', 'hex'))), decoder.end() === '');
+      const t = setTimeout(() => {}, 1), i = setInterval(() => {}, 1000).unref(); setImmediate(() => {}); console.log(process.getActiveResourcesInfo().join()); clearTimeout(t)"""
+    numbers = ",".join(["number"] * 8)
+    check(program("--title=mine", "-e", code), f"{numbers} true true true\n/t\n/\n/tmp\nTypeError\ntrue mine\n%uD83D true\nTimeout,Immediate\n")
+
+
 def test_tests_of_node():
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "a.test.mjs").write_text(

@@ -10,7 +10,7 @@ return {
     errno: bare(native.ERRORS), signals: bare(native.SIGNALS), priority: bare(priority) }),
   fs: bare({ ...kinds, ...native.FILES, UV_FS_O_FILEMAP: 0, ...copying }),
   crypto: bare(crypto),
-  zlib: bare({ ...zlib, Z_MAX_CHUNK: Infinity }),
+  zlib: Object.freeze(bare({ ...zlib, Z_MAX_CHUNK: Infinity })),
   trace: bare({ TRACE_EVENT_PHASE_BEGIN: 66, TRACE_EVENT_PHASE_END: 69, TRACE_EVENT_PHASE_COMPLETE: 88, TRACE_EVENT_PHASE_INSTANT: 73,
     TRACE_EVENT_PHASE_ASYNC_BEGIN: 83, TRACE_EVENT_PHASE_ASYNC_END: 70, TRACE_EVENT_PHASE_NESTABLE_ASYNC_BEGIN: 98,
     TRACE_EVENT_PHASE_NESTABLE_ASYNC_END: 101, TRACE_EVENT_PHASE_COUNTER: 67, TRACE_EVENT_PHASE_NESTABLE_ASYNC_INSTANT: 110 }),

@@ -91,7 +91,9 @@ function fstat(given, big, request, shouldNotThrow) {
 function statfs(path, big) {
   const fields = native.statfs(path);
   if (failed(fields)) return fields;
-  return big ? BigInt64Array.from(fields, BigInt) : Float64Array.from(fields);
+  const [type, size, ...rest] = fields;
+  const all = [type, size, size, ...rest]; // fragments are as large as blocks
+  return big ? BigInt64Array.from(all, BigInt) : Float64Array.from(all);
 }
 
 // ---- reading and writing ----

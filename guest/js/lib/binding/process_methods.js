@@ -57,7 +57,10 @@ return {
   availableMemory: () => native.systemInfo()[2],
   _getActiveRequests: () => [],
   _getActiveHandles: () => [],
-  getActiveResourcesInfo: () => [],
+  getActiveResourcesInfo: () => [
+    ...Array(host.loop.timeoutInfo[0]).fill('Timeout'),
+    ...Array(host.loop.immediateInfo[1]).fill('Immediate'),
+  ],
   dlopen() { throw host.nodeError('ERR_DLOPEN_DISABLED', 'Cannot load native addon: a sandbox runs no machine code'); },
   execve() { throw new Error('execve is not supported in a sandbox'); },
   loadEnvFile(path) {
@@ -70,7 +73,7 @@ return {
   },
   resetStdioForTesting: noop,
   patchProcessObject(process) {
-    process.title = 'node';
+    process.title = host.options['--title'] || 'node';
     process.argv = ['node', ...host.argv];
     process.execArgv = host.execArgv;
     process.versions = Object.freeze({ ...process.versions });

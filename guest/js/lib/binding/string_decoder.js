@@ -13,12 +13,13 @@ function canBegin([first, second]) {
   return first !== 0xf4 || second <= 0x8f;
 }
 
-// [bytes at the end that wait for more, how many are missing]
-function tail(encoding, bytes) {
+// [bytes at the end that wait for more, how many are missing]. Half a unit of UTF-16 waits alone, unless its surrogate waited before.
+function tail(encoding, bytes, waited) {
   const { length } = bytes;
   if (encoding === BASE64 || encoding === BASE64URL) return length % 3 ? [length % 3, 3 - length % 3] : [0, 0];
   if (encoding === UCS2) {
     const odd = length % 2;
+    if (odd && !waited) return [1, 1];
     const last = bytes[length - odd - 1];
     if (length - odd >= 2 && last >= 0xd8 && last <= 0xdb) return [odd + 2, 2 - odd];
     return [odd, odd];
@@ -43,7 +44,7 @@ function decode(state, view) {
     all.set(state.subarray(0, state[BUFFERED]));
     all.set(bytes, state[BUFFERED]);
   }
-  const [keep, missing] = tail(encoding, all);
+  const [keep, missing] = tail(encoding, all, all !== bytes);
   state.set(all.subarray(all.length - keep), 0);
   state[BUFFERED] = keep;
   state[MISSING] = missing;
