@@ -3,9 +3,8 @@
 inside.py MODULE [DONE [NEVER]]     DONE: a file with the ids of tests that shall not run, one in a line
                                     NEVER: one with `VERDICT PATTERN` in each line, of those that cannot run here
 
-Says what happens on standard output, in lines that begin with MARK: `started ID`, `passed|failed|skipped|refused|unbuilt ID [WHY]`.
-`refused`: the test failed because a thread was to be started, which it did not expect to fail. `unbuilt`: it needs a module that exists for
-tests in C alone and is not built. What the tests print goes to standard error.
+Says what happens on standard output, in lines that begin with MARK: `started ID`, `passed|failed|skipped|unbuilt ID [WHY]`.
+`unbuilt`: it needs a module that exists for tests in C alone and is not built. What the tests print goes to standard error.
 """
 import fnmatch
 import importlib
@@ -16,7 +15,6 @@ import types
 import unittest
 
 MARK = "\x1e@ "
-NO_THREADS = "threads are not available", "can't start new thread"
 C_TESTS = "_testcapi", "_testinternalcapi", "_testlimitedcapi", "_testsinglephase"
 UNBUILT = re.compile(r"_testcapi|_testinternalcapi|_testlimitedcapi|_test(single|multi)phase|_testbuffer|_testimportmultiple|_testexternalinspection"
                      r"|_testclinic|_xxtestfuzz|_ctypes_test|_testembed|xxlimited|ndarray object required|requires test modules")
@@ -73,23 +71,17 @@ class Result(unittest.TestResult):
         self.report(f"{verdict[0]} {name_of(test)} {verdict[1]}")
 
     def note(self, test, verdict, why):
-        """The worst verdict counts, but of a test that was refused its thread: that is why it fails.
-
-        A failure outside of a test (setUpClass, setUpModule) is reported at once.
-        """
+        """The worst verdict counts. A failure outside of a test (setUpClass, setUpModule) is reported at once."""
         why = " ".join(why.split())[:300]
         if not isinstance(test, unittest.TestCase):
             self.report(f"{verdict} {str(test).replace(' ', '_')} {why}")
-        elif self.verdict is None or self.verdict[0] in ("skipped", "unbuilt") or (verdict == "failed" and self.verdict[0] != "refused"):
+        elif verdict == "failed" or self.verdict is None or self.verdict[0] in ("skipped", "unbuilt"):
             self.verdict = verdict, why
 
     def fault(self, test, error):
         import traceback
-        text = f"{error[0].__name__}: {error[1]}"
-        refused = any(words in str(error[1]) for words in NO_THREADS)
-        self.note(test, "refused" if refused else "failed", text)
-        if not refused:
-            traceback.print_exception(*error, file=sys.stderr)
+        self.note(test, "failed", f"{error[0].__name__}: {error[1]}")
+        traceback.print_exception(*error, file=sys.stderr)
 
     def addError(self, test, err):
         self.fault(test, err)
@@ -125,12 +117,10 @@ def without(suite, left_out):
 def prepare(module):
     """What `python -m test` sets up; and what cannot be had here, as it is for CPython's own WebAssembly targets."""
     from test import support
-    from test.support import threading_helper
     support.use_resources = RESOURCES.get(module.removeprefix("test."), ())
     support.verbose = False
     support.has_fork_support = False
     support.has_socket_support = True  # CPython's default for WebAssembly is not
-    threading_helper.can_start_thread = False
     import test.libregrtest.setup
     unittest.BaseTestSuite._cleanup = True
     sys.setrecursionlimit(1000)

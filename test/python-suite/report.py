@@ -3,10 +3,9 @@ import collections
 import fnmatch
 
 # The verdicts, and their names.
-WORDS = {"passed": "passed", "failed": "failed", "refused": "need a thread", "unbuilt": "need a module for tests in C", "skipped": "skipped"}
+WORDS = {"passed": "passed", "failed": "failed", "unbuilt": "need a module for tests in C", "skipped": "skipped"}
 
-
-NEVER = {"-": "refused", "=": "unbuilt"}
+NEVER = "="
 
 
 def read_lists(path):
@@ -37,7 +36,7 @@ def read_expected(path):
     """
     cause, known = "", []
     for line in path.read_text().splitlines():
-        if not line.strip() or line.startswith(("#", *NEVER)):
+        if not line.strip() or line.startswith(("#", NEVER)):
             continue
         pattern, _, cause = line.partition(": ")
         known.append((pattern.removeprefix("?"), "*" in pattern or pattern.startswith("?"), cause.strip()))
@@ -45,10 +44,10 @@ def read_expected(path):
 
 
 def read_never(path):
-    """`VERDICT PATTERN` of tests that are not run: `-PATTERN: cause` would wait for a thread for ever, `=PATTERN: cause` needs a module for
-    tests in C, without which it would harm the tests after it.
+    """`VERDICT PATTERN` of tests that are not run: `=PATTERN: cause` needs a module for tests in C, without which it would harm the tests
+    after it.
     """
-    return [f"{NEVER[line[0]]} {line[1:].partition(': ')[0]}" for line in path.read_text().splitlines() if line.startswith(tuple(NEVER))]
+    return [f"unbuilt {line[1:].partition(': ')[0]}" for line in path.read_text().splitlines() if line.startswith(NEVER)]
 
 
 def short(test):
@@ -88,20 +87,18 @@ HEAD = """# CPython's own regression tests
 sandboxes, one for each file, and writes this page. The group `python-suite` of `make test` runs a part of them. Not among them are {left_out} files
 that cannot run, which the end of this page lists.
 
-**Of {all:,} test methods {passed:,} pass and {failed} fail: {share:.2f} % of those that run. {refused:,} need threads, {unbuilt:,} need modules for tests in C that are not
+**Of {all:,} test methods {passed:,} pass and {failed} fail: {share:.2f} % of those that run. {unbuilt:,} need modules for tests in C that are not
 built, and {skipped:,} are skipped by the tests themselves, so {covered:.1f} % of all methods pass.**
 
 | | methods |
 |---|---:|
 | passed | {passed} |
 | failed | {failed} |
-| need a thread | {refused} |
 | need a module for tests in C | {unbuilt} |
 | skipped by the tests | {skipped} |
 
-A method counts once, with its subtests. A method that hangs or ends its process has failed. As CPython does for its own WebAssembly targets, the tests are
-told that there are no threads and no fork, and skip what asks for them first; those are skipped. Methods that start a thread without asking, and those that would wait for one for ever,
-need a thread. Modules in C that exist for tests alone (`_testcapi` and others) are not built: files that cannot be imported without get a stub, and a method that
+A method counts once, with its subtests. A method that hangs or ends its process has failed. Threads are those of the sandbox: real ones, of
+which one computes at a time. As CPython does for its own WebAssembly targets, the tests are told that there is no fork; those that ask for it first are skipped. Modules in C that exist for tests alone (`_testcapi` and others) are not built: files that cannot be imported without get a stub, and a method that
 uses the stub is not counted as passed, whatever comes of it. Resources that `python -m test` leaves out unless asked for (network,
 much memory, much time) are left out. A file that skips itself counts as one method.
 
