@@ -126,10 +126,16 @@ function runTimers() {
   do { // once more behind a timer that has thrown something; in a session that ends the round, and the others stay due
     timerAt = 1;
     timerReferenced = true;
-    next = call(loop.processTimers, process, loop.now());
+    next = call(expire);
   } while (next === undefined);
+}
+
+// The time of the next one stands before ticks and promises run, which may set an earlier one.
+function expire() {
+  const next = loop.processTimers.call(process, loop.now());
   timerAt = Math.abs(next);
   timerReferenced = next > 0;
+  return next;
 }
 
 function runReady() {

@@ -121,6 +121,18 @@ def test_contexts():
     check(program("-e", code), "f,w,x,y 4 5\n15 3 true false\nundefinedundefinedfunction false\nReferenceError nothing is not defined\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nat in.vm:2:7\nat in.vm:1:7\n5\n")
 
 
+def test_timers_that_are_set_behind_the_last_one():
+    for step in ("process.nextTick(f)", "Promise.resolve().then(f)", "queueMicrotask(f)"):
+        code = f"let n = 0; const step = (f) => {step}, again = () => {{ console.log(++n); if (n < 3) step(() => setTimeout(again, 1)) }}; setTimeout(again, 1)"
+        check(program("-e", code), "1\n2\n3\n")
+    check(program("-e", "(async () => { for (let i = 0; i < 3; i++) { await new Promise((done) => setTimeout(done, 1)); console.log(i) } })()"), "0\n1\n2\n")
+
+
+def test_before_exit_is_told_again_when_a_handle_has_closed():
+    code = "let n = 0; process.on('beforeExit', () => { console.log(++n); if (n < 3) require('net').createServer().listen(0).on('listening', function () { this.close() }) })"
+    check(program("-e", code), "1\n2\n3\n")
+
+
 def test_places_and_numbers_of_the_system():
     code = """const os = require('os'), s = require('fs').statfsSync('/tmp'); console.log(Object.values(s).map((n) => typeof n).join(), s.bfree <= s.blocks, s.frsize === s.bsize, s.ffree <= s.files);
       process.env.TMPDIR = ''; process.env.TMP = '/t/'; console.log(os.tmpdir()); process.env.TMP = ''; process.env.TEMP = '/'; console.log(os.tmpdir()); delete process.env.TEMP; console.log(os.tmpdir());

@@ -174,7 +174,7 @@ class LibuvStreamWrap {
 
   close(callback) {
     this.release();
-    if (typeof callback === 'function') loop.later(() => callback.call(this));
+    loop.later(() => typeof callback === 'function' && callback.call(this)); // one more round, so that `beforeExit` is told again
   }
 
   ref() {
