@@ -227,6 +227,46 @@ for i in range(20):
         assert len(seen) == 20 and all(VALUE.encode() in top for top, _ in seen), len(seen)
 
 
+def test_a_relay_works_while_the_guest_has_no_memory_or_descriptors(t):
+    exhausted = {
+        "memory": """
+held = []
+size = 1 << 24
+while size >= 1 << 16:
+    try: held.append(bytearray(size))
+    except MemoryError: size //= 2
+""",
+        "descriptors": """
+held = []
+try:
+    while True: held.append(os.open('/dev/null', os.O_RDONLY))
+except OSError as e: print(e.strerror)
+""",
+    }
+    with vault(t) as (port, seen):
+        for what, code in exhausted.items():
+            seen.clear()
+            keeps = GUEST + """
+context = ssl.create_default_context()
+s = context.wrap_socket(socket.create_connection((HOST, PORT), timeout=60), server_hostname=HOST)
+def again(path):
+    s.sendall(f'GET {path} HTTP/1.1\\r\\nHost: {HOST}:{PORT}\\r\\nX-Key: {KEY}\\r\\n\\r\\n'.encode())
+    return s.recv(4096).startswith(b'HTTP/1.1 200')
+print(again('/before'))
+""" + code + """
+try: print(again('/at-the-limit'))
+except (MemoryError, OSError) as e: print(type(e).__name__)
+try: ask()
+except Exception as e: print(type(e).__name__)
+held.clear() if not held or not isinstance(held[0], int) else [os.close(fd) for fd in held]
+ask('/after', X_Key=KEY)
+"""
+            r = run(t, port, keeps, "--memory", "96M")
+            check(r, what)
+            assert r.code == 0 and r.text.startswith("True\n") and "GET /after" in r.text, (what, r)
+            assert all(VALUE.encode() in top for top, _ in seen if b"/before" in top or b"/after" in top) and seen, (what, seen)
+
+
 def test_curl_and_pieces_of_a_shell_use_a_secret(t):
     with vault(t) as (port, seen):
         code = f'wget -qO- --header "X-Key: $KEY" https://{HOST}:{port}/x'
