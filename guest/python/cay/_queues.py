@@ -110,7 +110,7 @@ def _finish(reference: weakref.ref[Feeder]) -> None:
 
 def _fix_queue(module: Any) -> None:
     queue, joinable, dumps = module.Queue, module.JoinableQueue, module._ForkingPickler.dumps
-    reset = queue._reset
+    reset, plain_error = queue._reset, queue._on_queue_feeder_error
 
     def begin(self: Any, after_fork: bool = False) -> None:
         reset(self, after_fork)
@@ -126,24 +126,31 @@ def _fix_queue(module: Any) -> None:
             self._close = module.Finalize(self, feeder.close, exitpriority=10)
         return feeder
 
-    def prepare(self: Any, item: object, block: bool, timeout: float | None) -> memoryview:
+    def prepare(self: Any, item: object, block: bool, timeout: float | None) -> memoryview | None:
+        """None: it cannot be pickled, and the queue has its own way of saying so (that of ProcessPoolExecutor)."""
         if self._closed:
             raise ValueError(f"Queue {self!r} is closed")
         if not self._sem.acquire(block, timeout):
             raise module.Full
         try:
             message: memoryview = dumps(item)
-        except BaseException:
+        except BaseException as error:
             self._sem.release()
-            raise
+            if not isinstance(error, Exception) or type(self)._on_queue_feeder_error is plain_error:
+                raise
+            self._on_queue_feeder_error(error, item)
+            return None
         return message
 
     def put(self: Any, obj: object, block: bool = True, timeout: float | None = None) -> None:
         message = prepare(self, obj, block, timeout)
-        feeder_of(self).add(message)
+        if message is not None:
+            feeder_of(self).add(message)
 
     def put_task(self: Any, obj: object, block: bool = True, timeout: float | None = None) -> None:
         message = prepare(self, obj, block, timeout)
+        if message is None:
+            return
         with self._cond:
             self._unfinished_tasks.release()
             feeder_of(self).add(message)

@@ -381,6 +381,14 @@ def test_process_pool_executor():
         assert isinstance(pool.submit(int, "x").exception(LONG), ValueError)
 
 
+def test_what_cannot_be_pickled_fails_alone():
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        assert "pickle" in str(pool.submit(len, lambda: 0).exception(LONG))
+        assert pool.submit(len, "abc").result(LONG) == 3
+    queue = multiprocessing.Queue()
+    refused((AttributeError, TypeError, pickle.PicklingError), "pickle", queue.put, lambda: 0)
+
+
 def test_manager():
     with multiprocessing.Manager() as manager:
         shared, several = manager.dict(), manager.list([1])
