@@ -2,6 +2,7 @@
  * abi/linux/stop_words.h. The signal is sent too, which ends a system call that sleeps. The exception cannot be
  * caught: no code of the user's runs any more. */
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,18 +85,48 @@ static void deliver_signals(void) {
   (void)getppid();
 }
 
+/* ---- an exception that leaves the variables as they are, and not in the middle of Node's library ---- */
+
+enum { PATIENCE_MS = 500, FRAMES = 4 };
+
+static int64_t held_since = -1; /* of the monotonic clock, in milliseconds; -1: no exception waits */
+
+/* Whether the function that runs, or that called the function in C which runs, is one of the library's. */
+static bool stop_in_library(void) {
+  for (int level = 0; level < FRAMES; level++) {
+    JSAtom atom = JS_GetScriptOrModuleName(js, level);
+    if (atom == JS_ATOM_NULL) continue;
+    const char *name = JS_AtomToCString(js, atom);
+    bool is_library = name != NULL && strncmp(name, "node:", 5) == 0;
+    JS_FreeCString(js, name);
+    JS_FreeAtom(js, atom);
+    return is_library;
+  }
+  return false;
+}
+
+/* A stream that is left in the middle of a write would write no more, and console.log with it. So the library comes to its
+ * end first, if that takes no longer than PATIENCE_MS. */
+static bool stop_may_throw(void) {
+  int64_t now = stop_now();
+  if (held_since < 0) held_since = now;
+  if (now - held_since < PATIENCE_MS && stop_in_library()) return false;
+  held_since = -1;
+  return true;
+}
+
 int stop_wanted(JSRuntime *rt, void *opaque) {
   (void)rt, (void)opaque;
   if (!reason) deliver_signals();
-  if (!reason && interrupted) {
+  if (!reason && interrupted && stop_may_throw()) {
     interrupted = 0;
     return cell_interrupted = true;
   }
-  if (!reason && interruptible && stop_interrupted()) {
+  if (!reason && interruptible && stop_interrupted() && stop_may_throw()) {
     interruptible = false;
     return passed = true;
   }
-  if (!reason && limit >= 0 && stop_now() >= limit) return passed = true;
+  if (!reason && limit >= 0 && stop_now() >= limit && stop_may_throw()) return passed = true;
   if (!reason) return 0;
   raised = reason;
   reason = 0;
@@ -135,7 +166,7 @@ void stop_forget(void) {
   reason = raised = 0;
   leaving = passed = interruptible = cell_interrupted = false;
   interrupted = 0;
-  limit = -1;
+  limit = held_since = -1;
 }
 
 /* A counter that is negative makes the engine call stop_wanted. */

@@ -329,3 +329,15 @@ def test_much_output_arrives_whole(t):
     head, _, rest = r.out.partition(b"\n")
     import hashlib
     assert hashlib.md5(rest).hexdigest() == head.split()[0].decode(), r
+
+
+def test_an_interrupt_after_output_leaves_the_prompt_of_node_able_to_write(t):
+    for _ in range(20):  # it may come while the library writes
+        w = Window(t, "js")
+        w.until("Welcome to Node.js.*> ")
+        w.type("console.log('loo' + 'ping'); for (;;);\r")
+        w.until("looping\r\n")
+        w.type("\x03")
+        w.until("interrupted.*> ")
+        w.type(".exit\r")
+        assert w.end() == 0

@@ -23,8 +23,7 @@ PRIVATE6 = ["::1", "::ffff:7f00:1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "fd
 # ---- outside of the namespace ----
 
 def inside(t, name):
-    own = [] if os.geteuid() == 0 else ["-Ur"]
-    r = subprocess.run(["unshare", *own, "-nm", sys.executable, __file__, name, str(t.dir)], capture_output=True, text=True, timeout=600)
+    r = subprocess.run([HERE.parent / "support/own-namespace", sys.executable, __file__, name, str(t.dir)], capture_output=True, text=True, timeout=600)
     assert r.returncode == 0, f"{r.stdout[-2000:]}\n{r.stderr[-2000:]}"
 
 

@@ -72,7 +72,8 @@ static void reading(void) {
 }
 
 static void waking(void) {
-  int in = MUST(inotify_init()), ep = MUST(epoll_create1(0));
+  int in = MUST(inotify_init()), ep = MUST(epoll_create1(0)),
+      out = MUST(open("a", O_WRONLY)); /* a write is one event */
   struct epoll_event event = { .events = EPOLLIN | EPOLLET }, got;
   MUST(inotify_add_watch(in, "a", IN_MODIFY));
   MUST(epoll_ctl(ep, EPOLL_CTL_ADD, in, &event));
@@ -80,7 +81,7 @@ static void waking(void) {
   pid_t pid = MUST(fork());
   if (pid == 0) {
     sleep_ms(20);
-    put("a", "from a child");
+    MUST(write(out, "from a child", 12));
     _exit(0);
   }
   SAY(epoll_wait(ep, &got, 1, 10000));
@@ -91,11 +92,12 @@ static void waking(void) {
   pid = MUST(fork());
   if (pid == 0) {
     sleep_ms(20);
-    put("a", "again");
+    MUST(write(out, "again", 5));
     _exit(0);
   }
   SAY(read(in, buf, sizeof buf));
   reap("child", pid);
+  close(out);
   close(in);
 }
 
