@@ -87,20 +87,22 @@ static void deliver_signals(void) {
 
 /* ---- an exception that leaves the variables as they are, and not in the middle of Node's library ---- */
 
-enum { PATIENCE_MS = 500, FRAMES = 4 };
+enum { PATIENCE_MS = 500, FRAMES = 64 };
 
 static int64_t held_since = -1; /* of the monotonic clock, in milliseconds; -1: no exception waits */
 
-/* Whether the function that runs, or that called the function in C which runs, is one of the library's. */
+/* Whether a function of the library runs that the user's code called. The loop of events, which waits, is called by none. */
 static bool stop_in_library(void) {
+  bool library = false;
   for (int level = 0; level < FRAMES; level++) {
     JSAtom atom = JS_GetScriptOrModuleName(js, level);
-    if (atom == JS_ATOM_NULL) continue;
+    if (atom == JS_ATOM_NULL) continue; /* a function in C, or the end */
     const char *name = JS_AtomToCString(js, atom);
-    bool is_library = name != NULL && strncmp(name, "node:", 5) == 0;
+    bool own = name == NULL || strncmp(name, "node:", 5) != 0;
     JS_FreeCString(js, name);
     JS_FreeAtom(js, atom);
-    return is_library;
+    if (own) return library;
+    library = true;
   }
   return false;
 }
@@ -110,7 +112,10 @@ static bool stop_in_library(void) {
 static bool stop_may_throw(void) {
   int64_t now = stop_now();
   if (held_since < 0) held_since = now;
-  if (now - held_since < PATIENCE_MS && stop_in_library()) return false;
+  if (now - held_since < PATIENCE_MS && stop_in_library()) {
+    *engine_breaker(js) = 0; /* the engine asks again at once */
+    return false;
+  }
   held_since = -1;
   return true;
 }
