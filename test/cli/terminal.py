@@ -164,6 +164,14 @@ def test_an_editor_works(t):
 READY = r">>> \x1b\[0m\x1b\[4D(\x1b\[\?\d+[hl])*\x1b\[4C$"
 
 
+def interrupt_a_sleep(w):
+    w.type("import time; print('slee' + 'ping'); time.sleep(1000)\n")
+    w.until("sleeping")
+    w.type("\x03")
+    w.until("KeyboardInterrupt")
+    w.until(READY)
+
+
 def test_python_alone_is_to_be_talked_to(t):
     w = Window(t, "python")
     w.until(READY)
@@ -171,11 +179,7 @@ def test_python_alone_is_to_be_talked_to(t):
     w.until(READY)
     w.line("\x1bOA", "42\r\n")
     w.until(READY)
-    w.type("import time; print('slee' + 'ping'); time.sleep(1000)\n")
-    w.until("sleeping")
-    w.type("\x03")
-    w.until("KeyboardInterrupt")
-    w.until(READY)
+    interrupt_a_sleep(w)
     w.type("for zero in iter(int, print('loo' + 'ping')): pass\n\n")
     w.until("looping")
     w.type("\x03")
@@ -193,11 +197,7 @@ def test_an_interrupt_after_output_ends_a_sleep_that_has_hardly_begun(t):
     for _ in range(20):  # between the output and the sleep the program reads the clock
         w = Window(t, "run", "--tty", "python3")
         w.until(READY)
-        w.type("import time; print('slee' + 'ping'); time.sleep(1000)\n")
-        w.until("sleeping")
-        w.type("\x03")
-        w.until("KeyboardInterrupt")
-        w.until(READY)
+        interrupt_a_sleep(w)
         w.type("\x04")
         code = w.end()
         assert code == 0, (code, w.shown)
