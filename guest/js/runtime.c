@@ -79,6 +79,7 @@ static int fail(const char *doing) {
 int runtime_start(bool image) {
   JSRuntime *rt = JS_NewRuntime2(&memory, NULL);
   if (rt) JS_SetMaxStackSize(rt, STACK_MAX);
+  if (rt) JS_SetCanBlock(rt, true); /* Atomics.wait: programs sleep by it, and node lets them */
   if (rt) js = JS_NewContext(rt);
   if (!js) return fprintf(stderr, "node: no memory for the engine\n"), -1;
   signal(SIGPIPE, SIG_IGN);

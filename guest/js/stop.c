@@ -47,12 +47,6 @@ static bool interruptible; /* SIGINT ends what runs, too: the option `breakOnSig
 
 void stop_on_interrupt(bool on) { interruptible = on; }
 
-/* Handlers run in system calls alone, and code that computes makes none. */
-static bool stop_interrupted(void) {
-  (void)stop_now();
-  return children_interrupted();
-}
-
 /* ---- SIGINT in a session without a handler of its own: an error ends the cell, and the variables stay ---- */
 
 static volatile sig_atomic_t interrupted;
@@ -120,18 +114,25 @@ static bool stop_may_throw(void) {
   return true;
 }
 
-int stop_wanted(JSRuntime *rt, void *opaque) {
-  (void)rt, (void)opaque;
-  if (!reason) deliver_signals();
-  if (!reason && interrupted && stop_may_throw()) {
+/* SIGINT, or a limit of the program's own, wants an exception. */
+static bool stop_exception_waits(void) {
+  return interrupted || (interruptible && children_interrupted()) || (limit >= 0 && stop_now() >= limit);
+}
+
+static int stop_throw(void) {
+  if (interrupted) {
     interrupted = 0;
     return cell_interrupted = true;
   }
-  if (!reason && interruptible && stop_interrupted() && stop_may_throw()) {
-    interruptible = false;
-    return passed = true;
-  }
-  if (!reason && limit >= 0 && stop_now() >= limit && stop_may_throw()) return passed = true;
+  if (interruptible && children_interrupted()) interruptible = false;
+  return passed = true;
+}
+
+int stop_wanted(JSRuntime *rt, void *opaque) {
+  (void)rt, (void)opaque;
+  if (!reason) deliver_signals();
+  if (!reason && stop_exception_waits()) return stop_may_throw() ? stop_throw() : 0;
+  held_since = -1; /* of an exception that waited: its limit may have been lifted meanwhile */
   if (!reason) return 0;
   raised = reason;
   reason = 0;

@@ -1,6 +1,7 @@
 /* git.h - cay-git: clones one repository and writes it to standard output as records (workspace/git_stream.h).
  *
  *   1. orders.c  reads the orders from standard input
+ *      guard.c   ends the program and removes the temporary folder if the reader of the records ends before it
  *   2. place.c   finds the folder of a file:// URL, and sees that all of its repository is below the one that may be cloned from
  *   3. confine.c gives up the rest of the file system
  *   4. http.c    is libgit2's transport for http and https, over net/http.h: every connection is checked by the egress policy
@@ -29,10 +30,10 @@ typedef struct orders {
   uint32_t depth;     /* how many commits; 0: all */
   net_policy *policy; /* NULL: nothing may be reached */
   int64_t deadline_ns;
+  bool guarded;
 } orders;
 
 cay_status orders_read(int fd, orders *out, cay_error *err) CHECKED;
-void orders_free(orders *o);
 
 /* ---- place.c, confine.c ---- */
 
@@ -43,6 +44,13 @@ cay_status place_check(const orders *o, git_repository *repo, cay_error *err) CH
 
 /* From here on: `folder` and what the clone reads. Without Landlock it does nothing. */
 void confine(const orders *o);
+
+/* ---- guard.c ---- */
+
+/* From here on the program ends, and `folder` goes, as soon as the reader of standard output has closed it. `o` stays for good. */
+cay_status guard_start(orders *o, cay_error *err) CHECKED;
+/* To be called before the program ends: does not return if the guard is about to remove the folder. */
+void guard_end(const orders *o);
 
 /* ---- send.c ---- */
 

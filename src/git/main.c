@@ -72,6 +72,7 @@ static void files_limit(uint64_t bytes_max) {
 
 static cay_status run(orders *o, cay_error *err) {
   S_TRY(orders_read(STDIN_FILENO, o, err));
+  S_TRY(guard_start(o, err));
   files_limit(o->bytes_max);
   S_TRY(place_find(o, err));
   S_TRY(library_begin(err));
@@ -81,12 +82,13 @@ static cay_status run(orders *o, cay_error *err) {
 }
 
 int main(void) {
-  orders o = { 0 };
+  static orders o; /* for good: the guard reads them as long as there is a program */
   cay_error err = { 0 };
   struct rlimit no_core = { 0, 0 };
   (void)setrlimit(RLIMIT_CORE, &no_core);
   (void)signal(SIGPIPE, SIG_IGN);
   cay_status status = run(&o, &err);
-  orders_free(&o);
-  return status == CAY_OK ? 0 : send_failed(&err);
+  int code = status == CAY_OK ? 0 : send_failed(&err);
+  guard_end(&o);
+  return code;
 }

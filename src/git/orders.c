@@ -53,16 +53,3 @@ cay_status orders_read(int fd, orders *out, cay_error *err) {
   yyjson_doc_free(doc);
   return status;
 }
-
-void orders_free(orders *o) {
-  mem_free(o->url);
-  mem_free(o->branch);
-  mem_free(o->commit);
-  mem_free(o->files);
-  mem_free(o->credentials);
-  mem_free(o->ca_file);
-  mem_free(o->folder);
-  mem_free(o->root);
-  mem_free(o->place);
-  net_policy_free(o->policy);
-}

@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import pathlib
+import select
 import signal
 import struct
 import subprocess
@@ -16,6 +17,7 @@ import zlib
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "net"))
 
 import servers
+from harness import LONG
 from workspaces import Backend, cloned, ws
 
 
@@ -350,18 +352,19 @@ def child_of(process, name):
     raise AssertionError(f"no {name}")
 
 
-def test_a_clone_that_is_killed_leaves_no_files_behind(t):
+def ended_by(t, end):
+    """How `cay ws provision` ends when `end(process)` is called in the middle of a clone, which waits for its server for ever."""
     history(t)
     (t.dir / "tmp").mkdir()
-    asked = threading.Event()
+    asked, over = threading.Event(), threading.Event()
 
     class Silent(Backend):
         def answer(self):
             if self.command == "POST":
                 asked.set()
-                self.rfile.read()
-                return  # the client is gone
-            super().answer()
+                over.wait()
+            else:
+                super().answer()
 
         do_GET = do_POST = answer
 
@@ -370,11 +373,35 @@ def test_a_clone_that_is_killed_leaves_no_files_behind(t):
         process = t.start("ws", "provision", "--store", t.dir / "store", "m.json", env={"TMPDIR": str(t.dir / "tmp")})
         assert asked.wait(60)
         assert [p.is_dir() for p in (t.dir / "tmp").iterdir()] == [True]
-        os.kill(child_of(process, "cay-git"), signal.SIGKILL)
-        r = t.finish(process)
-        assert r.code == 1 and "cay-git ended without an answer" in r.errors, r
+        try:
+            end(process)
+            return t.finish(process)
+        finally:
+            over.set()
+
+
+def test_a_clone_that_is_killed_leaves_no_files_behind(t):
+    r = ended_by(t, lambda process: os.kill(child_of(process, "cay-git"), signal.SIGKILL))
+    assert r.code == 1 and "cay-git ended without an answer" in r.errors, r
     assert list((t.dir / "tmp").iterdir()) == []
     assert ws(t, "list").text == ""
+
+
+def test_a_clone_whose_caller_is_killed_ends_and_leaves_no_files_behind(t):
+    clones = []
+
+    def end(process):
+        clones.append(os.pidfd_open(child_of(process, "cay-git")))
+        process.kill()
+
+    assert ended_by(t, end).code == -signal.SIGKILL
+    assert select.select(clones, [], [], LONG)[0] == clones
+    os.close(clones[0])
+    for _ in range(6000):
+        if not list((t.dir / "tmp").iterdir()):
+            return
+        time.sleep(0.01)
+    raise AssertionError(list((t.dir / "tmp").iterdir()))
 
 
 # ---- https, time, submodules ----

@@ -234,6 +234,21 @@ def test_connections_are_limited(t):
     works(server)
 
 
+def test_a_connection_that_ends_is_not_reset_under_a_client_that_still_sends(t):
+    server = t.server()
+    for last in (frame(GOAWAY, 0, 0, b"\0\0\0\0\0\0\0\xff"),  # the client's own end
+                 frame(DATA, 0, 1, b"x")):  # a fault: the server's GOAWAY comes before the end
+        raw = Raw(server)
+        raw.until(lambda kind, flags, *_: kind == SETTINGS and flags & ACK)
+        raw.socket.sendall(last + frame(0xff, 0, 0, bytes(16000)) * 64)
+        said = b""
+        while more := raw.socket.recv(65536):
+            said += more
+        assert (said[3:4] == bytes([GOAWAY])) == (last[3] == DATA), said
+        raw.socket.close()
+    works(server)
+
+
 def test_streams_of_a_connection_are_limited(t):
     server = t.server("--streams", 5)
     raw = Raw(server)

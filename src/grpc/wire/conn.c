@@ -88,12 +88,20 @@ static bool conn_write_out(conn *c) {
   return true;
 }
 
+static void conn_drop_calls(conn *c) {
+  LIST_EACH_SAFE (of, &c->calls, call, in_conn) {
+    (void)nghttp2_session_set_stream_user_data(c->h2, of->id, NULL);
+    call_drop(of);
+  }
+}
+
 /* A close with unread bytes would take back those which are on their way to the client: our half is closed first,
  * and further bytes of the client are dropped. */
 static void conn_part(conn *c) {
   c->parting = true;
   c->parting_ns = clock_mono_ns();
   tls_part(c->ssl);
+  conn_drop_calls(c);
   if (shutdown(c->fd, SHUT_WR) != 0 ||
       !timers_set(&c->server->timers, &c->timer, c->parting_ns + PARTING_MS * NS_PER_MS))
     c->dead = true;
@@ -110,9 +118,7 @@ void conn_flush(conn *c) {
   if (c->dead) return;
   conn_watch(c);
   bool done = nghttp2_session_want_read(c->h2) == 0 && nghttp2_session_want_write(c->h2) == 0;
-  if (c->out_len != 0) return;
-  if (done) c->dead = true;
-  if (!done && c->settled && list_empty(&c->calls)) conn_part(c);
+  if (c->out_len == 0 && (done || (c->settled && list_empty(&c->calls)))) conn_part(c);
 }
 
 /* ---- reading ---- */
@@ -155,7 +161,8 @@ static void conn_read(conn *c) {
     if (nghttp2_session_mem_recv(c->h2, bytes, len) < 0) {
       (void)nghttp2_session_terminate_session(c->h2, NGHTTP2_PROTOCOL_ERROR);
       conn_flush(c);
-      c->dead = true;
+      if (!c->parting) c->dead = true;
+      break;
     }
     if (c->ssl == NULL && len < sizeof bytes) break;
   }
@@ -286,10 +293,7 @@ void conn_noticed(conn *c) {
 
 void conn_close(conn *c) {
   server *s = c->server;
-  LIST_EACH_SAFE (of, &c->calls, call, in_conn) {
-    (void)nghttp2_session_set_stream_user_data(c->h2, of->id, NULL);
-    call_drop(of);
-  }
+  conn_drop_calls(c);
   timers_stop(&s->timers, &c->timer);
   if (c->h2 != NULL) nghttp2_session_del(c->h2);
   tls_end(c->ssl);
