@@ -243,7 +243,7 @@ typedef struct cay_result {
   int32_t code;
   cay_slice out, err;    /* captured output, up to limits.output        */
   bool out_cut, err_cut; /* there was more                              */
-  cay_slice detail;      /* text of a trap; empty: none                 */
+  cay_slice detail;      /* text of a trap; the limit of the sandbox that ended it (CAY_END_TIME), else "" */
   uint64_t wall_ns;      /* from the call to the end of the program     */
   uint64_t fuel;         /* operations used, when they were counted     */
   cay_usage usage;       /* of the sandbox, at the end                  */

@@ -15,7 +15,7 @@ typedef struct serve_run_end {
   cay_end end;
   cay_slice out, err;
   bool out_cut, err_cut;
-  cay_slice detail; /* of a trap */
+  cay_slice detail; /* as cay_result's */
   uint64_t fuel, wall_ns;
 } serve_run_end;
 

@@ -28,8 +28,7 @@ static bool put_end(const run *r, yyjson_mut_doc *doc, yyjson_mut_val *to, const
   return (!r->cut[0] || yyjson_mut_obj_add_bool(doc, to, "stdoutTruncated", true)) &&
          (!r->cut[1] || yyjson_mut_obj_add_bool(doc, to, "stderrTruncated", true)) &&
          (end == CAY_END_EXIT || yyjson_mut_obj_add_str(doc, to, "end", cay_end_name(end))) &&
-         (result->end != CAY_END_TRAP ||
-          put_text(doc, to, "detail", result->detail.data, result->detail.len)) &&
+         (result->detail.len == 0 || put_text(doc, to, "detail", result->detail.data, result->detail.len)) &&
          (result->fuel == 0 || yyjson_mut_obj_add_uint(doc, to, "fuel", result->fuel));
 }
 
@@ -57,7 +56,7 @@ static void run_tell_end(const run *r, const serve_client *client, const cay_res
                                     .err = { r->kept[1].data, r->kept[1].len },
                                     .out_cut = r->cut[0],
                                     .err_cut = r->cut[1],
-                                    .detail = result->end == CAY_END_TRAP ? result->detail : (cay_slice){ 0 },
+                                    .detail = result->detail,
                                     .fuel = result->fuel,
                                     .wall_ns = result->wall_ns });
 }

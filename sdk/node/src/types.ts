@@ -233,7 +233,7 @@ export class CommandResult {
     readonly stdoutTruncated: boolean,
     readonly stderrTruncated: boolean,
     readonly end: End,
-    /** Of a trap. */
+    /** Of a trap; or the limit of the sandbox that ended it. */
     readonly detail: string,
     /** WebAssembly operations, when they were counted, else null. */
     readonly fuel: number | null = null,

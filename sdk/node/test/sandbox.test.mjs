@@ -139,8 +139,9 @@ test("usage", async (t) => {
 
 test("processor time is limited and counted", async (t) => {
   const sandbox = await own(t, { cpuMs: 200 });
-  const { end } = await sandbox.commands.run("while :; do :; done");
+  const { end, detail } = await sandbox.commands.run("while :; do :; done");
   assert.equal(end, "time");
+  assert.match(detail, /processor time/);
   assert.ok((await sandbox.usage()).cpuMs >= 200);
 });
 

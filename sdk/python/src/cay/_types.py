@@ -17,7 +17,7 @@ class CommandResult:
     stdout_truncated: bool = False
     stderr_truncated: bool = False
     end: str = "exit"  # or "signal", "trap", "time", "fuel", "cancelled"
-    detail: str = ""  # of a trap
+    detail: str = ""  # of a trap; or the limit of the sandbox that ended it
     fuel: Optional[int] = None  # WebAssembly operations, when they were counted
     stdout_bytes: Optional[bytes] = None  # with binary=True: the output as it was
     stderr_bytes: Optional[bytes] = None
