@@ -42,12 +42,7 @@ static bool session_rest(cay_session *s) {
 static bool session_settle(void *ctx, enum sb_slot_moment moment) {
   cay_session *s = ctx;
   if (s->no_undo || sb_session_is_parked(s)) return true;
-  switch (moment) {
-  case SB_ANSWERED: return session_answered(s);
-  case SB_PAUSED: return s->replay.requests.len == 0 || s->unsaved || sb_session_save(s);
-  case SB_RESTING: return session_rest(s);
-  }
-  return true;
+  return moment == SB_ANSWERED ? session_answered(s) : session_rest(s);
 }
 
 static void session_on_done(sb_slot_request *base) {

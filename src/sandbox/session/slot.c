@@ -6,15 +6,17 @@
 
 enum {
   DOZE_MS = 20,    /* then a thread leaves an idle slot */
-  PAUSE_NS = 5000, /* a caller with request after request is back before that */
   AWAKE_NS = 3000, /* a thread that has a processor has seen its event before that */
   SPIN_NS = 50000, /* then a thread that expects an event sleeps */
+  LINGER_MAX_NS = 200000,
 };
 
 #define SB_LINGERING ((sb_slot_request *)1)
 
 void sb_slot_init(sb_slot *s, const sb_slot_work *work, void *ctx, thread_pool *threads, bool spins) {
-  *s = (sb_slot){ .work = work, .ctx = ctx, .threads = threads, .spins = spins, .state = SB_RUNNING };
+  *s = (sb_slot){
+    .work = work, .ctx = ctx, .threads = threads, .spins = spins, .linger_ns = SPIN_NS, .state = SB_RUNNING
+  };
   pthread_mutex_init(&s->mu, NULL);
   clock_cond_init(&s->changed);
 }
@@ -70,7 +72,7 @@ static bool slot_spin_done(const sb_slot *s, const sb_slot_request *q) {
 }
 
 static bool slot_spin_asked(const sb_slot *s) {
-  return slot_spin(s, slot_caller_is_back, s, AWAKE_NS) && slot_spin(s, slot_is_asked, s, SPIN_NS);
+  return slot_spin(s, slot_caller_is_back, s, AWAKE_NS) && slot_spin(s, slot_is_asked, s, s->linger_ns);
 }
 
 /* ---- turns ---- */
@@ -225,9 +227,9 @@ static bool slot_begin_settling(sb_slot *s) {
   return idle;
 }
 
-static void slot_settle(sb_slot *s, enum sb_slot_moment moment) {
+static void slot_settle(sb_slot *s) {
   if (slot_is_asked(s) || !slot_begin_settling(s)) return;
-  slot_set_state(s, s->work->settle(s->ctx, moment) ? SB_IDLE : SB_BROKEN);
+  slot_set_state(s, s->work->settle(s->ctx, SB_RESTING) ? SB_IDLE : SB_BROKEN);
 }
 
 /* False: there is another request. Afterwards nothing of the slot may be touched: with mu, since the thread that closes it
@@ -243,12 +245,21 @@ static bool slot_leave(sb_slot *s) {
   return left;
 }
 
+/* A thread that had hardly gone to sleep when the next request came should have looked for it longer. One that slept for long looked in
+ * vain. */
+static void slot_learn(sb_slot *s, int64_t slept_ns) {
+  bool soon = slot_is_asked(s) && slept_ns < LINGER_MAX_NS;
+  int64_t twice = 2 * s->linger_ns;
+  s->linger_ns = !soon ? SPIN_NS : twice < LINGER_MAX_NS ? twice : LINGER_MAX_NS;
+}
+
 /* A session is used again at once more often than not. */
 static void slot_linger(sb_slot *s) {
-  if (!slot_spin(s, slot_is_asked, s, PAUSE_NS)) slot_settle(s, SB_PAUSED);
   if (slot_spin_asked(s)) return;
+  int64_t start = clock_mono_ns();
   slot_doze(s);
-  slot_settle(s, SB_RESTING);
+  slot_learn(s, clock_mono_ns() - start);
+  slot_settle(s);
 }
 
 static void slot_main(void *ctx) {

@@ -9,14 +9,15 @@
  *        │ ◄──────────────────────── RUNNING → SETTLING, request.done ◄──┤
  *        │ goes on                                                       │ work.settle(SB_ANSWERED)
  *        │                           SETTLING → IDLE ◄───────────────────┤ lingers for the next request
- *        │                           IDLE → SETTLING → IDLE ◄────────────┤ work.settle(SB_PAUSED), then (SB_RESTING)
+ *        │                           IDLE → SETTLING → IDLE ◄────────────┤ no request for 20 ms: work.settle(SB_RESTING)
  *        │                                                               │ leaves; the slot has no thread any more
  *
  * A BROKEN slot can only be closed.
  *
  * Locks       mu is held for a moment, never while the work's functions run. Order: mu, kernel.mu.
  * Waiting     a thread that expects an event spins for 50 us at most, since waking up costs about as much as a small evaluation,
- *             and only while the other thread is seen to run (doc/adr/sessions-at-rest.md). Then it sleeps on `changed`. Closing
+ *             and only while the other thread is seen to run (doc/adr/sessions-at-rest.md). Then it sleeps on `changed`. The
+ *             slot's thread spins up to 200 us for the next request once it has seen that requests come at that distance. Closing
  *             sleeps. */
 #pragma once
 
@@ -37,7 +38,6 @@ typedef struct sb_slot_request {
 
 enum sb_slot_moment {
   SB_ANSWERED, /* the caller has its answer, and goes on meanwhile */
-  SB_PAUSED,   /* no request followed at once */
   SB_RESTING,  /* none came for a while */
 };
 
@@ -52,6 +52,7 @@ typedef struct sb_slot {
   void *ctx;
   thread_pool *threads; /* borrowed */
   bool spins;           /* there are several processors */
+  int64_t linger_ns;    /* the slot's thread: how long it spins for the next request */
   pthread_mutex_t mu;
   pthread_cond_t changed;
   uint64_t turn,

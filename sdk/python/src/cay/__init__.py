@@ -5,6 +5,7 @@
     with Sandbox() as sandbox:
         print(sandbox.commands.run("echo hello | tr a-z A-Z").stdout)
 """
+import importlib
 from typing import TYPE_CHECKING
 
 from ._errors import BinaryNotFound, CommandFailed, SandboxDied, SandboxError, SandboxTimeout
@@ -18,8 +19,6 @@ from .python import PythonError, PythonFailed, PythonResult, Session, TraceEvent
 from .sandbox import Sandbox
 from .snapshot import Change, Snapshot
 from .terminal import Terminal
-from .tools import Tool, ToolEvent, ToolFailed, Tools
-from .workspaces import WorkspaceError, WorkspaceProcess, Workspaces, WorkspaceSession
 
 if TYPE_CHECKING:
     from .aio import AsyncSandbox
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from .aio_terminal import AsyncTerminal
     from .aio_tools import AsyncTools
     from .aio_workspaces import AsyncWorkspaces
+    from .tools import Tool, ToolEvent, ToolFailed, Tools
+    from .workspaces import WorkspaceError, WorkspaceProcess, Workspaces, WorkspaceSession
 
 __all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "AsyncWorkspaces", "BinaryNotFound", "Callback", "Change", "CommandFailed",
            "CommandResult", "FileInfo", "Display", "Mount", "Process", "PythonError", "PythonFailed", "PythonResult", "RunningCommand", "Sandbox",
@@ -34,20 +35,24 @@ __all__ = ["AsyncProcess", "AsyncSandbox", "AsyncTerminal", "AsyncTools", "Async
            "TraceEvent", "Usage", "ValueTooLarge", "WorkspaceError", "WorkspaceProcess", "WorkspaceSession", "Workspaces", "__version__"]
 
 
+# Imported when they are first asked for: asyncio takes longer to import than a sandbox to start.
+_LATER = {
+    "AsyncSandbox": "aio", "AsyncProcess": "aio_process", "AsyncTerminal": "aio_terminal", "AsyncTools": "aio_tools",
+    "AsyncWorkspaces": "aio_workspaces",
+    "Tool": "tools", "ToolEvent": "tools", "ToolFailed": "tools", "Tools": "tools",
+    "WorkspaceError": "workspaces", "WorkspaceProcess": "workspaces", "Workspaces": "workspaces", "WorkspaceSession": "workspaces",
+}
+
+
 def __getattr__(name: str) -> object:
-    if name == "AsyncSandbox":  # asyncio takes longer to import than a sandbox to start
-        from .aio import AsyncSandbox
-        return AsyncSandbox
-    if name == "AsyncProcess":
-        from .aio_process import AsyncProcess
-        return AsyncProcess
-    if name == "AsyncTerminal":
-        from .aio_terminal import AsyncTerminal
-        return AsyncTerminal
-    if name == "AsyncTools":
-        from .aio_tools import AsyncTools
-        return AsyncTools
-    if name == "AsyncWorkspaces":
-        from .aio_workspaces import AsyncWorkspaces
-        return AsyncWorkspaces
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("tools", "workspaces"):
+        return importlib.import_module(f".{name}", __name__)
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})

@@ -160,7 +160,7 @@ class LibraryChannel(Channel):
             answer(None, "no callbacks here")
             return
         try:
-            params = {"name": name, "arguments": decode_json(arguments.decode())}
+            params = {"name": name, "arguments": decode_json(arguments.decode()) if arguments != b"{}" else {}}
             party.answer(params, answer, here)
         except Exception as problem:
             answer(None, f"the callback cannot be called: {type(problem).__name__}: {problem}")

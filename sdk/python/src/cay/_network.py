@@ -46,8 +46,9 @@ def attend(link: "Link", callbacks: "Callbacks", functions: Mapping[str, Told]) 
                 except SandboxError:
                     pass  # the sandbox is gone, and its question with it
 
+        from .callbacks import is_coroutine_function
         function = functions.get("decision" if number is None else "ask")
         if function is not None:
-            callbacks.start(functools.partial(function, params), {}, answer)
+            callbacks.start(functools.partial(function, params), is_coroutine_function(function), {}, answer)
 
     link.attend_network(told)

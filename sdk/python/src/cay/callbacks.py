@@ -15,7 +15,7 @@ import contextvars
 import dataclasses
 import threading
 import typing
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Set, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Set, Tuple, Union
 
 from ._rpc import describe_exception
 
@@ -137,7 +137,7 @@ class Callbacks:
     """The functions of one sandbox, and where they run. It does not know the sandbox."""
 
     def __init__(self, loop: "Optional[asyncio.AbstractEventLoop]" = None) -> None:
-        self._functions: Dict[str, Function] = {}
+        self._functions: Dict[str, Tuple[Function, bool]] = {}  # and whether it is a coroutine function
         self._lock = threading.Lock()
         self._pool: "Optional[ThreadPoolExecutor]" = None
         self._own_loop = loop is None
@@ -150,7 +150,8 @@ class Callbacks:
             raise TypeError(f'callbacks must map names to functions, as {{"price": price}}, not {type(callbacks).__name__}')
         described = [describe(name, callback) for name, callback in callbacks.items()]
         for name, callback in callbacks.items():
-            self._functions[name] = adapted(callback.function if isinstance(callback, Callback) else callback)
+            function = adapted(callback.function if isinstance(callback, Callback) else callback)
+            self._functions[name] = function, is_coroutine_function(function)
         return described
 
     def remove(self, name: str) -> None:
@@ -159,15 +160,16 @@ class Callbacks:
     def handle(self, params: Dict[str, Any], answer: "Answer", here: bool = False) -> None:
         """Starts the call. `answer` takes the result, or why there is none. `here`: this thread may run the function; it waits
         for the code that calls."""
-        function = self._functions.get(params["name"])
-        if function is None:
+        known = self._functions.get(params["name"])
+        if known is None:
             answer(None, f"no callback {params['name']} here")
         else:
-            self.start(function, params["arguments"], answer, here)
+            function, is_coroutine = known
+            self.start(function, is_coroutine, params["arguments"], answer, here)
 
-    def start(self, function: Function, arguments: Dict[str, Any], answer: "Answer", here: bool = False) -> None:
+    def start(self, function: Function, is_coroutine: bool, arguments: Dict[str, Any], answer: "Answer", here: bool = False) -> None:
         """Calls a function where its kind belongs: in the event loop or in a thread."""
-        if _is_coroutine(function):
+        if is_coroutine:
             import asyncio
             call = _await(function, arguments, answer, self._own_loop)
             try:
@@ -200,7 +202,7 @@ class Callbacks:
             return self._loop
 
 
-def _is_coroutine(function: Function) -> bool:
+def is_coroutine_function(function: Function) -> bool:
     import inspect
     return inspect.iscoroutinefunction(function)
 

@@ -15,7 +15,7 @@ typedef struct native {
   /* the turn's */
   uint64_t sum;
   /* the slot's thread's */
-  uint64_t runs, answers, pauses, rests;
+  uint64_t runs, answers, rests;
   bool new_state, fails_to_run, fails_to_settle;
   _Atomic bool gate, inside; /* a request of kind WAITS is `inside` until the gate is open */
 } native;
@@ -51,7 +51,6 @@ static bool native_run(void *ctx, sb_slot_request *base) {
 static bool native_settle(void *ctx, enum sb_slot_moment moment) {
   native *n = ctx;
   if (moment == SB_ANSWERED) n->answers++;
-  if (moment == SB_PAUSED) n->pauses++;
   if (moment == SB_RESTING) n->rests++;
   n->new_state = false;
   return !n->fails_to_settle;
@@ -115,7 +114,6 @@ TEST(slot_that_is_not_asked_comes_to_rest_and_its_thread_leaves) {
   expect_adds(n, 1, 2);
   native_close(n);
   EXPECT(n->rests >= 1);
-  EXPECT(n->pauses >= 1);
   native_free(n);
 }
 
