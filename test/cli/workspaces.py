@@ -1,10 +1,11 @@
 """`cay ws`."""
-import base64
 import http.server
 import json
 import os
 import subprocess
 import threading
+
+from backend import Backend
 
 MANIFEST = {"entries": [{"type": "file", "path": "a", "content": "one\n"}, {"type": "directory", "path": "d"},
                         {"type": "file", "path": "run", "content": "#!/bin/sh\necho $NAME\n", "mode": "0755"}],
@@ -149,30 +150,6 @@ def test_repositories_that_cannot_be_cloned_fail_by_their_entry(t):
     assert ws(t, "list").text == ""
 
 
-class Backend(http.server.BaseHTTPRequestHandler):
-    """git http-backend below the folder of the server."""
-
-    def answer(self):
-        path, _, query = self.path.partition("?")
-        length = int(self.headers.get("Content-Length") or 0)
-        env = {"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": str(self.server.folder), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path,
-               "QUERY_STRING": query, "REQUEST_METHOD": self.command, "CONTENT_TYPE": self.headers.get("Content-Type", ""),
-               "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-        done = subprocess.run(["git", "http-backend"], input=self.rfile.read(length), env=env, capture_output=True, check=False)
-        head, _, body = done.stdout.partition(b"\r\n\r\n")
-        fields = dict(line.split(": ", 1) for line in head.decode().splitlines())
-        self.send_response(int(fields.pop("Status", "200").split()[0]))
-        for name, value in {**fields, "Content-Length": str(len(body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST = answer
-
-    def log_message(self, *_):
-        pass
-
-
 def test_a_repository_comes_over_http_where_the_rules_allow(t):
     repository(t)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Backend)
@@ -203,16 +180,12 @@ def test_a_server_gets_the_credentials_of_its_line_and_no_others(t):
     asked = []
 
     class Guarded(Backend):
-        def answer(self):
+        def may(self):
             asked.append(self.headers.get("Authorization"))
-            if asked[-1] == "Basic " + base64.b64encode(b"me:s@l0mo").decode():
-                return super().answer()
-            self.send_error(401)
-
-        do_GET = do_POST = answer
+            return super().may()
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
-    server.folder = t.dir / "repos"
+    server.folder, server.account = t.dir / "repos", "me:s@l0mo"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         port = server.server_address[1]

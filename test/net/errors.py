@@ -131,7 +131,7 @@ OFF = {
     "curl -sS http://example.com/": "Could not resolve host: example.com (The network is off in this sandbox",
     "wget -O- http://example.com/": "The network is off in this sandbox",
     "pip install requests": "The network is off in this sandbox",
-    "git clone https://example.com/x": "git of this sandbox has no https",
+    "git clone https://example.com/x": "Could not resolve host: example.com (The network is off in this sandbox",
     "node -e 'fetch(\"http://example.com\").catch((e) => console.log(e.cause.message))'": "The network is off in this sandbox",
     "python3 -c 'import urllib.request as u; u.urlopen(\"http://example.com\")'": "The network is off in this sandbox",
     "nc example.com 80": "The network is off in this sandbox",
