@@ -71,6 +71,21 @@ except OSError as e:
         assert r.text == "ConnectionResetError\n", r
 
 
+def test_urgent_bytes_do_not_leave_the_sandbox(t):
+    with servers.tcp(lambda connection: connection.sendall(connection.recv(9))) as port:
+        r = python(t, port, """
+import errno, socket
+s = socket.create_connection((HOST, PORT))
+try:
+    s.send(b'!', socket.MSG_OOB)
+except OSError as e:
+    print(e.errno == errno.EOPNOTSUPP)
+s.send(b'x')
+print(s.recv(9))
+""")
+        assert r.text == "True\nb'x'\n", r
+
+
 def test_each_way_is_closed_by_itself(t):
     def serve(c):
         data = b""

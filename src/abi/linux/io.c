@@ -269,6 +269,7 @@ static size_t argument_len(uint32_t request) {
   case K_TIOCGPTN:
   case K_TIOCSPTLCK:
   case K_TIOCGPTLCK:
+  case K_SIOCATMARK:
   case FIONREAD: return sizeof(int32_t);
   case K_SIOCGIFNAME:
   case K_SIOCGIFFLAGS:

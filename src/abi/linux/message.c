@@ -18,8 +18,9 @@ static k_ret optional_address(abi_machine *m, const k_file *f, uint32_t addr, ui
 enum {
   MSG_TRUNC = 0x20,
   MSG_EOR = 0x80,
-  SEND_FLAGS = K_MSG_DONTWAIT | K_MSG_NOSIGNAL | MSG_EOR | 0x8000 /* MSG_MORE */,
-  RECV_FLAGS = K_MSG_DONTWAIT | K_MSG_PEEK | K_MSG_TRUNC | K_MSG_WAITALL | MSG_CMSG_CLOEXEC | K_MSG_NOSIGNAL,
+  SEND_FLAGS = K_MSG_OOB | K_MSG_DONTWAIT | K_MSG_NOSIGNAL | MSG_EOR | 0x8000 /* MSG_MORE */,
+  RECV_FLAGS = K_MSG_OOB | K_MSG_DONTWAIT | K_MSG_PEEK | K_MSG_TRUNC | K_MSG_WAITALL | MSG_CMSG_CLOEXEC |
+               K_MSG_NOSIGNAL,
 };
 
 static k_ret send_locked(abi_machine *m, const uint32_t *a) {
@@ -32,7 +33,7 @@ static k_ret send_locked(abi_machine *m, const uint32_t *a) {
   K_TRY(optional_address(m, f, a[4], a[5], &addr, &to));
   K_TRY(abi_ptr(m->instance, a[1], a[2], &buf));
   return k_socket_send(m->p, f, buf, a[2] < INT32_MAX ? a[2] : INT32_MAX,
-                       a[3] & (K_MSG_DONTWAIT | K_MSG_NOSIGNAL), to);
+                       a[3] & (K_MSG_OOB | K_MSG_DONTWAIT | K_MSG_NOSIGNAL), to);
 }
 
 k_ret sys_sendto(abi_machine *m, const uint32_t a[static 6]) { return ABI_LOCKED(m, send_locked(m, a)); }
@@ -80,8 +81,8 @@ K_LOCKED static k_ret sendmsg_locked(abi_machine *m, uint32_t fd, uint32_t addr,
   K_TRY(abi_get_control(m, f, head.control, head.control_len, &with));
   if (head.iov_len < 0 || head.iov_len > ABI_IOV_MAX) return -K_EMSGSIZE;
   K_TRY(abi_iov(m->instance, head.iov, head.iov_len, few, &iov));
-  k_ret r =
-      send_pieces(m, f, iov, (size_t)head.iov_len, flags & (K_MSG_DONTWAIT | K_MSG_NOSIGNAL), to, &with);
+  k_ret r = send_pieces(m, f, iov, (size_t)head.iov_len,
+                        flags & (K_MSG_OOB | K_MSG_DONTWAIT | K_MSG_NOSIGNAL), to, &with);
   abi_iov_free(few, iov);
   return r;
 }
@@ -106,7 +107,7 @@ k_ret sys_sendmmsg(abi_machine *m, const uint32_t a[static 6]) {
 
 /* ---- receiving ---- */
 
-enum { RECV_KEPT = K_MSG_DONTWAIT | K_MSG_PEEK | K_MSG_TRUNC | K_MSG_WAITALL };
+enum { RECV_KEPT = K_MSG_OOB | K_MSG_DONTWAIT | K_MSG_PEEK | K_MSG_TRUNC | K_MSG_WAITALL };
 
 K_LOCKED static k_ret recv_locked(abi_machine *m, const uint32_t *a) {
   k_file *f = NULL;
@@ -141,7 +142,7 @@ K_LOCKED static k_ret recv_pieces(abi_machine *m, k_file *f, const k_iov *iov, s
 K_LOCKED static k_ret finish_recvmsg(abi_machine *m, uint32_t addr, struct g_msghdr *head, uint32_t cloexec,
                                      const k_received *what) {
   if (head->name != 0) K_TRY(abi_put_name(m, head->name, &head->name_len, &what->from));
-  head->flags = (int32_t)cloexec | (what->truncated ? MSG_TRUNC : 0);
+  head->flags = (int32_t)cloexec | (what->truncated ? MSG_TRUNC : 0) | (what->urgent ? K_MSG_OOB : 0);
   abi_put_control(m, head, what);
   return abi_put(m->instance, addr, head);
 }

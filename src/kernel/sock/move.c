@@ -59,6 +59,25 @@ K_LOCKED static k_ret send_with(k_process *p, k_file *f, const void *buf, size_t
   return rest > 0 ? first + rest : first;
 }
 
+/* The last byte is the urgent one. */
+K_LOCKED static k_ret send_urgent(k_process *p, k_file *f, const uint8_t *buf, size_t len, uint32_t flags) {
+  k_socket *s = sock_of(f);
+  if (!sock_is_inet(s) || s->outside != NULL) return -K_EOPNOTSUPP;
+  if (len == 0) return send_bytes(p, f, buf, len, flags);
+  k_ret before = len > 1 ? send_bytes(p, f, buf, len - 1, flags) : 0;
+  if (before < (k_ret)len - 1) return before;
+  int64_t deadline = k_file_deadline(f, true);
+  for (;;) {
+    k_ret r = sock_write_urgent(s, buf[len - 1]);
+    if (r == -K_EPIPE) no_reader(p, flags);
+    if (r == -K_EAGAIN && move_may_sleep(p, f, flags))
+      r = k_file_sleep(p, f, deadline);
+    else if (r > 0)
+      return before + 1;
+    if (r < 0) return before > 0 ? before : r;
+  }
+}
+
 /* With an address a connected stream of AF_UNIX refuses; TCP does not look at it. */
 static k_ret check_address(const k_socket *s, const k_sockaddr *to) {
   if (to == NULL || sock_is_inet(s)) return 0;
@@ -67,8 +86,10 @@ static k_ret check_address(const k_socket *s, const k_sockaddr *to) {
 
 K_LOCKED static k_ret send_any(k_process *p, k_file *f, const void *buf, size_t len, uint32_t flags,
                                const k_sockaddr *to, k_parcel **parcel) {
+  if ((flags & K_MSG_OOB) != 0 && sock_of(f)->type != K_SOCK_STREAM) return -K_EOPNOTSUPP;
   if (!sock_is_connected_kind(sock_of(f))) return send_message(p, f, buf, len, flags, to, parcel);
   if (sock_of(f)->type == K_SOCK_STREAM) K_TRY(check_address(sock_of(f), to));
+  if ((flags & K_MSG_OOB) != 0) return send_urgent(p, f, buf, len, flags);
   return *parcel != NULL ? send_with(p, f, buf, len, flags, parcel) : send_bytes(p, f, buf, len, flags);
 }
 
@@ -109,11 +130,12 @@ K_LOCKED static k_ret move_receive(k_process *p, k_file *f, void *buf, size_t le
   bool all = (flags & K_MSG_WAITALL) != 0 && (flags & K_MSG_PEEK) == 0 && sock_is_stream(s);
   int64_t deadline = k_file_deadline(f, false);
   size_t done = 0;
+  if ((flags & K_MSG_OOB) != 0) return sock_take_urgent(s, buf, len, (flags & K_MSG_PEEK) != 0, what);
   if (len == 0 && sock_is_stream(s) && !sock_is_empty(s)) return 0;
   for (;;) {
     k_ret r = receive_once(f, (char *)buf + done, len - done, flags, what);
     if (r > 0) done += (size_t)r;
-    if (r > 0 && all && done < len && what->parcel == NULL) continue;
+    if (r > 0 && all && done < len && what->parcel == NULL && !sock_is_at_mark(s)) continue;
     if (r != -K_EAGAIN || !move_may_sleep(p, f, flags)) return done > 0 ? (k_ret)done : r;
     r = k_file_sleep(p, f, deadline);
     if (r < 0) return done > 0 ? (k_ret)done : r;

@@ -34,7 +34,6 @@ static const kept KEPT[] = {
   { K_SOL_SOCKET, K_SO_KEEPALIVE, ALL, true, 0 },
   { K_SOL_SOCKET, K_SO_BROADCAST, ALL, true, 0 },
   { K_SOL_SOCKET, K_SO_DONTROUTE, ALL, true, 0 },
-  { K_SOL_SOCKET, K_SO_OOBINLINE, ALL, true, 0 },
   { K_SOL_SOCKET, K_SO_PRIORITY, ALL, false, 0 },
   { K_SOL_TCP, 1 /* TCP_NODELAY */, TCP, true, 0 },
   { K_SOL_TCP, 3 /* TCP_CORK */, TCP, true, 0 },
@@ -76,6 +75,7 @@ K_LOCKED static k_ret set_socket(k_socket *s, int name, const int32_t *value, si
   case K_SO_REUSEADDR: o->reuse_addr = value[0] != 0; return 0;
   case K_SO_REUSEPORT: o->reuse_port = value[0] != 0; return 0;
   case K_SO_PASSCRED: o->pass_cred = value[0] != 0; return 0;
+  case K_SO_OOBINLINE: o->oob_inline = value[0] != 0; break;
   case K_SO_SNDBUF: o->sndbuf = doubled(value[0], LEAST_SEND); break;
   case K_SO_RCVBUF: o->rcvbuf = doubled(value[0], LEAST_RECEIVE); break;
   case K_SO_RCVTIMEO: return option_set_timeout(&o->receive_ns, value, count);
@@ -153,6 +153,7 @@ static k_ret get_socket(k_socket *s, int name, int32_t *value) {
   case K_SO_REUSEADDR: return one(value, o->reuse_addr);
   case K_SO_REUSEPORT: return one(value, o->reuse_port);
   case K_SO_PASSCRED: return one(value, o->pass_cred);
+  case K_SO_OOBINLINE: return one(value, o->oob_inline);
   case K_SO_SNDBUF: return one(value, o->sndbuf);
   case K_SO_RCVBUF: return one(value, o->rcvbuf);
   case K_SO_SNDLOWAT: return one(value, 1);

@@ -34,7 +34,10 @@ static message *first(const k_socket *s) { return CONTAINER_OF(s->messages.next,
 
 bool sock_is_empty(const k_socket *s) { return s->ring.len == 0 && list_empty(&s->messages); }
 
-size_t sock_next_len(const k_socket *s) { return list_empty(&s->messages) ? s->ring.len : first(s)->len; }
+size_t sock_next_len(const k_socket *s) {
+  if (!list_empty(&s->messages)) return first(s)->len;
+  return s->options.oob_inline ? s->ring.len : sock_passes_urgent(s) ? 0 : sock_until_mark(s, s->ring.len);
+}
 
 /* ---- where it comes from ---- */
 
@@ -145,9 +148,10 @@ K_LOCKED static k_ret tell_of_spans(k_socket *s, size_t n, bool peek, k_received
   return 0;
 }
 
-K_LOCKED static void skip_bytes(k_socket *s, size_t n) {
+void sock_skip_bytes(k_socket *s, size_t n) {
   k_ring_skip(&s->ring, n);
   s->taken += n;
+  if (s->taken > s->urgent_at) s->urgent = URGENT_NONE;
   for (span *x = first_span(s); x != NULL && x->end <= s->taken; x = first_span(s)) span_free(s, x);
 }
 
@@ -221,6 +225,7 @@ void sock_drop_queue(k_socket *s) {
   LIST_EACH_SAFE (m, &s->messages, message, node) message_free(s, m);
   LIST_EACH_SAFE (over, &s->spans, span, node) span_free(s, over);
   s->taken += s->ring.len;
+  s->urgent = URGENT_NONE;
   size_t cap = s->ring.cap;
   k_ring_free(&s->ring, s->kernel);
   s->ring.cap = cap;
@@ -245,14 +250,17 @@ K_LOCKED static void tell_of_room(k_socket *s) {
 }
 
 K_LOCKED static k_ret queue_take_bytes(k_socket *s, void *buf, size_t len, bool peek, k_received *what) {
-  if (s->ring.len == 0) {
+  if (!peek && sock_passes_urgent(s)) sock_skip_bytes(s, 1);
+  k_ring waiting = s->ring;
+  if (sock_passes_urgent(s)) k_ring_skip(&waiting, 1);
+  if (waiting.len == 0) {
     k_ret r = sock_outside_take(s, buf, len, peek);
     return r > 0 ? r : nothing(s);
   }
-  size_t n = k_ring_peek(&s->ring, buf, until_border(s, len));
+  size_t n = k_ring_peek(&waiting, buf, sock_until_mark(s, until_border(s, len)));
   K_TRY(tell_of_spans(s, n, peek, what));
   if (!peek && n > 0) {
-    skip_bytes(s, n);
+    sock_skip_bytes(s, n);
     tell_of_room(s);
   }
   return (k_ret)n;

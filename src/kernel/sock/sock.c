@@ -95,7 +95,9 @@ K_LOCKED static uint32_t sock_ready(k_file *f) {
   if (s->state == SOCK_CONNECTING) return 0;
   bool connected_kind = sock_is_connected_kind(s);
   bool fresh = connected_kind && (s->state == SOCK_NEW || (s->state == SOCK_DECIDED && !s->has_peer));
-  if (!sock_is_empty(s) || s->no_more || sock_outside_has_more(s)) ready |= K_POLLIN | K_POLLRDNORM;
+  bool readable = sock_passes_urgent(s) ? s->ring.len > 1 : !sock_is_empty(s);
+  if (readable || s->no_more || sock_outside_has_more(s)) ready |= K_POLLIN | K_POLLRDNORM;
+  if (s->urgent == URGENT_UNREAD) ready |= K_POLLPRI;
   if (s->no_more) ready |= K_POLLRDHUP;
   if (s->error != 0) ready |= K_POLLERR | (connected_kind ? K_POLLIN | K_POLLRDNORM : 0);
   if (s->broken) ready |= K_POLLERR | K_POLLHUP;
@@ -128,6 +130,10 @@ static k_ret sock_stat(k_file *f, k_stat *out) {
 
 K_LOCKED static k_ret sock_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
   k_socket *s = sock_of(f);
+  if (request == K_SIOCATMARK && sock_is_inet(s) && sock_is_stream(s) && len >= sizeof(int32_t)) {
+    *(int32_t *)arg = sock_is_at_mark(s);
+    return 0;
+  }
   if (request != K_FIONREAD) return sock_interface(request, arg, len);
   if (len < sizeof(int32_t)) return -K_EINVAL;
   if (s->state == SOCK_LISTENING) return -K_EINVAL;

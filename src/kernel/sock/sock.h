@@ -8,6 +8,7 @@
  *   local.c    names of AF_UNIX
  *   inet.c     addresses and ports of the loopback
  *   outside.c  connections that leave it
+ *   urgent.c   the urgent byte of TCP
  *   move.c     send(2) and recv(2), with sleeping
  *   option.c   options
  *   interface.c  what netdevice(7) tells of lo
@@ -33,6 +34,8 @@ enum sock_state {
   SOCK_CONNECTED,
 };
 
+enum sock_urgent { URGENT_NONE, URGENT_UNREAD, URGENT_READ /* by MSG_OOB */ };
+
 /* Who wants to know when there is room in another's queue. */
 typedef struct sock_follower {
   list node;
@@ -44,8 +47,8 @@ typedef struct sock_options {
   uint32_t sndbuf, rcvbuf;
   bool linger;
   int32_t linger_s;
-  bool reuse_addr, reuse_port, v6_only, pass_cred;
-  uint32_t stored[15]; /* kept and without effect: option.c says which */
+  bool reuse_addr, reuse_port, v6_only, pass_cred, oob_inline;
+  uint32_t stored[14]; /* kept and without effect: option.c says which */
 } sock_options;
 
 struct k_socket {
@@ -63,11 +66,13 @@ struct k_socket {
   list named;     /* kernel.sockets, when `local` is an address */
   bool bound;     /* bind(2) gave it; else it goes when a connection ends or fails */
 
-  k_ring ring;    /* of a stream, */
-  uint64_t taken; /* the bytes read from it, ever, */
-  list spans;     /* and of some of those in it, whose they are and what came with them */
-  list messages;  /* of the others, */
-  size_t queued;  /* and their charge */
+  k_ring ring;             /* of a stream, */
+  uint64_t taken;          /* the bytes read from it, ever, */
+  list spans;              /* and of some of those in it, whose they are and what came with them */
+  uint64_t urgent_at;      /* as `taken` counts: where its urgent byte stands, */
+  enum sock_urgent urgent; /* until that is read or passed over */
+  list messages;           /* of the others, */
+  size_t queued;           /* and their charge */
   k_waitq changed;
 
   bool no_more;    /* nothing comes any more: shut down or closed on either side */
@@ -130,6 +135,17 @@ k_ret sock_take(k_socket *s, void *buf, size_t len, bool peek,
 size_t sock_next_len(const k_socket *s); /* FIONREAD */
 bool sock_is_empty(const k_socket *s);
 void sock_drop_queue(k_socket *s) K_LOCKED; /* and parcels to the dead ones */
+
+void sock_skip_bytes(k_socket *s, size_t len) K_LOCKED;
+
+/* ---- urgent.c: of streams of inet ---- */
+
+bool sock_is_at_mark(const k_socket *s);                             /* the next byte is the urgent one */
+bool sock_passes_urgent(const k_socket *s);                          /* and reads pass over it */
+size_t sock_until_mark(const k_socket *s, size_t len);               /* how many bytes one read may take */
+k_ret sock_write_urgent(k_socket *s, uint8_t byte) CHECKED K_LOCKED; /* as sock_write_once */
+/* recv(2) with MSG_OOB: 1, 0 with `len` 0; -K_EINVAL: there is none. */
+k_ret sock_take_urgent(k_socket *s, uint8_t *out, size_t len, bool peek, k_received *what) CHECKED;
 
 /* ---- parcel.c ---- */
 

@@ -12,7 +12,8 @@
  * Locks       all require kernel.mu; those with a process may release it while they sleep. `p` NULL never
  *             sleeps: -K_EAGAIN.
  *
- * Not here    raw sockets, netlink, out-of-band data, multicast, TIME_WAIT: an address is free with the last
+ * Not here    raw sockets, netlink, multicast, urgent bytes of AF_UNIX and of connections that leave the sandbox,
+ *             TIME_WAIT: an address is free with the last
  *             socket that has it. */
 #pragma once
 
@@ -93,6 +94,7 @@ typedef struct k_cred { /* credentials(7) */
 
 /* send(2), sendto(2), recv(2), recvfrom(2); -K_ENOTSOCK for other files. `to` may be NULL. */
 enum {
+  K_MSG_OOB = 1, /* the last byte is urgent; recv: that byte. TCP of the loopback alone: -K_EOPNOTSUPP */
   K_MSG_PEEK = 2,
   K_MSG_TRUNC = 0x20, /* recv: answer the message's whole length */
   K_MSG_DONTWAIT = 0x40,
@@ -101,6 +103,7 @@ enum {
 };
 typedef struct k_received {
   bool truncated;  /* the message was longer than `len` */
+  bool urgent;     /* K_MSG_OOB was asked for */
   k_sockaddr from; /* of messages, and of a named peer of AF_UNIX; else K_AF_UNSPEC */
   bool has_cred;   /* with SO_PASSCRED: who wrote it */
   k_cred cred;
@@ -176,3 +179,4 @@ enum {
   K_SIOCGIFINDEX = 0x8933,
 };
 enum { K_IFREQ_LEN = 32 };
+enum { K_SIOCATMARK = 0x8905 }; /* of TCP, an int: sockatmark(3) */
