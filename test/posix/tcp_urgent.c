@@ -28,7 +28,7 @@ static void close_pair(void) {
   MUST(close(server));
 }
 
-/* Sleeps until one of these is there: what is sent on the host takes a moment. */
+/* Sleeps until one of these is there: bytes take a moment on the host. */
 static void await(short events) {
   struct pollfd p = { .fd = server, .events = events };
   MUST(poll(&p, 1, -1));
