@@ -6,8 +6,9 @@
 
 static _Noreturn void run(char **argv) {
   runtime_hold_reserve();
-  JSValue arguments[] = { runtime_strings(argv[0] ? argv + 1 : argv) };
-  JSValue done = runtime_call("main", 1, arguments);
+  JSValue arguments[] = { runtime_strings(argv[0] ? argv + 1 : argv),
+                          JS_NewString(js, argv[0] ? argv[0] : "node") };
+  JSValue done = runtime_call("main", 2, arguments);
   if (JS_IsException(done)) runtime_report("running");
   exit(JS_IsException(done) ? 7 : 0);
 }

@@ -72,6 +72,18 @@ NATIVE(spawn) {
   return JS_NewInt32(c, failed ? -failed : pid);
 }
 
+/* exec(file, args): -errno, if it comes back */
+NATIVE(exec) {
+  char *file = native_path(c, argv[0]);
+  char **args = file ? native_strings(c, argv[1]) : NULL;
+  if (!args) return js_free(c, file), JS_EXCEPTION;
+  execv(file, args);
+  JSValue failed = native_result(c, -1);
+  native_free_strings(c, args);
+  js_free(c, file);
+  return failed;
+}
+
 /* wait(pid, block): [pid, exit code, signal], 0 while it runs, or -errno */
 NATIVE(wait_) {
   int status;
@@ -170,6 +182,7 @@ NATIVE(takeSignals) {
 
 static const JSCFunctionListEntry functions[] = {
   FUNCTION(spawn, 6),
+  FUNCTION(exec, 2),
   JS_CFUNC_DEF("wait", 2, wait_),
   JS_CFUNC_DEF("pipe", 0, pipe_),
   JS_CFUNC_DEF("poll", 2, poll_),

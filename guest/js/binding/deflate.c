@@ -13,6 +13,8 @@ typedef struct {
   uint8_t *dictionary;
   size_t dictionary_len;
   bool ready;
+  bool one_member; /* bytes behind the end of a gzip are not another one */
+  enum { UNKNOWN, FIRST_BYTE, GZIP_MEMBERS, NO_MEMBERS } seen; /* of the head that tells gzip from deflate */
 } stream;
 
 static JSClassID stream_class;
@@ -46,13 +48,15 @@ static int give_dictionary(stream *s) {
   return s->mode == INFLATERAW ? inflateSetDictionary(&s->z, s->dictionary, (uInt)s->dictionary_len) : Z_OK;
 }
 
-/* zlibStream(mode, window bits, level, memory level, strategy, dictionary): a stream, or what zlib answered */
+/* zlibStream(mode, window bits, level, memory level, strategy, dictionary, one member): a stream, or what zlib answered */
 NATIVE(zlibStream) {
   size_t len;
   const uint8_t *dictionary = native_bytes(c, argv[5], &len);
   stream *s = js_mallocz(c, sizeof *s);
   if (!s) return JS_EXCEPTION;
   s->mode = (enum mode)native_int(c, argv[0]);
+  s->one_member = JS_ToBool(c, argv[6]);
+  s->seen = s->mode == GUNZIP ? GZIP_MEMBERS : s->mode == UNZIP ? UNKNOWN : NO_MEMBERS;
   if (dictionary && (s->dictionary = js_malloc(c, len ? len : 1))) {
     memcpy(s->dictionary, dictionary, len);
     s->dictionary_len = len;
@@ -76,17 +80,25 @@ NATIVE(zlibStream) {
   return object;
 }
 
-/* Several members of gzip in a row are one text. */
+/* Several members of gzip in a row are one text; zeros behind them are none. */
 static bool next_member(const stream *s, int result) {
-  return result == Z_STREAM_END && (s->mode == GUNZIP || s->mode == UNZIP) && s->z.avail_in > 1 &&
-         s->z.next_in[0] == 0x1f && s->z.next_in[1] == 0x8b;
+  return result == Z_STREAM_END && s->seen == GZIP_MEMBERS && !s->one_member && s->z.avail_in > 0 &&
+         s->z.next_in[0] != 0;
+}
+
+/* The first two bytes say whether it is gzip; they may come one by one. */
+static void look_at_head(stream *s) {
+  const Bytef *at = s->z.next_in, *end = at + s->z.avail_in;
+  if (s->seen == UNKNOWN && at < end) s->seen = *at++ == 0x1f ? FIRST_BYTE : NO_MEMBERS;
+  if (s->seen == FIRST_BYTE && at < end) s->seen = *at == 0x8b ? GZIP_MEMBERS : NO_MEMBERS;
 }
 
 static int step(stream *s, int flush) {
   if (deflates(s)) return deflate(&s->z, flush);
+  look_at_head(s);
   int result = inflate(&s->z, flush);
   if (result == Z_NEED_DICT && s->dictionary) {
-    if (inflateSetDictionary(&s->z, s->dictionary, (uInt)s->dictionary_len) != Z_OK) return Z_DATA_ERROR;
+    if (inflateSetDictionary(&s->z, s->dictionary, (uInt)s->dictionary_len) != Z_OK) return Z_NEED_DICT;
     result = inflate(&s->z, flush);
   }
   while (next_member(s, result) && s->z.avail_out > 0 && inflateReset(&s->z) == Z_OK)
@@ -142,7 +154,7 @@ NATIVE(checksum) {
 }
 
 static const JSCFunctionListEntry functions[] = {
-  FUNCTION(zlibStream, 6), FUNCTION(zlibWrite, 8), FUNCTION(zlibAgain, 1),
+  FUNCTION(zlibStream, 7), FUNCTION(zlibWrite, 8), FUNCTION(zlibAgain, 1),
   FUNCTION(zlibTune, 3),   FUNCTION(zlibClose, 1), FUNCTION(checksum, 2),
 };
 

@@ -1,10 +1,14 @@
-/* Jobs of the engine: reactions of promises, import(), and the context that follows promises around. */
+/* Jobs of the engine: reactions of promises, import(), hooks of promises, and the context that follows promises around. */
 #include "native.h"
 
 #include "engine.h"
 #include "tasks.h"
 
+enum { HOOK_INIT, HOOK_BEFORE, HOOK_AFTER, HOOK_SETTLED, HOOK_FAILED, HOOKS };
+
 static struct {
+  JSValue hooks[HOOKS]; /* functions of a promise; the last one is told what another one has thrown */
+  bool hooked;          /* one of them is set */
   JSValue on_rejection; /* (event, promise, reason): 0 no handler, 1 handled later */
   JSValue on_import;    /* (referrer, specifier, attributes): a promise */
   JSValue frame;        /* of AsyncLocalStorage */
@@ -73,11 +77,61 @@ static void keep_frame(JSContext *c, JSValueConst promise) {
                          JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
 }
 
+/* ---- hooks of promises ---- */
+
+static void call_hook(JSContext *c, int hook, int count, JSValueConst *args) {
+  JSValue done = JS_Call(c, tasks.hooks[hook], JS_UNDEFINED, count, args);
+  if (JS_IsException(done)) done = JS_GetException(c);
+  JS_FreeValue(c, done);
+}
+
+static void tell(JSContext *c, int hook, JSValueConst promise, JSValueConst parent) {
+  if (!tasks.hooked || !JS_IsObject(promise) || !JS_IsFunction(c, tasks.hooks[hook])) return;
+  bool pending = JS_HasException(c);
+  JSValue kept = pending ? JS_GetException(c) : JS_UNDEFINED;
+  JSValueConst args[] = { promise, parent };
+  JSValue function = JS_DupValue(c, tasks.hooks[hook]); /* it may take itself off */
+  JSValue done = JS_Call(c, function, JS_UNDEFINED, hook == HOOK_INIT ? 2 : 1, args);
+  JS_FreeValue(c, function);
+  if (JS_IsException(done)) {
+    done = JS_GetException(c);
+    call_hook(c, HOOK_FAILED, 1, (JSValueConst *)&done);
+  }
+  JS_FreeValue(c, done);
+  if (pending) JS_Throw(c, kept);
+}
+
 static void on_promise(JSContext *c, JSPromiseHookType type, JSValueConst promise, JSValueConst parent,
                        void *opaque) {
-  (void)parent, (void)opaque;
-  if (type == JS_PROMISE_HOOK_INIT && !JS_IsUndefined(tasks.frame)) keep_frame(c, promise);
+  (void)opaque;
+  switch (type) {
+  case JS_PROMISE_HOOK_INIT:
+    if (!JS_IsUndefined(tasks.frame)) keep_frame(c, promise);
+    tell(c, HOOK_INIT, promise, parent);
+    break;
+  case JS_PROMISE_HOOK_BEFORE: tell(c, HOOK_BEFORE, promise, JS_UNDEFINED); break;
+  case JS_PROMISE_HOOK_AFTER: tell(c, HOOK_AFTER, promise, JS_UNDEFINED); break;
+  case JS_PROMISE_HOOK_RESOLVE: tell(c, HOOK_SETTLED, promise, JS_UNDEFINED); break;
+  }
 }
+
+/* Promises are watched once there is a frame to be kept, or a hook. */
+static void watch_promises(JSContext *c) {
+  JS_SetPromiseHook(JS_GetRuntime(c), tasks.frames || tasks.hooked ? on_promise : NULL,
+                    tasks.hooked ? &tasks : NULL);
+}
+
+NATIVE(setPromiseHooks) {
+  tasks.hooked = false;
+  for (int i = 0; i < HOOKS; i++) {
+    replace(c, &tasks.hooks[i], argv[i]);
+    if (i != HOOK_FAILED && JS_IsFunction(c, argv[i])) tasks.hooked = true;
+  }
+  watch_promises(c);
+  return JS_UNDEFINED;
+}
+
+/* ---- one job ---- */
 
 /* The next job runs with the frame of the promise that it is for. */
 static int run_in_frame(JSContext *c) {
@@ -95,13 +149,23 @@ static int run_in_frame(JSContext *c) {
 
 /* ---- running ---- */
 
-int tasks_run(JSContext *c) {
+/* Hooks may come and go while the job runs. */
+static int run_job(JSContext *c) {
   JSContext *of;
+  JSValue promise = engine_next_settled(c);
+  tell(c, HOOK_BEFORE, promise, JS_UNDEFINED);
+  int ran = tasks.frames ? run_in_frame(c) : JS_ExecutePendingJob(JS_GetRuntime(c), &of);
+  if (ran > 0) tell(c, HOOK_AFTER, promise, JS_UNDEFINED);
+  JS_FreeValue(c, promise);
+  return ran;
+}
+
+int tasks_run(JSContext *c) {
   engine_import import;
   int ran;
   do {
     while (JS_IsFunction(c, tasks.on_import) && engine_take_import(c, &import)) run_import(c, &import);
-    ran = tasks.frames ? run_in_frame(c) : JS_ExecutePendingJob(JS_GetRuntime(c), &of);
+    ran = run_job(c);
   } while (ran > 0);
   return ran;
 }
@@ -110,12 +174,11 @@ NATIVE(runMicrotasks) { return tasks_run(c) < 0 ? JS_EXCEPTION : JS_UNDEFINED; }
 
 NATIVE(getFrame) { return JS_DupValue(c, tasks.frame); }
 
-/* Promises are watched once there is a frame to be kept. */
 NATIVE(setFrame) {
   replace(c, &tasks.frame, argv[0]);
   if (!JS_IsUndefined(argv[0]) && !tasks.frames) {
     tasks.frames = true;
-    JS_SetPromiseHook(JS_GetRuntime(c), on_promise, NULL);
+    watch_promises(c);
   }
   return JS_UNDEFINED;
 }
@@ -128,10 +191,12 @@ static const JSCFunctionListEntry functions[] = {
   FUNCTION(runMicrotasks, 0),
   FUNCTION(getFrame, 0),
   FUNCTION(setFrame, 1),
+  FUNCTION(setPromiseHooks, 5),
 };
 
 void native_add_tasks(JSContext *c, JSValueConst into) {
   tasks.on_rejection = tasks.on_import = tasks.frame = JS_UNDEFINED;
+  for (int i = 0; i < HOOKS; i++) tasks.hooks[i] = JS_UNDEFINED;
   tasks.frame_key = engine_private_symbol(c, "async_context_frame");
   tasks.key = JS_ValueToAtom(c, tasks.frame_key);
   JS_SetHostPromiseRejectionTracker(JS_GetRuntime(c), on_rejection, NULL);

@@ -2,21 +2,43 @@
 #include "tls.h"
 
 #include <openssl/err.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* What lib/ is told between two calls: sessions that may be resumed, and secrets for a log. */
+enum { NOTE_SESSION, NOTE_KEYS };
+
+typedef struct note {
+  struct note *next;
+  int kind;
+  size_t id_len, len; /* the id comes before the bytes */
+  uint8_t bytes[];
+} note;
 
 typedef struct {
   SSL *ssl;
   BIO *in, *out;      /* belong to ssl */
   uint8_t *protocols; /* of ALPN: a server's */
   size_t protocols_len;
+  note *notes, **last_note;
+  bool logs_keys;
   bool asks_for_certificate, has_answered; /* whether lib/ chooses the certificate, and whether it has */
 } connection;
 
 static JSClassID connection_class;
 
+static void notes_free(connection *t) {
+  for (note *n; (n = t->notes);) {
+    t->notes = n->next;
+    free(n);
+  }
+  t->last_note = &t->notes;
+}
+
 static void connection_finalize(JSRuntime *rt, JSValueConst value) {
   connection *t = JS_GetOpaque(value, connection_class);
-  if (t) SSL_free(t->ssl), js_free_rt(rt, t->protocols);
+  if (t) SSL_free(t->ssl), js_free_rt(rt, t->protocols), notes_free(t);
   js_free_rt(rt, t);
 }
 
@@ -28,6 +50,35 @@ static connection *connection_of(JSContext *c, JSValueConst object) {
 #define ENTER                                                                                                \
   connection *t = connection_of(c, argv[0]);                                                                 \
   if (!t) return JS_EXCEPTION
+
+/* ---- what OpenSSL tells ---- */
+
+/* Without memory nothing is told. */
+static void note_add(connection *t, int kind, const void *id, size_t id_len, const void *data, size_t len) {
+  note *n = malloc(sizeof *n + id_len + len);
+  if (!n) return;
+  *n = (note){ .kind = kind, .id_len = id_len, .len = len };
+  memcpy(n->bytes, id, id_len);
+  memcpy(n->bytes + id_len, data, len);
+  *t->last_note = n;
+  t->last_note = &n->next;
+}
+
+static int on_session(SSL *ssl, SSL_SESSION *session) {
+  connection *t = SSL_get_app_data(ssl);
+  unsigned char *data = NULL;
+  unsigned id_len;
+  const unsigned char *id = SSL_SESSION_get_id(session, &id_len);
+  int len = i2d_SSL_SESSION(session, &data);
+  if (t && len > 0) note_add(t, NOTE_SESSION, id, id_len, data, (size_t)len);
+  OPENSSL_free(data);
+  return 0; /* it is not kept */
+}
+
+static void on_keys(const SSL *ssl, const char *line) {
+  connection *t = SSL_get_app_data(ssl);
+  if (t && t->logs_keys) note_add(t, NOTE_KEYS, "", 0, line, strlen(line));
+}
 
 /* ---- what OpenSSL asks ---- */
 
@@ -78,6 +129,9 @@ NATIVE(tlsNew) {
   BIO_set_mem_eof_return(t->in, -1); /* empty: more will come */
   SSL_set_bio(t->ssl, t->in, t->out);
   SSL_set_app_data(t->ssl, t);
+  t->last_note = &t->notes;
+  SSL_CTX_sess_set_new_cb(context, on_session);
+  SSL_CTX_set_keylog_callback(context, on_keys);
   SSL_set_verify(t->ssl, SSL_VERIFY_NONE, accept_any);
   if (JS_ToBool(c, argv[1])) {
     SSL_set_accept_state(t->ssl);
@@ -154,6 +208,72 @@ NATIVE(tlsWrite) {
   if (took > 0) return JS_NewInt32(c, took);
   JSValue result = connection_result(c, t, took);
   return JS_IsException(result) ? result : JS_NewInt32(c, -1);
+}
+
+/* [[kind, id, bytes], …], which are told once; undefined: none */
+NATIVE(tlsNotes) {
+  ENTER;
+  if (!t->notes) return JS_UNDEFINED;
+  JSValue list = JS_NewArray(c);
+  uint32_t count = 0;
+  for (const note *n = t->notes; n; n = n->next) {
+    JSValue each = JS_NewArray(c);
+    JS_SetPropertyUint32(c, each, 0, JS_NewInt32(c, n->kind));
+    JS_SetPropertyUint32(c, each, 1, JS_NewArrayBufferCopy(c, n->bytes, n->id_len));
+    JS_SetPropertyUint32(c, each, 2, JS_NewArrayBufferCopy(c, n->bytes + n->id_len, n->len));
+    JS_SetPropertyUint32(c, list, count++, each);
+  }
+  notes_free(t);
+  return list;
+}
+
+NATIVE(tlsLogKeys) {
+  ENTER;
+  t->logs_keys = true;
+  return JS_UNDEFINED;
+}
+
+NATIVE(tlsMaxFragment) {
+  ENTER;
+  return JS_NewBool(c, SSL_set_max_send_fragment(t->ssl, native_int(c, argv[1])));
+}
+
+/* The ticket of the session: an ArrayBuffer, or undefined */
+NATIVE(tlsTicket) {
+  ENTER;
+  const SSL_SESSION *session = SSL_get_session(t->ssl);
+  const unsigned char *data = NULL;
+  size_t len = 0;
+  if (session) SSL_SESSION_get0_ticket(session, &data, &len);
+  return data ? JS_NewArrayBufferCopy(c, data, len) : JS_UNDEFINED;
+}
+
+static const char *signature_name(int kind) {
+  switch (kind) {
+  case EVP_PKEY_RSA: return "RSA";
+  case EVP_PKEY_RSA_PSS: return "RSA-PSS";
+  case EVP_PKEY_DSA: return "DSA";
+  case EVP_PKEY_EC: return "ECDSA";
+  case NID_ED25519: return "Ed25519";
+  case NID_ED448: return "Ed448";
+  default: return OBJ_nid2sn(kind);
+  }
+}
+
+/* Kinds of signatures that both sides have: ["RSA-PSS+SHA256", …] */
+NATIVE(tlsSharedSignatures) {
+  ENTER;
+  JSValue list = JS_NewArray(c);
+  int count = SSL_get_shared_sigalgs(t->ssl, 0, NULL, NULL, NULL, NULL, NULL);
+  for (int i = 0; i < count; i++) {
+    int kind = 0, digest = 0;
+    char text[96];
+    SSL_get_shared_sigalgs(t->ssl, i, &kind, &digest, NULL, NULL, NULL);
+    const char *name = signature_name(kind), *with = digest == NID_undef ? NULL : OBJ_nid2sn(digest);
+    snprintf(text, sizeof text, "%s%s%s", name ? name : "UNDEF", with ? "+" : "", with ? with : "");
+    JS_SetPropertyUint32(c, list, (uint32_t)i, JS_NewString(c, text));
+  }
+  return list;
 }
 
 NATIVE(tlsShutdown) {
@@ -345,6 +465,11 @@ static const JSCFunctionListEntry functions[] = {
   FUNCTION(tlsTake, 1),
   FUNCTION(tlsRead, 1),
   FUNCTION(tlsWrite, 2),
+  FUNCTION(tlsNotes, 1),
+  FUNCTION(tlsLogKeys, 1),
+  FUNCTION(tlsMaxFragment, 2),
+  FUNCTION(tlsTicket, 1),
+  FUNCTION(tlsSharedSignatures, 1),
   FUNCTION(tlsShutdown, 1),
   FUNCTION(tlsVerify, 3),
   FUNCTION(tlsSetServerName, 2),
@@ -366,4 +491,5 @@ void native_add_tls(JSContext *c, JSValueConst into) {
   JS_NewClass(rt, JS_NewClassID(rt, &connection_class), &class);
   ADD(into, functions);
   tls_add_context(c, into);
+  tls_add_certificate(c, into);
 }

@@ -18,4 +18,5 @@ const char *tls_verify_code(long result);               /* "CERT_HAS_EXPIRED" â€
 
 /* tls_certificate.c: as Node's getPeerCertificate() has it, without `issuerCertificate`. */
 JSValue tls_certificate(JSContext *c, X509 *certificate);
+void tls_add_certificate(JSContext *c, JSValueConst into);
 JSValue tls_text(JSContext *c, BIO *bio); /* the text in `bio`, which is freed */

@@ -3,6 +3,7 @@
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -160,6 +161,123 @@ static void put_key(JSContext *c, JSValueConst into, X509 *certificate) {
   int len = i2d_PUBKEY(key, &der);
   put(c, into, "pubkey", bytes_value(c, der, len));
 }
+
+/* ---- X509Certificate ---- */
+
+enum {
+  ONE_LINE_EACH = ASN1_STRFLGS_ESC_2253 | ASN1_STRFLGS_ESC_CTRL | ASN1_STRFLGS_UTF8_CONVERT |
+                  XN_FLAG_SEP_MULTILINE | XN_FLAG_FN_SN
+};
+
+static JSValue name_lines(JSContext *c, const X509_NAME *name) {
+  BIO *bio = BIO_new(BIO_s_mem());
+  if (bio) X509_NAME_print_ex(bio, name, 0, ONE_LINE_EACH);
+  return tls_text(c, bio);
+}
+
+/* "OCSP - URI:http://…" in lines; undefined: the certificate says nothing of it */
+static JSValue access_value(JSContext *c, X509 *certificate) {
+  AUTHORITY_INFO_ACCESS *all = X509_get_ext_d2i(certificate, NID_info_access, NULL, NULL);
+  BIO *bio = all ? BIO_new(BIO_s_mem()) : NULL;
+  for (int i = 0, some = 0; bio && i < sk_ACCESS_DESCRIPTION_num(all); i++) {
+    const ACCESS_DESCRIPTION *each = sk_ACCESS_DESCRIPTION_value(all, i);
+    char method[80];
+    if (each->location->type != GEN_URI) continue;
+    OBJ_obj2txt(method, sizeof method, each->method, 0);
+    BIO_printf(bio, "%s%s - ", some++ ? "\n" : "", method);
+    alternative_text(bio, "URI", each->location->d.uniformResourceIdentifier);
+  }
+  AUTHORITY_INFO_ACCESS_free(all);
+  return bio ? tls_text(c, bio) : JS_UNDEFINED;
+}
+
+static JSValue usage_value(JSContext *c, X509 *certificate) {
+  EXTENDED_KEY_USAGE *all = X509_get_ext_d2i(certificate, NID_ext_key_usage, NULL, NULL);
+  JSValue list = all ? JS_NewArray(c) : JS_UNDEFINED;
+  for (int i = 0; all && i < sk_ASN1_OBJECT_num(all); i++) {
+    char dotted[80];
+    OBJ_obj2txt(dotted, sizeof dotted, sk_ASN1_OBJECT_value(all, i), 1);
+    JS_SetPropertyUint32(c, list, (uint32_t)i, JS_NewString(c, dotted));
+  }
+  EXTENDED_KEY_USAGE_free(all);
+  return list;
+}
+
+static JSValue pem_value(JSContext *c, X509 *certificate) {
+  BIO *bio = BIO_new(BIO_s_mem());
+  if (bio) PEM_write_bio_X509(bio, certificate);
+  return tls_text(c, bio);
+}
+
+static X509 *certificate_of(JSContext *c, JSValueConst bytes) {
+  size_t len;
+  const uint8_t *data = native_bytes(c, bytes, &len);
+  BIO *bio = data && len <= INT32_MAX ? BIO_new_mem_buf(data, (int)len) : NULL;
+  X509 *found = bio ? PEM_read_bio_X509_AUX(bio, NULL, NULL, (void *)(uintptr_t)"") : NULL;
+  if (bio && !found) {
+    ERR_clear_error();
+    (void)BIO_reset(bio);
+    found = d2i_X509_bio(bio, NULL);
+  }
+  BIO_free(bio);
+  return found;
+}
+
+/* x509(bytes): what tls_certificate says, and more for an X509Certificate */
+NATIVE(x509) {
+  ERR_clear_error();
+  X509 *certificate = certificate_of(c, argv[0]);
+  char oid[80] = "";
+  if (!certificate) return tls_throw(c, "the certificate cannot be read");
+  JSValue all = tls_certificate(c, certificate);
+  int kind = X509_get_signature_nid(certificate);
+  if (kind != NID_undef) OBJ_obj2txt(oid, sizeof oid, OBJ_nid2obj(kind), 1);
+  put(c, all, "subjectLines", name_lines(c, X509_get_subject_name(certificate)));
+  put(c, all, "issuerLines", name_lines(c, X509_get_issuer_name(certificate)));
+  put(c, all, "infoAccess", access_value(c, certificate));
+  put(c, all, "keyUsage", usage_value(c, certificate));
+  put(c, all, "signatureAlgorithm", kind == NID_undef ? JS_UNDEFINED : JS_NewString(c, OBJ_nid2ln(kind)));
+  put(c, all, "signatureAlgorithmOid", JS_NewString(c, oid));
+  put(c, all, "pem", pem_value(c, certificate));
+  X509_free(certificate);
+  return all;
+}
+
+/* x509Check(bytes, 0: host, 1: email, 2: address, text, flags): the name that fits, or undefined */
+NATIVE(x509Check) {
+  X509 *certificate = certificate_of(c, argv[0]);
+  size_t len;
+  const char *text = JS_ToCStringLen(c, &len, argv[2]);
+  unsigned flags = (unsigned)native_int(c, argv[3]);
+  char *peer = NULL;
+  int found = 0;
+  if (certificate && text) switch (native_int(c, argv[1])) {
+    case 0: found = X509_check_host(certificate, text, len, flags, &peer); break;
+    case 1: found = X509_check_email(certificate, text, len, flags); break;
+    default: found = X509_check_ip_asc(certificate, text, flags);
+    }
+  JSValue value = found == 1 ? JS_NewString(c, peer ? peer : text) : JS_UNDEFINED;
+  OPENSSL_free(peer);
+  X509_free(certificate);
+  JS_FreeCString(c, text);
+  ERR_clear_error();
+  return value;
+}
+
+/* x509Issued(bytes, bytes of the issuer) */
+NATIVE(x509Issued) {
+  X509 *certificate = certificate_of(c, argv[0]), *issuer = certificate_of(c, argv[1]);
+  bool issued = certificate && issuer && X509_check_issued(issuer, certificate) == X509_V_OK;
+  X509_free(certificate);
+  X509_free(issuer);
+  ERR_clear_error();
+  return JS_NewBool(c, issued);
+}
+
+static const JSCFunctionListEntry functions[] = { FUNCTION(x509, 1), FUNCTION(x509Check, 4),
+                                                  FUNCTION(x509Issued, 2) };
+
+void tls_add_certificate(JSContext *c, JSValueConst into) { ADD(into, functions); }
 
 JSValue tls_certificate(JSContext *c, X509 *certificate) {
   JSValue all = JS_NewObject(c), names = alternatives_value(c, certificate);

@@ -35,7 +35,8 @@ NATIVE(tlsContext) {
   SSL_CTX_set_min_proto_version(context, native_int(c, argv[0]));
   SSL_CTX_set_max_proto_version(context, native_int(c, argv[1]));
   SSL_CTX_set_verify(context, SSL_VERIFY_NONE, accept_any);
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_SERVER | SSL_SESS_CACHE_NO_AUTO_CLEAR);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_BOTH | SSL_SESS_CACHE_NO_INTERNAL |
+                                              SSL_SESS_CACHE_NO_AUTO_CLEAR);
   JS_SetOpaque(object, context);
   return object;
 }
@@ -52,7 +53,8 @@ static BIO *bio_of(JSContext *c, JSValueConst value) {
 static int give_password(char *out, int cap, int for_writing, void *password) {
   (void)for_writing;
   size_t len = password ? strlen(password) : 0;
-  if (!password || len > (size_t)cap) return -1;
+  if (len > (size_t)cap) return -1;
+  if (!len) return 0; /* which does not fit */
   memcpy(out, password, len);
   return (int)len;
 }
@@ -115,12 +117,47 @@ NATIVE(tlsTrust) {
   return JS_UNDEFINED;
 }
 
-/* The authorities of the system. They are read once. tlsTrustSystem(context, a file with more or undefined) */
+static X509_STORE *authorities; /* those that connections trust that name none */
+
+/* tlsSetAuthorities([bytes, …]): all of these, and no others, from now on. The error has `index`. */
+NATIVE(tlsSetAuthorities) {
+  X509_STORE *store = X509_STORE_new();
+  uint32_t count = (uint32_t)native_length(c, argv[0]);
+  for (uint32_t i = 0; store && i < count; i++) {
+    JSValue text = JS_GetPropertyUint32(c, argv[0], i);
+    BIO *bio = bio_of(c, text);
+    X509 *each = bio ? certificate_read(bio) : NULL;
+    JS_FreeValue(c, text);
+    BIO_free(bio);
+    if (!each) {
+      X509_STORE_free(store);
+      return tls_throw(c, "the certificate cannot be read");
+    }
+    X509_STORE_add_cert(store, each);
+    X509_free(each);
+  }
+  if (!store) return JS_ThrowOutOfMemory(c);
+  ERR_clear_error();
+  X509_STORE_free(authorities);
+  authorities = store;
+  return JS_UNDEFINED;
+}
+
+/* Keys of tickets: name, HMAC and cipher, 80 bytes. */
+NATIVE(tlsSetTicketKeys) {
+  size_t len;
+  SSL_CTX *context = tls_context(c, argv[0]);
+  const uint8_t *data = native_bytes(c, argv[1], &len);
+  if (!context) return JS_EXCEPTION;
+  return JS_NewBool(c, data && SSL_CTX_set_tlsext_ticket_keys(context, (void *)(uintptr_t)data, (long)len));
+}
+
+/* The authorities of the system, unless others were set. They are read once. tlsTrustSystem(context) */
 NATIVE(tlsTrustSystem) {
-  static X509_STORE *store;
   SSL_CTX *context = tls_context(c, argv[0]);
   if (!context) return JS_EXCEPTION;
-  if (!store && (store = X509_STORE_new())) {
+  X509_STORE *store = authorities;
+  if (!store && (store = authorities = X509_STORE_new())) {
     const char *file = getenv("SSL_CERT_FILE"), *more = getenv("NODE_EXTRA_CA_CERTS");
     X509_STORE_load_file(store, file ? file : "/etc/ssl/certs/ca-certificates.crt");
     if (more) X509_STORE_load_file(store, more);
@@ -252,10 +289,11 @@ static int random_bytes(unsigned char *out, int len) {
 static int random_status(void) { return 1; }
 
 static const JSCFunctionListEntry functions[] = {
-  FUNCTION(tlsContext, 2),        FUNCTION(tlsSetCertificate, 2), FUNCTION(tlsSetKey, 3),
-  FUNCTION(tlsTrust, 2),          FUNCTION(tlsTrustSystem, 1),    FUNCTION(tlsAddRevoked, 2),
-  FUNCTION(tlsLoadPKCS12, 3),     FUNCTION(tlsSetText, 3),        FUNCTION(tlsSetNumber, 3),
-  FUNCTION(tlsOwnCertificate, 1), FUNCTION(tlsCiphers, 0),
+  FUNCTION(tlsContext, 2),       FUNCTION(tlsSetCertificate, 2), FUNCTION(tlsSetKey, 3),
+  FUNCTION(tlsTrust, 2),         FUNCTION(tlsTrustSystem, 1),    FUNCTION(tlsSetAuthorities, 1),
+  FUNCTION(tlsSetTicketKeys, 2), FUNCTION(tlsAddRevoked, 2),     FUNCTION(tlsLoadPKCS12, 3),
+  FUNCTION(tlsSetText, 3),       FUNCTION(tlsSetNumber, 3),      FUNCTION(tlsOwnCertificate, 1),
+  FUNCTION(tlsCiphers, 0),
 };
 
 void tls_add_context(JSContext *c, JSValueConst into) {

@@ -342,19 +342,32 @@ bool engine_take_import(JSContext *c, engine_import *out) {
   return true;
 }
 
-JSValue engine_next_promise(JSContext *c, bool *resumes) {
+static const JSJobEntry *next_reaction(JSContext *c) {
   JSRuntime *rt = JS_GetRuntime(c);
-  *resumes = false;
-  if (list_empty(&rt->job_list)) return JS_UNDEFINED;
+  if (list_empty(&rt->job_list)) return NULL;
   const JSJobEntry *job = list_entry(rt->job_list.next, JSJobEntry, link);
-  if (job->job_func != promise_reaction_job) return JS_UNDEFINED;
-  JSClassID kind = JS_IsObject(job->argv[2]) ? JS_GetClassID(job->argv[2]) : 0;
-  *resumes = kind == JS_CLASS_ASYNC_FUNCTION_RESOLVE || kind == JS_CLASS_ASYNC_FUNCTION_REJECT;
-  JSValueConst resolve = job->argv[0];
-  if (*resumes) resolve = JS_VALUE_GET_OBJ(job->argv[2])->u.async_function_data->resolving_funcs[0];
+  return job->job_func == promise_reaction_job ? job : NULL;
+}
+
+static JSValue promise_of(JSValueConst resolve) {
   if (!JS_IsObject(resolve) || JS_GetClassID(resolve) != JS_CLASS_PROMISE_RESOLVE_FUNCTION)
     return JS_UNDEFINED;
   return js_dup(JS_VALUE_GET_OBJ(resolve)->u.promise_function_data->promise);
+}
+
+JSValue engine_next_promise(JSContext *c, bool *resumes) {
+  *resumes = false;
+  const JSJobEntry *job = next_reaction(c);
+  if (!job) return JS_UNDEFINED;
+  JSClassID kind = JS_IsObject(job->argv[2]) ? JS_GetClassID(job->argv[2]) : 0;
+  *resumes = kind == JS_CLASS_ASYNC_FUNCTION_RESOLVE || kind == JS_CLASS_ASYNC_FUNCTION_REJECT;
+  if (!*resumes) return promise_of(job->argv[0]);
+  return promise_of(JS_VALUE_GET_OBJ(job->argv[2])->u.async_function_data->resolving_funcs[0]);
+}
+
+JSValue engine_next_settled(JSContext *c) {
+  const JSJobEntry *job = next_reaction(c);
+  return job ? promise_of(job->argv[0]) : JS_UNDEFINED;
 }
 
 /* ---- the life of an image ---- */

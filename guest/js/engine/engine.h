@@ -75,6 +75,9 @@ bool engine_take_import(JSContext *c, engine_import *out);
  * the job lets go on. */
 JSValue engine_next_promise(JSContext *c, bool *resumes);
 
+/* The promise that the next job settles itself: behind an `await` that of what goes on, if a hook wanted one. */
+JSValue engine_next_settled(JSContext *c);
+
 /* ---- contexts of vm ---- */
 
 void engine_contexts_ready(JSContext *c); /* once, before the first of them */

@@ -4,7 +4,7 @@
 
 host.part = (name) => native.packed(`cay/${name}`)(host, native);
 host.tables = host.part('tables');
-for (const name of ['weak', 'symbols', 'errors', 'process', 'loop', 'options', 'clone', 'undici', 'bindings']) host.part(name);
+for (const name of ['weak', 'symbols', 'errors', 'process', 'async', 'loop', 'options', 'clone', 'undici', 'bindings']) host.part(name);
 
 const { process, privateSymbols, perIsolateSymbols, internalBinding } = host;
 const primordials = {};

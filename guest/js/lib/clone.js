@@ -23,9 +23,10 @@ function cloneError(value, copy, put) {
 }
 
 function cloneView(value, copy, put) {
+  const { byteOffset, byteLength, length, [Symbol.toStringTag]: kind } = value; // before its buffer changes hands
+  const isView = native.classOf(value) === CLASS.DATAVIEW;
   const buffer = copy(value.buffer);
-  if (native.classOf(value) === CLASS.DATAVIEW) return put(new DataView(buffer, value.byteOffset, value.byteLength));
-  return put(new globalThis[value[Symbol.toStringTag]](buffer, value.byteOffset, value.length));
+  return put(isView ? new DataView(buffer, byteOffset, byteLength) : new globalThis[kind](buffer, byteOffset, length));
 }
 
 function cloneProperties(value, copy, put) {
@@ -59,10 +60,13 @@ function cloneObject(value, copy, put, transfer) {
   if (host.handles.has(value)) return put(value);
   if (transfer.has(value)) return put(transfer.get(value)(copy, put));
   if (host.isPort?.(value)) fail('Object that needs transfer was found in message but not listed in transferList');
-  if (value[uncloneable] !== undefined && mode(value) === 0) refuse(nameOf(value));
+  if (kind === CLASS.ARRAY_BUFFER) return put(value.slice(0));
+  if (Object.hasOwn(value, uncloneable) && mode(value) === 0) refuse(nameOf(value));
+  if (value instanceof host.AsyncWrap) fail('Cannot clone object of unsupported type.');
+  if (mode(value) & CLONEABLE) return cloneByItself(value, copy, put) ?? cloneProperties(value, copy, put);
+  if (value === host.process.env) return cloneProperties(value, copy, put);
   if (kind === CLASS.DATE) return put(new Date(Number(value)));
   if (kind === CLASS.REGEXP) return put(new RegExp(value.source, value.flags));
-  if (kind === CLASS.ARRAY_BUFFER) return put(value.slice(0));
   if (kind === CLASS.SHARED_ARRAY_BUFFER) return put(value);
   if (kind === CLASS.ERROR) return cloneError(value, copy, put);
   if (WRAPPERS.has(kind)) return put(Object(value.valueOf()));
@@ -78,18 +82,19 @@ function cloneObject(value, copy, put, transfer) {
     for (const item of [...value]) result.add(copy(item));
     return result;
   }
-  return cloneByItself(value, copy, put) ?? cloneProperties(value, copy, put);
+  const isFake = value instanceof host.DOMException; // one that no constructor has made
+  return (isFake ? undefined : cloneByItself(value, copy, put)) ?? cloneProperties(value, copy, put);
 }
 
 // ---- objects that change hands ----
 
 const { transfer_mode_private_symbol: uncloneable, untransferable_object_private_symbol: untransferable } = host.privateSymbols;
-const TRANSFERABLE = 1;
-const mode = (value) => value[uncloneable] ?? 0;
+const TRANSFERABLE = 1, CLONEABLE = 2;
+const mode = (value) => (Object.hasOwn(value, uncloneable) ? value[uncloneable] : 0);
 const fail = (text) => { throw new host.DOMException(text, 'DataCloneError'); };
 
 // {object: function that makes the new one}; all are looked at before anything changes hands.
-function takeOver(list, source) {
+function takeOver(list, source, moved) {
   const result = new Map();
   for (const item of list) {
     const isBuffer = native.classOf(item) === CLASS.ARRAY_BUFFER;
@@ -102,10 +107,16 @@ function takeOver(list, source) {
       result.set(item, () => item.transfer());
     } else if (host.isPort?.(item)) {
       if (!host.isOpenPort(item)) fail('MessagePort in transfer list is already detached');
-      result.set(item, () => host.movePort(item));
+      result.set(item, () => {
+        const port = host.movePort(item);
+        moved.push(port);
+        return port;
+      });
+    } else if (host.isFileHandle?.(item)) {
+      result.set(item, () => host.moveFileHandle(item));
     } else if (mode(item) & TRANSFERABLE) {
       const symbols = host.perIsolateSymbols;
-      for (const [inner, make] of takeOver(item[symbols.messaging_transfer_list_symbol]?.() ?? [], source)) result.set(inner, make);
+      for (const [inner, make] of takeOver(item[symbols.messaging_transfer_list_symbol]?.() ?? [], source, moved)) result.set(inner, make);
       result.set(item, (copy, put) => revive(item[symbols.messaging_transfer_symbol](), copy, put));
     } else {
       fail('Value could not be cloned.');
@@ -114,9 +125,10 @@ function takeOver(list, source) {
   return result;
 }
 
-host.clone = (input, transferred = [], source = undefined) => {
+// `moved`: where ports that change hands are put, too
+host.clone = (input, transferred = [], source = undefined, moved = []) => {
   const seen = new Map();
-  const transfer = takeOver(transferred, source);
+  const transfer = takeOver(transferred, source, moved);
   const copy = (value) => {
     if (typeof value === 'function' || typeof value === 'symbol') refuse(nameOf(value));
     if (typeof value !== 'object' || value === null) return value;
@@ -128,6 +140,6 @@ host.clone = (input, transferred = [], source = undefined) => {
     return cloneObject(value, copy, put, transfer);
   };
   const result = copy(input);
-  for (const [item, make] of transfer) if (!seen.has(item) && native.classOf(item) === CLASS.ARRAY_BUFFER) make(); // detached all the same
+  for (const [item, make] of transfer) if (!seen.has(item)) make(copy, (made) => made); // they change hands all the same
   return result;
 };

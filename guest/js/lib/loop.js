@@ -6,6 +6,7 @@ const POLL_IN = 1;
 const POLL_MAX_MS = 0x7fffffff;
 
 const ready = [];              // functions to be called on the next round
+const quiet = [];              // likewise, but they do not keep the program alive
 const polls = new Map();       // descriptor: {events, ready, ref}
 const children = new Map();    // pid: function of (exit code, signal)
 const signals = new Map();     // number: Set of {ready, ref}
@@ -42,9 +43,10 @@ function leave() {
 
 // Calls from outside: runs the function's pending jobs too; an exception it throws is uncaught.
 function call(f, self, ...args) {
+  const frame = native.getFrame();
   let result;
   try {
-    result = Reflect.apply(f, self, args);
+    result = host.within(f, self, args);
   } catch (error) {
     host.fatal(error);
   }
@@ -54,6 +56,7 @@ function call(f, self, ...args) {
     host.fatal(error);
     settleTicks();
   }
+  native.setFrame(frame);
   return result;
 }
 
@@ -76,9 +79,12 @@ const writeError = (text) => {
   native.write(2, bytes, 0, bytes.length);
 };
 
+// The line of code; a stack may have it already.
+const arrowOf = (error) => (error[privateSymbols.decorated_private_symbol] ? undefined : error[privateSymbols.arrow_message_private_symbol]);
+
 function describe(error) {
   try {
-    const arrow = typeof error === 'object' && error !== null ? error[privateSymbols.arrow_message_private_symbol] : undefined;
+    const arrow = typeof error === 'object' && error !== null ? arrowOf(error) : undefined;
     const text = host.enhance ? host.enhance(error) : undefined;
     const stack = text ?? (typeof error === 'object' && error !== null && 'stack' in error && error.stack
       ? error.stack : `Uncaught:\n${host.require('internal/util/inspect').inspect(error)}`);
@@ -89,19 +95,21 @@ function describe(error) {
 }
 
 host.fatal = (error, fromPromise = false) => {
-  if (host.session && process.listenerCount('uncaughtException') === 0 && !process.hasUncaughtExceptionCaptureCallback())
+  if (host.session && process.listenerCount('uncaughtException') === 0 && !process.hasUncaughtExceptionCaptureCallback()) {
+    host.async.clear();
     throw new host.Uncaught(error);
+  }
   let handled = false;
   try {
     handled = process._fatalException(error, fromPromise);
   } catch (second) {
-    if (second !== error) writeError(`${describe(second)}\n\nwhile handling:\n${describe(error)}`);
+    writeError(second === error ? describe(error) : `${describe(second)}\n\nwhile handling:\n${describe(error)}`);
     native.exit(7);
   }
   if (handled) return;
   if (host.session) throw new host.Uncaught(error);
   writeError(`${describe(error)}\n\nNode.js ${process.version}`);
-  native.exit(exitInfo[2] ? exitInfo[1] || 1 : 1);
+  native.exit(exitInfo[2] ? exitInfo[1] : 1);
 };
 host.describe = describe;
 host.writeError = writeError;
@@ -140,11 +148,12 @@ function expire() {
 
 function runReady() {
   for (const f of ready.splice(0)) call(f);
+  for (const f of quiet.splice(0)) call(f);
 }
 
 // How long to wait; -1 for as long as it takes is written as POLL_MAX_MS. Without work there is no wait.
 function patience() {
-  if (ready.length > 0 || immediateInfo[0] > 0 || !isAlive()) return 0;
+  if (ready.length + quiet.length > 0 || immediateInfo[0] > 0 || !isAlive()) return 0;
   let ms = POLL_MAX_MS;
   if (timerAt) ms = Math.min(ms, Math.max(0, Math.ceil(timerAt - (native.now() - loop.origin))));
   return ms;
@@ -197,6 +206,7 @@ loop.round = (isDone) => {
 loop.run = () => {
   do {
     while (isAlive()) loop.round();
+    runReady();
     call(() => process.emit('beforeExit', process.exitCode ?? 0));
   } while (isAlive());
 };
@@ -209,6 +219,7 @@ loop.jobs = jobs;
 loop.now = () => Math.floor(now - loop.origin);
 loop.refresh = () => { now = native.now(); };
 loop.later = (f) => { ready.push(f); };
+loop.quietly = (f) => { quiet.push(f); };
 loop.schedule = (ms) => {
   timerAt = Math.max(1, loop.now() + ms);
   timerReferenced = true;

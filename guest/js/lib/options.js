@@ -6,6 +6,7 @@ const kinds = new Map(info.map(([name, type]) => [name, type]));
 const aliasOf = new Map(aliases);
 
 const current = { __proto__: null };
+host.optionsOfImage = new Set();
 host.options = current;
 
 // Values that differ from Node's defaults.
@@ -25,9 +26,24 @@ function fail(message) {
   native.exit(9);
 }
 
-const isOption = (name) => kinds.has(name) || name === '--expose-gc' || name === '--expose_gc' || (name.startsWith('--no-') && kinds.has(`--${name.slice(5)}`));
+// Options of V8 that say nothing to this engine; words in them are parted by either sign.
+const OF_ENGINE = new Set(['--stack-size', '--max-old-space-size', '--max-semi-space-size', '--min-semi-space-size', '--max-heap-size', '--initial-heap-size',
+  '--semi-space-growth-factor', '--stack-trace-limit', '--expose-externalize-string', '--optimize-for-size', '--lite-mode', '--gc-interval', '--use-strict',
+  '--single-threaded', '--predictable', '--jitless', '--no-opt', '--max-lazy', '--huge-max-old-generation-size', '--random-seed']);
+const spelt = (name) => (kinds.has(name) ? name : name.replaceAll('_', '-').replace(/^-+/, '--'));
 
-function assign(name, given, rest) {
+const isOption = (name) => kinds.has(name) || OF_ENGINE.has(spelt(name)) || name === '--expose-gc' || name === '--expose_gc' || (name.startsWith('--no-') && kinds.has(`--${name.slice(5)}`));
+
+const CHOICES = { '--unhandled-rejections': ['warn-with-error-codes', 'throw', 'strict', 'warn', 'none'] };
+
+function check() {
+  for (const [name, choices] of Object.entries(CHOICES))
+    if (current[name] && !choices.includes(current[name])) fail(`invalid value for ${name}`);
+  if (current['--tls-min-v1.3'] && current['--tls-max-v1.2']) fail('either --tls-min-v1.3 or --tls-max-v1.2 can be used, not both');
+}
+
+function assign(given0, given, rest) {
+  const name = spelt(given0);
   if (name.startsWith('--no-') && !kinds.has(name)) {
     current[`--${name.slice(5)}`] = false;
     return;
@@ -66,5 +82,6 @@ host.parseArguments = (args) => {
     taken.push(word, ...args.slice(args.length - before + 1, args.length - rest.length));
   }
   if (current['--expose-gc'] || current['--expose_gc']) host.define(globalThis, 'gc', () => native.collect());
+  check();
   return { taken, rest };
 };

@@ -30,6 +30,8 @@ function set(target, name, value) {
   return true;
 }
 
+const invalid = (message) => Object.assign(new TypeError(message), { code: 'ERR_INVALID_OBJECT_DEFINE_PROPERTY' });
+
 process.env = new Proxy({}, {
   get: (target, name) => (typeof name === 'symbol' ? undefined : native.getenv(name) ?? inherited(name)),
   set,
@@ -45,10 +47,9 @@ process.env = new Proxy({}, {
   },
   defineProperty(target, name, descriptor) {
     if ('get' in descriptor || 'set' in descriptor)
-      throw host.nodeError('ERR_INVALID_OBJECT_DEFINE_PROPERTY', "'process.env' does not accept an accessor(getter/setter) descriptor");
+      throw invalid("'process.env' does not accept an accessor(getter/setter) descriptor");
     if (!descriptor.configurable || !descriptor.writable || !descriptor.enumerable)
-      throw host.nodeError('ERR_INVALID_OBJECT_DEFINE_PROPERTY',
-                           "'process.env' only accepts a configurable, writable, and enumerable data descriptor");
+      throw invalid("'process.env' only accepts a configurable, writable, and enumerable data descriptor");
     return set(target, name, descriptor.value);
   },
 });

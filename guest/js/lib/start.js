@@ -28,14 +28,44 @@ function mainOf(rest) {
   return native.isatty(0) || options['--interactive'] ? run('repl') : run('eval_stdin');
 }
 
-host.main = (args) => {
+// Options that variables of the environment set.
+function takeVariables() {
+  const isOn = (name) => native.getenv(name) === '1';
+  if (isOn('NODE_PENDING_DEPRECATION')) options['--pending-deprecation'] = true;
+  if (isOn('NODE_PRESERVE_SYMLINKS')) options['--preserve-symlinks'] = true;
+  if (isOn('NODE_PRESERVE_SYMLINKS_MAIN')) options['--preserve-symlinks-main'] = true;
+  if (isOn('NODE_USE_ENV_PROXY')) options['--use-env-proxy'] = true;
+  if (isOn('NODE_USE_SYSTEM_CA')) options['--use-system-ca'] = true;
+  options['--redirect-warnings'] = native.getenv('NODE_REDIRECT_WARNINGS') ?? '';
+}
+
+// What the library reads once, when it is loaded. If that was for the image, the program starts without one.
+const ONCE = ['--unhandled-rejections', '--network-family-autoselection', '--network-family-autoselection-attempt-timeout', '--insecure-http-parser',
+  '--use-env-proxy', '--pending-deprecation', '--experimental-import-meta-resolve', '--redirect-warnings', '--trace-tls', '--tls-keylog', '--tls-cipher-list',
+  '--tls-min-v1.0', '--tls-min-v1.1', '--tls-min-v1.2', '--tls-min-v1.3', '--tls-max-v1.2', '--tls-max-v1.3'];
+const COLD = host.coldProgram = '/usr/libexec/cay/node';
+function beginAnew(args, argv0) {
+  const usual = { ...options };
+  return () => {
+    const changed = ONCE.some((name) => host.optionsOfImage.has(name) && `${options[name]}` !== `${usual[name]}`);
+    if (changed) native.exec(COLD, [argv0, ...args]); // comes back when there is none
+  };
+}
+
+host.main = (args, argv0) => {
+  host.isRunning = true;
   host.endSession();
+  host.forgetHandles();
   host.resetOptions();
+  const checkImage = host.isImage ? beginAnew(args, argv0) : host.noop;
+  takeVariables();
   const environment = native.getenv('NODE_OPTIONS');
   const given = environment ? environment.split(/\s+/).filter(Boolean) : [];
   if (given.length > 0) host.parseArguments(given);
   const { taken, rest } = host.parseArguments(args);
+  checkImage();
   host.execArgv = taken;
+  host.argv0 = argv0;
   host.argv = options['--eval'] === undefined && rest[0] === '-' ? ['-', ...rest.slice(1)] : rest;
   loop.restart();
   host.beginMilestones();

@@ -96,6 +96,24 @@ def test_tls():
         check(program(f"{folder}/tls.mjs", folder=folder), out)
 
 
+def test_sessions_of_tls_and_certificates():
+    with tempfile.TemporaryDirectory() as folder:
+        command = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+        (pathlib.Path(folder) / "tls.mjs").write_text(
+            "import { once } from 'events'; import fs from 'fs'; import tls from 'tls'; import { X509Certificate } from 'crypto'\nconst at = new URL('.', import.meta.url).pathname, key = fs.readFileSync(at + 'key.pem'), cert = fs.readFileSync(at + 'cert.pem')\n"
+            "const server = tls.createServer({ key, cert }, (socket) => socket.end('x')).listen(0); await once(server, 'listening'); const { port } = server.address()\n"
+            "const keys = []; server.on('keylog', (line) => keys.push(String(line).split(' ')[0]))\n"
+            "let session; for (const maxVersion of ['TLSv1.3', 'TLSv1.2']) for (let i = 0; i < 2; i++) {\n"
+            "  let reused; const socket = tls.connect({ port, host: 'localhost', ca: cert, session, maxVersion }, () => reused = socket.isSessionReused()); socket.on('session', (s) => session = s).resume(); await once(socket, 'close'); console.log(maxVersion, reused) }\n"
+            "console.log(keys.includes('CLIENT_RANDOM'), keys.includes('EXPORTER_SECRET'), server.getTicketKeys().length)\n"
+            "const own = new X509Certificate(cert); console.log(own.subject, own.checkHost('localhost'), own.checkHost('other'), own.checkIssued(own), own.validToDate > new Date(), own.toString() === String(cert))\n"
+            "tls.setDefaultCACertificates([cert]); const socket = tls.connect({ port, host: 'localhost' }); await once(socket, 'secureConnect'); console.log(socket.authorized, socket.getPeerX509Certificate().fingerprint256 === own.fingerprint256, socket.getPeerCertificate().issuerCertificate); socket.destroy(); server.close()"
+        )
+        out = "TLSv1.3 false\nTLSv1.3 true\nTLSv1.2 false\nTLSv1.2 true\ntrue true 48\nCN=localhost localhost undefined true true true\ntrue true undefined\n"
+        check(program(f"{folder}/tls.mjs", folder=folder), out)
+
+
 def test_children_with_a_channel():
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "child.js").write_text("process.on('message', (m) => { process.send({ got: m }); process.disconnect() })")

@@ -116,7 +116,7 @@ def test_contexts():
       console.log(vm.runInContext('typeof process + typeof require + typeof Array', c), vm.runInContext('[]', c) instanceof Array);
       for (const run of [() => vm.runInContext('nothing', c), () => vm.runInNewContext('for (;;);', {}, {timeout: 20}), () => vm.runInThisContext('for (;;);', {timeout: 20})])
         try { run() } catch (e) { console.log(e.name, e.code ?? e.message) }
-      for (const text of ['\\nthrow new TypeError(1)', 'throw new TypeError(1)']) try { vm.runInContext(text, c, 'in.vm') } catch (e) { console.log(e.stack.split('\\n')[1].trim()) }
+      for (const text of ['\\nthrow new TypeError(1)', 'throw new TypeError(1)']) try { vm.runInContext(text, c, 'in.vm') } catch (e) { console.log(e.stack.split('\\n').find((line) => line.includes('at in.vm')).trim()) }
       console.log(vm.compileFunction('return a + z', ['a'], {parsingContext: vm.createContext({z: 4})})(1)); for (let i = 0; i < 300; i++) vm.runInNewContext('[1].map((n) => n)', {})"""
     check(program("-e", code), "f,w,x,y 4 5\n15 3 true false\nundefinedundefinedfunction false\nReferenceError nothing is not defined\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nError ERR_SCRIPT_EXECUTION_TIMEOUT\nat in.vm:2:7\nat in.vm:1:7\n5\n")
 
@@ -158,7 +158,69 @@ def test_places_and_numbers_of_the_system():
       const decoder = new (require('string_decoder').StringDecoder)('utf16le'); console.log(escape(decoder.write(Buffer.from('3DD84D', 'hex'))), decoder.end() === '');
       const t = setTimeout(() => {}, 1), i = setInterval(() => {}, 1000).unref(); setImmediate(() => {}); console.log(process.getActiveResourcesInfo().join()); clearTimeout(t)"""
     numbers = ",".join(["number"] * 8)
-    check(program("--title=mine", "-e", code), f"{numbers} true true true\n/t\n/\n/tmp\nTypeError\ntrue mine\n%uD83D true\nTimeout,Immediate\n")
+    check(program("--title=mine", "-e", code), f"{numbers} true true true\n/t\n/\n/tmp\nTypeError\ntrue mine\n%uD83D true\nPipeWrap,Timeout,Immediate\n")
+
+
+def test_hooks_follow_promises_and_handles():
+    code = """const hooks = require('async_hooks'), fs = require('fs'), seen = new Map(); let destroyed = 0
+      hooks.createHook({ init: (id, type, trigger) => seen.set(id, [type, trigger]), destroy: () => destroyed++ }).enable()
+      const main = async () => { const before = hooks.executionAsyncId(); await null; const after = hooks.executionAsyncId(); process._rawDebug(before !== after, seen.get(after)[0]) }
+      main().then(() => fs.access('/', () => process._rawDebug(seen.get(hooks.executionAsyncId())[0])))
+      setTimeout(() => process._rawDebug(destroyed > 0), 20)"""
+    done = program("-e", code)
+    assert done.stderr == "true PROMISE\nFSREQCALLBACK\ntrue\n", done
+    code = """const { promiseHooks } = require('v8'), seen = []; const stop = promiseHooks.createHook({ init: (p, parent) => seen.push(parent ? 'child' : 'init'), settled: () => seen.push('settled'), before: () => seen.push('before'), after: () => seen.push('after') })
+      Promise.resolve(1).then(() => seen.push('then')).then(() => { stop(); console.log(seen.join()) })"""
+    check(program("-e", code), "init,settled,child,child,before,then,settled,after,before\n")
+    code = "const { promiseHooks } = require('v8'); process.on('uncaughtException', (e) => console.log(e.message)); const stop = promiseHooks.onInit(() => { stop(); throw new Error('hook') }); Promise.resolve(); console.log('on')"
+    check(program("-e", code), "hook\non\n")
+
+
+def test_storage_reaches_callbacks_of_the_system():
+    code = """const { AsyncLocalStorage } = require('async_hooks'), fs = require('fs'), http = require('http'), storage = new AsyncLocalStorage()
+      for (const n of [1, 2]) storage.run(n, () => fs.stat('/', () => console.log(storage.getStore())))
+      const server = http.createServer((q, r) => r.end('x')).listen(0, () => storage.run('request', () => http.get({ port: server.address().port }, (r) => { console.log(storage.getStore()); r.resume().on('end', () => { console.log(storage.getStore()); server.close() }) })))"""
+    check(program("-e", code), "1\n2\nrequest\nrequest\n")
+
+
+def test_what_holds_a_program_is_listed():
+    code = """const fs = require('fs'); fs.access('/', () => {}); setTimeout(() => {}, 1); console.log(process.getActiveResourcesInfo().join())
+      const server = require('net').createServer().listen(0, () => { console.log(process._getActiveHandles().includes(server), process.getActiveResourcesInfo().includes('TCPServerWrap')); server.close(() => console.log(process._getActiveHandles().includes(server))) })"""
+    check(program("-e", code), "FSReqCallback,Timeout\ntrue true\nfalse\n")
+
+
+def test_errors_have_the_words_that_programs_look_for():
+    code = """'use strict'; const tell = (f) => { try { f() } catch (e) { console.log(e.message) } }; class A { #x; #m() {} get y() { return 1 } static read(o) { return o.#x } static write(o) { o.#x = 1 } static call(o) { return o.#m() } }
+      tell(() => A.read({})); tell(() => A.write({})); tell(() => A.call({})); tell(() => A()); tell(() => { new A().y = 2 }); tell(() => { new URL('a:b').origin = 1 })
+      tell(() => { Object.freeze([1])[0] = 2 }); tell(() => { delete Object.freeze({ a: 1 }).a }); tell(() => Object.defineProperty(Object.freeze({ f: 1 }), 'f', { value: 2 })); tell(() => new RegExp('a', 'xyz')); tell(() => Object.getPrototypeOf(null))"""
+    check(program("-e", code), "\n".join((
+        "Cannot read private member #x from an object whose class did not declare it", "Cannot write private member #x to an object whose class did not declare it",
+        "Receiver must be an instance of class A", "Class constructor A cannot be invoked without 'new'", "Cannot set property y of #<A> which has only a getter",
+        "Cannot set property origin of [object URL] which has only a getter", "Cannot assign to read only property '0' of object '[object Array]'",
+        "Cannot delete property 'a' of #<Object>", "Cannot redefine property: f", "Invalid flags supplied to RegExp constructor 'xyz'",
+        "Cannot convert undefined or null to object", "")))
+
+
+def test_options_that_the_library_reads_when_it_is_loaded():
+    done = program("--unhandled-rejections=warn", "-e", "Promise.reject(new Error('nobody')); setTimeout(() => console.log('on'), 1)")
+    assert (done.stdout, done.returncode) == ("on\n", 0) and "UnhandledPromiseRejectionWarning" in done.stderr, done
+    assert program("--unhandled-rejections=loudly", "-e", "1").returncode == 9
+    check(program("--max-old-space-size=100", "--stack_size=900", "-p", "1"), "1\n")
+
+
+def test_gzips_in_a_row_byte_by_byte():
+    code = """const zlib = require('zlib'), data = Buffer.concat([zlib.gzipSync('abc'), zlib.gzipSync('def')]), parts = []; console.log(String(zlib.unzipSync(Buffer.concat([data, Buffer.alloc(3)]))))
+      try { zlib.gunzipSync(Buffer.concat([data, Buffer.from([9])])) } catch (e) { console.log(e.code) } try { zlib.gunzipSync(data, { rejectGarbageAfterEnd: true }) } catch (e) { console.log(e.code) }
+      const unzip = zlib.createUnzip().on('data', (d) => parts.push(d)).on('end', () => console.log(String(Buffer.concat(parts)))); for (const byte of data) unzip.write(Buffer.from([byte])); unzip.end()"""
+    check(program("-e", code), "abcdef\nZ_BUF_ERROR\nERR_TRAILING_JUNK_AFTER_STREAM_END\nabcdef\n")
+
+
+def test_ports_and_what_changes_hands():
+    code = """const { MessageChannel, receiveMessageOnPort } = require('worker_threads'); const { port1, port2 } = new MessageChannel(), view = new Uint32Array([7]), inner = new MessageChannel()
+      port1.postMessage({ view, port: inner.port2 }, [view.buffer, inner.port2]); port2.once('message', ({ view, port }) => { console.log(view[0]); inner.port1.postMessage('through'); console.log(receiveMessageOnPort(port).message); port1.close() })
+      console.log(view.length); try { port1.postMessage(1, 0) } catch (e) { console.log(e.message) } const copy = structuredClone(new DOMException('m', 'AbortError')); console.log(copy instanceof DOMException, copy.name)
+      require('fs').promises.open('/').then((file) => { const { port1: a, port2: b } = new MessageChannel(); a.postMessage(file, [file]); b.once('message', async (moved) => { console.log(file.fd, (await moved.stat()).isDirectory()); await moved.close(); a.close() }) })"""
+    check(program("-e", code), "0\nOptional transferList argument must be an iterable\ntrue AbortError\n7\nthrough\n-1 true\n")
 
 
 def test_tests_of_node():

@@ -29,23 +29,25 @@ function explain(request) {
 }
 
 function getaddrinfo(request, name, family, flags, order) {
+  host.begin(request);
   loop.later(() => {
     const found = native.findAddresses(name, familyOf(family), flags);
     if (typeof found !== 'string') {
-      request.oncomplete(null, ordered(found, order));
+      host.complete(request, null, ordered(found, order));
       return;
     }
     if (found === 'EAI_FAIL') explain(request);
-    request.oncomplete(UV_EAI[found] ?? UV_EAI.EAI_NONAME);
+    host.complete(request, UV_EAI[found] ?? UV_EAI.EAI_NONAME);
   });
   return 0;
 }
 
 function getnameinfo(request, address, port) {
+  host.begin(request);
   loop.later(() => {
     const found = native.findName(address, port);
-    if (typeof found === 'string') request.oncomplete(UV_EAI[found] ?? UV_EAI.EAI_NONAME);
-    else request.oncomplete(null, ...found);
+    if (typeof found === 'string') host.complete(request, UV_EAI[found] ?? UV_EAI.EAI_NONAME);
+    else host.complete(request, null, ...found);
   });
   return 0;
 }
@@ -54,19 +56,21 @@ function getnameinfo(request, address, port) {
 
 function answerWith(request, found, map) {
   if (typeof found !== 'string') {
-    request.oncomplete(null, map(found), found.map(() => 0));
+    host.complete(request, null, map(found), found.map(() => 0));
     return;
   }
   if (found === 'EAI_FAIL') explain(request);
-  request.oncomplete({ EAI_AGAIN: 'ETIMEOUT', EAI_FAIL: 'ECONNREFUSED' }[found] ?? 'ENOTFOUND');
+  host.complete(request, { EAI_AGAIN: 'ETIMEOUT', EAI_FAIL: 'ECONNREFUSED' }[found] ?? 'ENOTFOUND');
 }
 
 const question = (ask, map = (found) => found) => function query(request, name) {
+  host.begin(request);
   loop.later(() => answerWith(request, ask(name), map));
   return 0;
 };
 const empty = () => function query(request) {
-  loop.later(() => request.oncomplete('ENODATA'));
+  host.begin(request);
+  loop.later(() => host.complete(request, 'ENODATA'));
   return 0;
 };
 
@@ -106,5 +110,6 @@ return {
     return bytes?.byteLength === 16 ? host.toBuffer(bytes) : undefined;
   },
   strerror: (code) => String(code),
-  GetAddrInfoReqWrap: class {}, GetNameInfoReqWrap: class {}, QueryReqWrap: class {},
+  GetAddrInfoReqWrap: host.requestClass('GETADDRINFOREQWRAP'), GetNameInfoReqWrap: host.requestClass('GETNAMEINFOREQWRAP'),
+  QueryReqWrap: host.requestClass('QUERYWRAP'),
 };

@@ -31,6 +31,32 @@ function stopSigintWatchdog() {
 
 const watchdogHasPendingSigint = () => watching > 0 && native.isInterrupted();
 
+// An error's stack begins with the line of code that it comes from, if that is one of this text.
+const { arrow_message_private_symbol: ARROW, decorated_private_symbol: DECORATED } = privateSymbols;
+function decorate(error, code, file, firstLine) {
+  try {
+    if (native.classOf(error) !== native.CLASS.ERROR || Object.hasOwn(error, DECORATED) || typeof error.stack !== 'string') return;
+    const frame = error.stack.split('\n').find((line) => /^ {4}at /.test(line));
+    const [, name, line, column] = /^ {4}at (?:.* \()?(.*):(\d+):(\d+)\)?$/.exec(frame ?? '') ?? [];
+    const text = name === file ? code.split('\n')[line - 1 - firstLine] : undefined;
+    if (text === undefined) return;
+    error[ARROW] = `${file}:${line}\n${text}\n${' '.repeat(Math.max(0, column - 1))}^\n`;
+    error.stack = `${error[ARROW]}\n${error.stack}`;
+    error[DECORATED] = true;
+  } catch {
+    // An error with a mind of its own stays as it is.
+  }
+}
+
+function decorating(code, file, firstLine, f) {
+  try {
+    return f();
+  } catch (error) {
+    decorate(error, code, file, firstLine);
+    throw error;
+  }
+}
+
 class ContextifyScript {
   #code;
   #file;
@@ -42,14 +68,15 @@ class ContextifyScript {
     this.#line = line;
     this[privateSymbols.host_defined_option_symbol] = option;
     remember(file, option);
-    native.checkScript(code, this.#file, line);
+    decorating(code, this.#file, line, () => native.checkScript(code, this.#file, line));
     this.sourceMapURL = mapOf(code);
   }
   runInContext(object, timeout = -1, displayErrors = true, breakOnSigint = false) {
-    if (!breakOnSigint || watching > 0) return this.#run(object, timeout);
+    const run = () => (displayErrors ? decorating(this.#code, this.#file, this.#line, () => this.#run(object, timeout)) : this.#run(object, timeout));
+    if (!breakOnSigint || watching > 0) return run();
     startSigintWatchdog();
     try {
-      return this.#run(object, timeout);
+      return run();
     } finally {
       stopSigintWatchdog();
     }
@@ -90,7 +117,7 @@ function containsModuleSyntax(code, file, name, noVariables) {
 function compileFunction(code, file, line, column, cached, produce, context, extensions, params, option) {
   remember(file, typeof option === 'symbol' ? option : undefined);
   if (extensions?.length > 0) throw new Error('contextExtensions are not supported in a sandbox');
-  const made = native.compileFunction(code, String(file), (params ?? []).join(','), line ?? 0, context?.[CONTEXT]);
+  const made = decorating(code, String(file), line ?? 0, () => native.compileFunction(code, String(file), (params ?? []).join(','), line ?? 0, context?.[CONTEXT]));
   return { function: made, sourceMapURL: mapOf(code) };
 }
 
@@ -98,7 +125,10 @@ function compileFunctionForCJSLoader(code, file, isSea, detect) {
   try {
     return { cachedDataRejected: false, sourceMapURL: mapOf(code), canParseAsESM: false, function: native.compileFunction(code, file, CJS, 0) };
   } catch (error) {
-    if (!detect || !containsModuleSyntax(code, file)) throw error;
+    if (!detect || !containsModuleSyntax(code, file)) {
+      decorate(error, code, file, 0);
+      throw error;
+    }
     return { cachedDataRejected: false, sourceMapURL: undefined, canParseAsESM: true, function: undefined };
   }
 }

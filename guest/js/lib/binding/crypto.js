@@ -20,15 +20,16 @@ const unknownDigest = () => failure('Digest method not supported', 'ERR_OSSL_EVP
 
 // ---- digests ----
 
-const ALIASES = { __proto__: null, 'rsa-sha1': 'sha1', 'rsa-sha256': 'sha256', 'rsa-sha512': 'sha512', 'rsa-md5': 'md5', ssl3_md5: 'md5', 'ssl3-sha1': 'sha1' };
+const ALIASES = { __proto__: null, dss1: 'sha1', 'rsa-sha1': 'sha1', 'rsa-sha256': 'sha256', 'rsa-sha512': 'sha512', 'rsa-md5': 'md5', ssl3_md5: 'md5', 'ssl3-sha1': 'sha1' };
+const XOF_LENGTHS = { __proto__: null, shake128: 16, shake256: 32 };
 const nameOf = (name) => ALIASES[String(name).toLowerCase()] ?? String(name);
 
 class Hash {
   constructor(algorithm, length) {
     this.digester = algorithm instanceof Hash ? native.digestCopy(algorithm.digester) : native.digestNew(nameOf(algorithm));
     if (this.digester === undefined) throw unknownDigest();
-    this.length = length ?? algorithm.length;
-    if (typeof algorithm === 'string') this.length = length;
+    this.name = algorithm instanceof Hash ? algorithm.name : String(algorithm).toLowerCase();
+    this.length = length ?? XOF_LENGTHS[this.name];
   }
   update(data, encoding) { return native.digestUpdate(this.digester, bytesOf(data, encoding)); }
   digest(encoding) {
@@ -50,7 +51,12 @@ class Hmac {
 function oneShotDigest(algorithm, id, cache, input, normalized, encodingNumber, length) {
   const hash = new Hash(algorithm, length);
   hash.update(input, 'utf8');
-  return hash.digest(normalized);
+  try {
+    return hash.digest(normalized);
+  } catch (error) {
+    error.message = `Output length ${length} is invalid for ${algorithm}, which does not support XOF`;
+    throw error;
+  }
 }
 
 const supported = new Set(['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'sha512-224', 'sha512-256', 'sha3-224', 'sha3-256', 'sha3-384',
@@ -59,9 +65,15 @@ const getHashes = () => [...supported].filter((name) => native.digestNew(name) !
 
 // ---- jobs: done at once; the loop says so ----
 
-function job(run) {
-  return class Job {
+const checkDigest = (name) => {
+  if (native.digestNew(nameOf(name)) === undefined) throw host.nodeError('ERR_CRYPTO_INVALID_DIGEST', name);
+};
+
+function job(type, run, check = host.noop) {
+  return class Job extends host.AsyncWrap {
     constructor(mode, ...args) {
+      super(type);
+      check(...args);
       this.mode = mode;
       this.args = args;
     }
@@ -74,7 +86,10 @@ function job(run) {
       }
       if (this.mode === SYNC) return [error, result];
       if (this.mode === WEB) return error ? Promise.reject(error) : Promise.resolve(result);
-      loop.later(() => this.ondone(error, result));
+      loop.later(() => {
+        loop.call(this.ondone, this, error, result);
+        host.untrack(this);
+      });
       return undefined;
     }
   };
@@ -85,19 +100,30 @@ const need = (result, message, code) => {
   return result;
 };
 
-const RandomBytesJob = job((buffer, offset, size) => void randomFill(buffer, offset, size));
-const PBKDF2Job = job((password, salt, iterations, length, digest) =>
-  need(native.pbkdf2(bytesOf(password), bytesOf(salt), iterations, length, nameOf(digest)), 'Deriving bits failed', 'ERR_CRYPTO_OPERATION_FAILED'));
-const ScryptJob = job((password, salt, N, r, p, memory, length) =>
-  need(native.scrypt(bytesOf(password), bytesOf(salt), N, r, p, memory, length), 'Invalid scrypt params: memory limit exceeded', 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS'));
-const HKDFJob = job((digest, key, salt, info, length) =>
-  need(native.hkdf(nameOf(digest), bytesOf(key), bytesOf(salt), bytesOf(info), length), 'Deriving bits failed', 'ERR_CRYPTO_OPERATION_FAILED'));
-const HashJob = job((algorithm, data, length) => {
+const RandomBytesJob = job('RANDOMBYTESREQUEST', (buffer, offset, size) => void randomFill(buffer, offset, size));
+const PBKDF2Job = job('PBKDF2REQUEST', (password, salt, iterations, length, digest) =>
+  need(native.pbkdf2(bytesOf(password), bytesOf(salt), iterations, length, nameOf(digest)), 'Deriving bits failed', 'ERR_CRYPTO_OPERATION_FAILED'),
+                      (password, salt, iterations, length, digest) => checkDigest(digest));
+const BAD_SCRYPT = 'Invalid scrypt params: memory limit exceeded';
+const ScryptJob = job('SCRYPTREQUEST', (password, salt, N, r, p, memory, length) =>
+  need(native.scrypt(bytesOf(password), bytesOf(salt), N, r, p, memory, length), BAD_SCRYPT, 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS'),
+                      (password, salt, N, r, p, memory) => {
+                        if (native.scrypt(new Uint8Array(0), new Uint8Array(0), N, r, p, memory, 0) === undefined)
+                          throw Object.assign(new RangeError(BAD_SCRYPT), { code: 'ERR_CRYPTO_INVALID_SCRYPT_PARAMS' });
+                      });
+const HKDFJob = job('DERIVEBITSREQUEST', (digest, key, salt, info, length) =>
+  need(native.hkdf(nameOf(digest), bytesOf(key), bytesOf(salt), bytesOf(info), length), 'Deriving bits failed', 'ERR_CRYPTO_OPERATION_FAILED'),
+                    (digest, key, salt, info, length) => {
+                      checkDigest(digest);
+                      if (length > 255 * new Hash(nameOf(digest)).digest().length)
+                        throw Object.assign(new RangeError('Invalid key length'), { code: 'ERR_CRYPTO_INVALID_KEYLEN' });
+                    });
+const HashJob = job('HASHREQUEST', (algorithm, data, length) => {
   const hash = new Hash(algorithm, length === undefined ? undefined : length / 8);
   hash.update(data);
   return hash.digest().buffer;
 });
-const SecretKeyGenJob = job((bits) => {
+const SecretKeyGenJob = job('KEYGENREQUEST', (bits) => {
   const handle = new KeyObjectHandle();
   const bytes = new Uint8Array(bits / 8);
   randomFill(bytes, 0, bytes.length);
@@ -105,7 +131,7 @@ const SecretKeyGenJob = job((bits) => {
   return handle;
 });
 const SIGN = 0, VERIFY = 1;
-const HmacJob = job((mode, digest, key, data, signature) => {
+const HmacJob = job('SIGNREQUEST', (mode, digest, key, data, signature) => {
   const mac = new Hmac();
   mac.init(digest, key);
   mac.update(data);
@@ -154,13 +180,25 @@ const TLS1_2 = 0x0303, TLS1_3 = 0x0304;
 const [SUITES, CIPHERS, SIGNATURES, CURVES, SESSION_ID] = [0, 1, 2, 3, 4];
 const [LOWEST, HIGHEST, OPTIONS, TIMEOUT, DH_AUTO, PARTIAL_CHAIN] = [0, 1, 2, 3, 4, 5];
 const METHODS = { __proto__: null, TLS: [0, 0], SSLv23: [0, 0], TLSv1_2: [TLS1_2, TLS1_2] };
-const OLD = /^(?:SSLv[23]|TLSv1(?:_1)?)(?:_server|_client)?_method$/;
+const OLD = /^TLSv1(?:_1)?(?:_server|_client)?_method$/;
 
 function versionsOf(method) {
   const found = METHODS[method.replace(/(?:_server|_client)?_method$/, '')];
+  const [, old] = /^(SSLv[23])_/.exec(method) ?? [];
+  if (old) throw failure(`${old} methods disabled`, 'ERR_TLS_INVALID_PROTOCOL_METHOD');
   if (OLD.test(method) && !found) throw failure(`${method} disabled`, 'ERR_TLS_INVALID_PROTOCOL_METHOD');
   if (!found) throw failure(`Unknown method: ${method}`, 'ERR_TLS_INVALID_PROTOCOL_METHOD');
   return found;
+}
+
+let isWarned = false;
+function warnOfExtra() {
+  const file = isWarned ? undefined : native.getenv('NODE_EXTRA_CA_CERTS');
+  isWarned = true;
+  if (!file) return;
+  const fd = native.open(file, 0, 0);
+  if (fd < 0) host.process.emitWarning(`Ignoring extra certs from \`${file}\`, load failed: ${native.errorText(-fd)}`);
+  else native.close(fd);
 }
 
 class SecureContext {
@@ -171,7 +209,10 @@ class SecureContext {
   setCert(text) { native.tlsSetCertificate(this.native, bytesOf(text, 'utf8')); }
   setKey(text, password) { native.tlsSetKey(this.native, bytesOf(text, 'utf8'), password); }
   addCACert(text) { native.tlsTrust(this.native, bytesOf(text, 'utf8')); }
-  addRootCerts() { native.tlsTrustSystem(this.native); }
+  addRootCerts() {
+    warnOfExtra();
+    native.tlsTrustSystem(this.native);
+  }
   addCRL(text) { native.tlsAddRevoked(this.native, bytesOf(text, 'utf8')); }
   loadPKCS12(data, password) { native.tlsLoadPKCS12(this.native, data, password === undefined ? undefined : native.decode(1, password)); }
   setCipherSuites(text) { native.tlsSetText(this.native, SUITES, text); }
@@ -195,10 +236,73 @@ class SecureContext {
     return bytes === undefined ? null : host.toBuffer(bytes);
   }
   getIssuer() { return null; }
-  setTicketKeys() {}
-  getTicketKeys() { return host.toBuffer(new ArrayBuffer(48)); }
+  // Node's keys are of 16 bytes each, OpenSSL's of 16, 32 and 32.
+  setTicketKeys(keys) {
+    this.ticketKeys = new Uint8Array(keys.buffer, keys.byteOffset, keys.byteLength).slice();
+    const [name, mac, cipher] = [0, 16, 32].map((at) => this.ticketKeys.subarray(at, at + 16));
+    const all = new Uint8Array(80);
+    for (const [at, part] of [[0, name], [16, mac], [32, mac], [48, cipher], [64, cipher]]) all.set(part, at);
+    native.tlsSetTicketKeys(this.native, all);
+  }
+  getTicketKeys() {
+    if (!this.ticketKeys) {
+      const keys = new Uint8Array(48);
+      randomFill(keys, 0, keys.length);
+      this.setTicketKeys(keys);
+    }
+    return host.toBuffer(this.ticketKeys.slice().buffer);
+  }
   enableTicketKeyCallback() {}
   close() { this.native = undefined; }
+}
+
+// ---- certificates as objects ----
+
+const HOST = 0, EMAIL = 1, ADDRESS = 2;
+
+class X509Handle {
+  #facts;
+  constructor(bytes) { this.#facts = native.x509(bytes); }
+  get bytes() { return this.#facts.raw; }
+  subject() { return this.#facts.subjectLines; }
+  issuer() { return this.#facts.issuerLines; }
+  subjectAltName() { return this.#facts.subjectaltname; }
+  infoAccess() { return this.#facts.infoAccess; }
+  validFrom() { return this.#facts.valid_from; }
+  validTo() { return this.#facts.valid_to; }
+  validFromDate() { return new Date(this.#facts.valid_from); }
+  validToDate() { return new Date(this.#facts.valid_to); }
+  fingerprint() { return this.#facts.fingerprint; }
+  fingerprint256() { return this.#facts.fingerprint256; }
+  fingerprint512() { return this.#facts.fingerprint512; }
+  keyUsage() { return this.#facts.keyUsage; }
+  serialNumber() { return this.#facts.serialNumber; }
+  signatureAlgorithm() { return this.#facts.signatureAlgorithm; }
+  signatureAlgorithmOid() { return this.#facts.signatureAlgorithmOid; }
+  raw() { return host.toBuffer(this.#facts.raw.slice(0)); }
+  pem() { return this.#facts.pem; }
+  checkCA() { return this.#facts.ca; }
+  checkHost(name, flags) { return native.x509Check(this.bytes, HOST, name, flags); }
+  checkEmail(email, flags) { return native.x509Check(this.bytes, EMAIL, email, flags); }
+  checkIP(address, flags) { return native.x509Check(this.bytes, ADDRESS, address, flags); }
+  checkIssued(other) { return native.x509Issued(this.bytes, other.bytes); }
+  getIssuerCert() { return undefined; }
+  toLegacy() {
+    const { subjectLines, issuerLines, infoAccess, keyUsage, signatureAlgorithm, signatureAlgorithmOid, pem, ...legacy } = native.x509(this.bytes);
+    for (const name of ['raw', 'pubkey']) if (legacy[name]) legacy[name] = host.toBuffer(legacy[name]);
+    return legacy;
+  }
+  publicKey() { throw failure('public keys are not supported in a sandbox', 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM'); }
+  checkPrivateKey() { return this.publicKey(); }
+  verify() { return this.publicKey(); }
+}
+host.x509 = (bytes) => new X509Handle(bytes);
+
+// The authorities that are trusted where none are named, when the program has set its own.
+let ownAuthorities;
+function resetRootCertStore(certificates) {
+  native.tlsSetAuthorities(certificates.map((each) => bytesOf(each, 'utf8')));
+  ownAuthorities = [...new Set(certificates.map((each) => native.x509(bytesOf(each, 'utf8')).pem))];
 }
 
 function readCertificates(path) {
@@ -207,13 +311,13 @@ function readCertificates(path) {
   const bytes = native.readAll(fd);
   native.close(fd);
   if (typeof bytes === 'number') return [];
-  return native.decode(1, bytes).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return (native.decode(1, bytes).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map((text) => `${text}\n`);
 }
 const systemCertificates = () => readCertificates(native.getenv('SSL_CERT_FILE') ?? '/etc/ssl/certs/ca-certificates.crt');
 
 return {
   SecureContext, getBundledRootCertificates: systemCertificates, getSystemCACertificates: systemCertificates,
-  getExtraCACertificates: () => readCertificates(native.getenv('NODE_EXTRA_CA_CERTS')), getUserRootCertificates: () => [],
+  getExtraCACertificates: () => readCertificates(native.getenv('NODE_EXTRA_CA_CERTS')), getUserRootCertificates: () => ownAuthorities ?? [], resetRootCertStore, parseX509: host.x509,
   startLoadingCertificatesOffThread: host.noop, getCertificateCompressionAlgorithms: () => [],
   Hash, Hmac, oneShotDigest, getHashes, getCachedAliases: () => ({}), RandomBytesJob, PBKDF2Job, ScryptJob, HKDFJob, HashJob, HmacJob, SecretKeyGenJob, kSignJobModeSign: SIGN, kSignJobModeVerify: VERIFY,
   KeyObjectHandle, createNativeKeyObjectClass, createCryptoKeyClass, getKeyObjectSlots: (key) => keySlots.get(key), getCryptoKeySlots: (key) => webSlots.get(key),

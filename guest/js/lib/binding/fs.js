@@ -15,10 +15,11 @@ const textOf = (path) => (typeof path === 'string' ? path : native.decode(UTF8, 
 function later(request, error, result) {
   if (request === PROMISES)
     return new Promise((resolve, reject) => { loop.later(() => (error ? reject(error) : resolve(result))); });
+  host.begin(request);
   loop.later(() => {
-    if (error) request.oncomplete(error);
-    else if (result === undefined) request.oncomplete(null);
-    else request.oncomplete(null, result);
+    if (error) host.complete(request, error);
+    else if (result === undefined) host.complete(request, null);
+    else host.complete(request, null, result);
   });
   return undefined;
 }
@@ -243,13 +244,33 @@ function legacyMainResolve(folder, main, base) {
 
 // ---- objects ----
 
-class FSReqCallback {
-  constructor(bigint) { this.bigint = bigint; }
+class FSReqCallback extends host.AsyncWrap {
+  constructor(bigint) {
+    super('FSREQCALLBACK');
+    this.bigint = bigint;
+  }
 }
 
-class FileHandle {
-  constructor(fd) { this.fd = fd; }
-  getAsyncId() { return 0; }
+// A file that nothing refers to any more is closed, and the program is told.
+const lost = new FinalizationRegistry((held) => {
+  if (held.fd < 0) return;
+  native.close(held.fd);
+  const { process } = host;
+  process.emitWarning(`Closing file descriptor ${held.fd} on garbage collection`);
+  process.emitWarning('Closing a FileHandle object on garbage collection is deprecated. Please close FileHandle objects explicitly using ' +
+    'FileHandle.prototype.close(). In the future, an error will be thrown if a file descriptor is closed during garbage collection.',
+                      'DeprecationWarning', 'DEP0137');
+});
+
+class FileHandle extends host.AsyncWrap {
+  #held;
+  constructor(fd) {
+    super('FILEHANDLE');
+    this.#held = { fd };
+    lost.register(this, this.#held);
+  }
+  get fd() { return this.#held.fd; }
+  set fd(fd) { this.#held.fd = fd; }
   close() {
     const fd = this.fd;
     this.fd = -1;
@@ -262,13 +283,20 @@ class FileHandle {
   }
   get isStreamBase() { return true; }
 }
+host.isFileHandle = (value) => value instanceof FileHandle;
+host.moveFileHandle = (handle) => new FileHandle(handle.releaseFD());
 
 // fs.watchFile: looks every so often.
-class StatWatcher {
-  constructor(big) { this.big = big; }
+class StatWatcher extends host.HandleWrap {
+  constructor(big) {
+    super('STATWATCHER');
+    this.big = big;
+  }
   start(path, interval) {
     this.look = () => statInto((fields) => native.stat(path, fields, true), this.big);
+    const first = this.look();
     this.last = this.#fields();
+    if (failed(first)) loop.later(() => this.timer && this.#tell(first, this.last)); // a file that is not there is told of once
     this.timer = host.require('timers').setInterval(() => this.#check(), interval);
     return 0;
   }
@@ -279,20 +307,34 @@ class StatWatcher {
   #check() {
     const now = this.#fields();
     if (now.every((value, i) => i === 10 || i === 11 || value === this.last[i])) return;
+    this.#tell(0, now);
+  }
+  #tell(status, now) {
     const both = this.big ? new BigInt64Array(2 * FIELDS) : new Float64Array(2 * FIELDS);
     both.set(now);
     both.set(this.last, FIELDS);
     this.last = now;
-    this.onchange(0, both);
+    loop.call(this.onchange, this, status, both);
   }
-  close() { host.require('timers').clearInterval(this.timer); }
+  close() {
+    host.require('timers').clearInterval(this.timer);
+    host.closed(this);
+  }
+  hasRef() { return this.timer?.hasRef() ?? false; }
   ref() { this.timer?.ref(); }
   unref() { this.timer?.unref(); }
-  getAsyncId() { return 0; }
 }
 
 const path1 = (name, count, syscall = name) => operation(count, syscall, silent(native[name]));
 const descriptor = (name, count, syscall = name) => ofDescriptor(operation(count, syscall, silent(native[name]), 0));
+
+// Its C++ checks the mode, too, before anything is begun.
+const MODE_MAX = 7;
+const inMode = (at, f) => (...args) => {
+  if (args[at] === null || args[at] === undefined) args[at] = 0;
+  host.require('internal/validators').validateInteger(args[at], 'mode', 0, MODE_MAX);
+  return f(...args);
+};
 
 const closeDescriptor = descriptor('close', 1);
 function close(fd, ...more) {
@@ -309,10 +351,10 @@ return {
     const fd = native.open(path, flags, mode);
     return fd < 0 ? fd : new FileHandle(fd);
   }),
-  close, access: path1('access', 2), existsSync: (path) => native.modeOf(path) >= 0,
-  read: operation(5, 'read', read, 0), readBuffers: operation(3, 'read', each(read), 0), readFileUtf8,
+  close, access: inMode(1, path1('access', 2)), existsSync: (path) => native.modeOf(path) >= 0,
+  read: ofDescriptor(operation(5, 'read', read, 0)), readBuffers: operation(3, 'read', each(read), 0), readFileUtf8,
   writeBuffer: withContext(write, 5), writeBuffers: operation(3, 'write', each(write), 0), writeString: withContext(writeString, 4), writeFileUtf8,
-  copyFile: operation(3, 'copyfile', copyFile, 2),
+  copyFile: inMode(2, operation(3, 'copyfile', copyFile, 2)),
   mkdir: operation(3, 'mkdir', mkdir), readdir: operation(3, 'scandir', readdir), rmdir: path1('rmdir', 1), rmSync,
   unlink: path1('unlink', 1), rename: operation(2, 'rename', silent(native.rename), 2), link: operation(2, 'link', silent(native.link), 2),
   symlink: operation(3, 'symlink', (target, path) => silent(native.symlink)(target, path), 2),

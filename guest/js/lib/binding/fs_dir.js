@@ -1,19 +1,24 @@
 'use strict';
 const { loop, systemError } = host;
 
-class DirHandle {
-  constructor(list) { this.list = list; }
+class DirHandle extends host.AsyncWrap {
+  constructor(list) {
+    super('DIRHANDLE');
+    this.list = list;
+  }
   read(encoding, size, request) {
     const part = this.list.splice(0, 2 * size);
     const result = part.length === 0 ? null : part.map((item, i) => (i % 2 ? item : nameIn(item, encoding)));
     if (request === undefined) return result;
-    loop.later(() => request.oncomplete(null, result));
+    host.begin(request);
+    loop.later(() => host.complete(request, null, result));
     return undefined;
   }
   close(request) {
-    if (request !== undefined) loop.later(() => request.oncomplete(null));
+    if (request === undefined) return;
+    host.begin(request);
+    loop.later(() => host.complete(request, null));
   }
-  getAsyncId() { return 0; }
 }
 
 const nameIn = (bytes, encoding) => (encoding === 'buffer' ? host.toBuffer(bytes) : native.decode(host.encodingNumber(encoding), bytes));
@@ -25,7 +30,8 @@ function opendir(path, encoding, request) {
     if (error) throw error;
     return new DirHandle(list);
   }
-  loop.later(() => (error ? request.oncomplete(error) : request.oncomplete(null, new DirHandle(list))));
+  host.begin(request);
+  loop.later(() => (error ? host.complete(request, error) : host.complete(request, null, new DirHandle(list))));
   return undefined;
 }
 

@@ -3,7 +3,9 @@ const { loop } = host;
 const { ENOENT } = native.ERRORS;
 
 // fs.watch: changes in a folder, or of a file.
-class FSEvent {
+class FSEvent extends host.HandleWrap {
+  constructor() { super('FSEVENTWRAP'); }
+
   #fd = -1;
   #item;
   #referenced = true;
@@ -38,6 +40,7 @@ class FSEvent {
     loop.forget(this.#fd, this.#item);
     native.close(this.#fd);
     this.#fd = -1;
+    host.closed(this);
   }
 
   #refer(on) {
@@ -47,7 +50,6 @@ class FSEvent {
   ref() { this.#refer(true); }
   unref() { this.#refer(false); }
   hasRef() { return this.initialized && this.#referenced; }
-  getAsyncId() { return 0; }
 }
 
 return { FSEvent };

@@ -2,7 +2,7 @@
 // HTTPParser of Node over llhttp: collects names and values of headers, and gives them with the end of the head.
 const REQUEST = 1, RESPONSE = 2;
 const K_MESSAGE_BEGIN = 0, K_HEADERS = 1, K_HEADERS_COMPLETE = 2, K_BODY = 3, K_MESSAGE_COMPLETE = 4;
-const HPE_OK = 0, HPE_PAUSED_UPGRADE = 22, HPE_USER = 24;
+const HPE_INVALID_EOF_STATE = 14, HPE_OK = 0, HPE_PAUSED_UPGRADE = 22, HPE_USER = 24;
 const PAUSE = 0, RESUME = 1, RESUME_AFTER_UPGRADE = 2;
 const FIELDS_MAX = 32;             // before they are handed over
 const HEADER_BYTES = 16 * 1024;    // of all headers, unless the user says otherwise
@@ -42,6 +42,7 @@ class ConnectionsList {
 
 class HTTPParser {
   initialize(type, resource, maxHeaderSize, lenient, connections) {
+    host.track(this, type === REQUEST ? 'HTTPINCOMINGMESSAGE' : 'HTTPCLIENTREQUEST', resource);
     this.type = type;
     this.resource = resource;
     this.headerMax = maxHeaderSize > 0 ? maxHeaderSize : host.options['--max-http-header-size'] || HEADER_BYTES;
@@ -91,6 +92,8 @@ class HTTPParser {
     }
   }
 
+  #tell(event, ...args) { return typeof this[event] === 'function' ? host.inside(this[event], this, args) : undefined; }
+
   #track(length) {
     this.headerBytes += length;
     return this.headerBytes >= this.headerMax ? native.httpFail(this.parser, 'HPE_HEADER_OVERFLOW:Header overflow') : 0;
@@ -102,7 +105,7 @@ class HTTPParser {
     this.startedAt = native.now();
     this.connections?.end(this);
     this.connections?.begin(this);
-    this[K_MESSAGE_BEGIN]?.();
+    this.#tell(K_MESSAGE_BEGIN);
     return 0;
   }
 
@@ -131,7 +134,7 @@ class HTTPParser {
   }
 
   #flush() {
-    this[K_HEADERS]?.(this.#headers(), this.url);
+    this.#tell(K_HEADERS, this.#headers(), this.url);
     this.url = '';
     this.hasFlushed = true;
   }
@@ -147,13 +150,13 @@ class HTTPParser {
       if (this.type === REQUEST) url = this.url;
     }
     const isRequest = this.type === REQUEST;
-    const answer = this[K_HEADERS_COMPLETE]?.(major, minor, headers, isRequest ? method : undefined, url, isRequest ? undefined : status,
+    const answer = this.#tell(K_HEADERS_COMPLETE, major, minor, headers, isRequest ? method : undefined, url, isRequest ? undefined : status,
                                               isRequest ? undefined : this.status, upgrade !== 0, keepAlive !== 0);
     return Number(answer) | 0;
   }
 
   #body(at, length) {
-    this[K_BODY]?.(host.toBuffer(this.bytes.slice(at, at + length).buffer));
+    this.#tell(K_BODY, host.toBuffer(this.bytes.slice(at, at + length).buffer));
     return 0;
   }
 
@@ -161,7 +164,7 @@ class HTTPParser {
     this.startedAt = 0;
     this.connections?.end(this);
     if (this.fields.length > 0) this.#flush();
-    this[K_MESSAGE_COMPLETE]?.();
+    this.#tell(K_MESSAGE_COMPLETE);
     return 0;
   }
 
@@ -204,6 +207,7 @@ class HTTPParser {
 
   #error(number, bytesParsed) {
     let [code, reason] = native.httpError(this.parser);
+    if (number === HPE_INVALID_EOF_STATE) code = 'HPE_INVALID_EOF_STATE'; // the parser keeps only its reason
     if (number === HPE_USER && reason.includes(':')) [code, reason] = [reason.slice(0, reason.indexOf(':')), reason.slice(reason.indexOf(':') + 1)];
     return Object.assign(new Error(`Parse Error${reason ? `: ${reason}` : ''}`), { bytesParsed, code, reason });
   }
@@ -223,11 +227,13 @@ class HTTPParser {
   consume() {} // bytes come as the stream's data
   unconsume() {}
   remove() { this.connections?.remove(this); }
-  free() { this.connections?.remove(this); }
+  free() {
+    this.connections?.remove(this);
+    host.untrack(this);
+  }
   close() { this.parser = undefined; }
   duration() { return this.startedAt === 0 ? 0 : native.now() - this.startedAt; }
   headersCompleted() { return this.headersAreComplete; }
-  getAsyncId() { return 0; }
 }
 
 Object.assign(HTTPParser, { REQUEST, RESPONSE, kOnMessageBegin: K_MESSAGE_BEGIN, kOnHeaders: K_HEADERS, kOnHeadersComplete: K_HEADERS_COMPLETE,

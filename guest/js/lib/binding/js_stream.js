@@ -4,6 +4,7 @@ const { streamBaseState, LibuvStreamWrap, kLastWriteWasAsync, kBytesWritten } = 
 const EOF = -4095;
 
 class JSStream extends LibuvStreamWrap {
+  constructor() { super('JSSTREAM'); }
   readBuffer(bytes) { this.give(bytes.byteLength, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength).slice().buffer); }
   emitEOF() { this.give(EOF, undefined); }
   readStart() { return this.onreadstart(); }
@@ -48,9 +49,9 @@ class JSStream extends LibuvStreamWrap {
   finishWrite(request, status) {
     this.#isWriting = false;
     this.#pump();
-    request.oncomplete?.(status, this, undefined);
+    host.complete(request, status, this, undefined);
   }
-  finishShutdown(request, status) { request.oncomplete?.(status); }
+  finishShutdown(request, status) { host.complete(request, status); }
 }
 
 return { JSStream };

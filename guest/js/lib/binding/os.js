@@ -4,7 +4,7 @@ return {
   getHostname: () => native.uname()[4],
   getOSInformation: () => native.uname().slice(0, 4),
   getHomeDirectory: () => native.getenv('HOME') ?? native.user()?.[1] ?? '/',
-  getUptime: info(0),
+  getUptime: () => Number(native.nanoseconds()) / 1e9,
   getTotalMem: info(1),
   getFreeMem: info(2),
   getLoadAvg(into) { into.set(native.systemInfo().slice(3)); },

@@ -13,8 +13,12 @@ host.beginMilestones = () => {
 host.beginMilestones();
 // ---- histograms: exact, for few values are recorded here ----
 
+const INT64_MAX = 9223372036854775807n;
 class Histogram {
-  constructor(lowest = 1n, highest = 9007199254740991n) { Object.assign(this, { lowest, highest }).reset(); }
+  constructor(lowest = 1n, highest = INT64_MAX) {
+    host.handles.add(this);
+    Object.assign(this, { lowest, highest }).reset();
+  }
   reset() {
     this.values = new Map();
     this.total = this.tooLarge = 0;
@@ -66,7 +70,10 @@ class Histogram {
   }
 }
 for (const name of ['count', 'exceeds', 'min', 'max', 'percentile'])
-  Histogram.prototype[`${name}BigInt`] = function big(...args) { return BigInt(Math.min(this[name](...args), Number.MAX_SAFE_INTEGER)); };
+  Histogram.prototype[`${name}BigInt`] = function big(...args) {
+    const value = this[name](...args);
+    return value > Number.MAX_SAFE_INTEGER ? INT64_MAX : BigInt(value);
+  };
 Histogram.prototype.percentilesBigInt = function percentilesBigInt(into) {
   const plain = new Map();
   this.percentiles(plain);

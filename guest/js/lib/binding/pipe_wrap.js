@@ -17,6 +17,8 @@ function handleOf(fd) {
 
 // Unix sockets, and pipes, which can be read or written alone.
 class Pipe extends host.SocketWrap {
+  constructor(type) { super(type, type === SERVER ? 'PIPESERVERWRAP' : 'PIPEWRAP'); }
+
   open(fd) {
     this.isFifo = (native.modeOfDescriptor(fd) & KIND) === FIFO;
     if (fd > 2) native.setBlocking(fd, false);
@@ -68,4 +70,4 @@ class Pipe extends host.SocketWrap {
   setPendingInstances() {}
 }
 
-return { Pipe, PipeConnectWrap: class {}, constants: { SOCKET, SERVER, IPC, UV_READABLE: 1, UV_WRITABLE: 2 } };
+return { Pipe, PipeConnectWrap: host.requestClass('PIPECONNECTWRAP'), constants: { SOCKET, SERVER, IPC, UV_READABLE: 1, UV_WRITABLE: 2 } };

@@ -16,6 +16,27 @@ function chdir(path) {
   throw error;
 }
 
+// What lib/ has made of a handle or request.
+function ownerOf(resource) {
+  const { owner_symbol: OWNER } = host.perIsolateSymbols;
+  let owner = resource;
+  while (owner[OWNER]) owner = owner[OWNER];
+  return owner;
+}
+
+// As they are called there: no rule makes them of the names that hooks see.
+const NAMES = { __proto__: null, FSREQCALLBACK: 'FSReqCallback', FSREQPROMISE: 'FSReqPromise', TCPWRAP: 'TCPSocketWrap', TCPSERVERWRAP: 'TCPServerWrap',
+  PIPEWRAP: 'PipeWrap', PIPESERVERWRAP: 'PipeServerWrap', TTYWRAP: 'TTYWrap', PROCESSWRAP: 'ProcessWrap', SIGNALWRAP: 'SignalWrap', WRITEWRAP: 'WriteWrap',
+  SHUTDOWNWRAP: 'ShutdownWrap', TCPCONNECTWRAP: 'TCPConnectWrap', PIPECONNECTWRAP: 'PipeConnectWrap', GETADDRINFOREQWRAP: 'GetAddrInfoReqWrap' };
+const resourceName = (resource) => NAMES[host.typeOf(resource)] ?? host.typeOf(resource);
+
+// A start without an image is of the same program.
+function programPath() {
+  const found = native.readlink('/proc/self/exe');
+  const path = typeof found === 'number' ? '' : native.decode(1, found);
+  return path === '' || path === host.coldProgram || native.modeOf(path) < 0 ? '/usr/bin/node' : path;
+}
+
 const times = (into) => { into.set(native.resourceUsage().slice(0, 2)); };
 
 return {
@@ -55,9 +76,11 @@ return {
   resourceUsage(into) { into.set(native.resourceUsage()); },
   constrainedMemory: () => 0,
   availableMemory: () => native.systemInfo()[2],
-  _getActiveRequests: () => [],
-  _getActiveHandles: () => [],
+  _getActiveRequests: () => host.activeRequests().map(ownerOf),
+  _getActiveHandles: () => host.activeHandles().map(ownerOf),
   getActiveResourcesInfo: () => [
+    ...host.activeRequests().map(resourceName),
+    ...host.activeHandles().map(resourceName),
     ...Array(host.loop.timeoutInfo[0]).fill('Timeout'),
     ...Array(host.loop.immediateInfo[1]).fill('Immediate'),
   ],
@@ -74,12 +97,12 @@ return {
   resetStdioForTesting: noop,
   patchProcessObject(process) {
     process.title = host.options['--title'] || 'node';
-    process.argv = ['node', ...host.argv];
+    process.argv = [host.argv0 ?? 'node', ...host.argv];
     process.execArgv = host.execArgv;
     process.versions = Object.freeze({ ...process.versions });
     process.pid = native.getpid();
     process.ppid = native.getppid();
-    process.execPath = '/usr/bin/node';
+    process.execPath = programPath();
     process.debugPort = 9229;
   },
 };

@@ -9,7 +9,7 @@ host.openStdio = (stdio, ours) => {
   const fds = [], closing = [];
   for (const [index, entry] of stdio.entries()) {
     if (entry.type === 'pipe' || entry.type === 'overlapped') {
-      if (entry.ipc || entry.handle?.type === IPC) {
+      if (entry.ipc || entry.handle?.type === IPC || (index > 2 && entry.handle)) { // both sides may read and write
         const [theirs, own] = native.socketPair();
         fds.push(theirs);
         closing.push(theirs);
@@ -32,11 +32,15 @@ host.openStdio = (stdio, ours) => {
 
 const DETACHED = 1;
 
-class Process {
-  spawn(file, args, cwd, environment, stdio, flags) {
+class Process extends host.HandleWrap {
+  #referenced = true;
+  constructor() { super('PROCESSWRAP'); }
+
+  spawn(file, args, cwd, environment, stdio, flags, uid, gid) {
+    if ((uid ?? native.getuid()) !== native.getuid() || (gid ?? native.getgid()) !== native.getgid()) return -native.ERRORS.EPERM;
     const pipes = [];
     const { fds, closing } = host.openStdio(stdio ?? [], (entry, index, fd) => pipes.push([entry, fd]));
-    const pid = native.spawn(file, args ?? [file], environment ?? null, cwd ?? null, fds, Boolean(flags & DETACHED));
+    const pid = native.spawn(file, args ?? [file], environment ?? null, cwd || null, fds, Boolean(flags & DETACHED));
     for (const fd of closing) native.close(fd);
     for (const [entry, fd] of pipes) {
       entry.handle.open(fd); // also when nothing was started: it is at its end then
@@ -45,16 +49,21 @@ class Process {
     this.pid = pid;
     loop.child(pid, (code, signal) => {
       this.pid = 0;
-      this.onexit(code, host.signalName(signal));
+      loop.call(this.onexit, this, code, host.signalName(signal));
     });
     return 0;
   }
   kill(signal) { return this.pid ? Math.min(0, native.kill(this.pid, signal)) : -native.ERRORS.ESRCH; }
-  close(callback) { if (callback) loop.later(() => callback.call(this)); }
+  close(callback) {
+    host.closing(this);
+    loop.later(() => {
+      if (callback) loop.call(callback, this);
+      host.closed(this);
+    });
+  }
   ref() {}
   unref() { if (this.pid) loop.forgetChild(this.pid); }
-  hasRef() { return true; }
-  getAsyncId() { return 0; }
+  hasRef() { return this.#referenced; }
 }
 
 return { Process };

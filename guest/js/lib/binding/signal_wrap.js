@@ -1,7 +1,10 @@
 'use strict';
 const { loop } = host;
-class Signal {
-  constructor() { this.item = { ready: (number) => this.onsignal(number), ref: true }; }
+class Signal extends host.HandleWrap {
+  constructor() {
+    super('SIGNALWRAP');
+    this.item = { ready: (number) => loop.call(this.onsignal, this, number), ref: true };
+  }
   start(number) {
     this.number = number;
     return Math.min(0, loop.signal(number, this.item));
@@ -11,12 +14,15 @@ class Signal {
     return 0;
   }
   close(callback) {
+    host.closing(this);
     this.stop();
-    if (callback) loop.later(() => callback.call(this));
+    loop.later(() => {
+      if (callback) loop.call(callback, this);
+      host.closed(this);
+    });
   }
   ref() { this.item.ref = true; }
   unref() { this.item.ref = false; }
   hasRef() { return this.item.ref; }
-  getAsyncId() { return 0; }
 }
 return { Signal };

@@ -63,10 +63,9 @@ function drain(pipe, { maxBuffer }, stop) {
   const chunk = new Uint8Array(CHUNK);
   const count = native.read(pipe.fd, chunk, 0, CHUNK);
   if (count <= 0) return false;
-  const room = maxBuffer > 0 ? maxBuffer - pipe.length : Infinity;
-  pipe.parts.push(chunk.slice(0, Math.min(count, room)));
-  pipe.length += Math.min(count, room);
-  if (count <= room) return true;
+  pipe.parts.push(chunk.slice(0, count));
+  pipe.length += count;
+  if (!(maxBuffer > 0) || pipe.length <= maxBuffer) return true;
   stop(ENOBUFS);
   return false;
 }
@@ -78,7 +77,7 @@ function spawn(options) {
     const input = childReads ? (given ? new Uint8Array(given.buffer, given.byteOffset, given.byteLength) : new Uint8Array(0)) : undefined;
     pipes[index] = { fd, input, at: 0, parts: [], length: 0 };
   });
-  const pid = native.spawn(options.file, options.args ?? [options.file], options.envPairs ?? null, options.cwd ?? null, fds, Boolean(options.detached));
+  const pid = native.spawn(options.file, options.args ?? [options.file], options.envPairs ?? null, options.cwd || null, fds, Boolean(options.detached));
   for (const fd of closing) native.close(fd);
   const open = new Set(pipes.filter(Boolean));
   if (pid < 0) {

@@ -8,8 +8,9 @@ const CHUNK = 65536;
 const { EAGAIN, EBADF, ECANCELED } = native.ERRORS;
 
 // A descriptor that is read when there is something and written as far as there is room: pipes, terminals, sockets.
-class LibuvStreamWrap {
-  constructor() {
+class LibuvStreamWrap extends host.HandleWrap {
+  constructor(type) {
+    super(type);
     this.fd = -1;
     this.reading = false;
     this.referenced = true;
@@ -42,12 +43,13 @@ class LibuvStreamWrap {
   }
 
   #read() {
-    const buffer = new ArrayBuffer(CHUNK);
-    const count = this.receive(buffer);
+    const own = this.userBuffer;
+    const buffer = own ? own.buffer : new ArrayBuffer(CHUNK);
+    const count = own ? native.read(this.fd, own, 0, own.byteLength) : this.receive(buffer);
     if (count === -EAGAIN) return;
     if (count > 0) {
       this.bytesRead += count;
-      this.give(count, buffer.slice(0, count));
+      this.give(count, own ? undefined : buffer.slice(0, count));
       return;
     }
     this.readStop();
@@ -66,7 +68,8 @@ class LibuvStreamWrap {
     }
     streamBaseState[kReadBytesOrError] = count;
     streamBaseState[kArrayBufferOffset] = 0;
-    this.onread(bytes);
+    const next = this.onread(bytes);
+    if (this.userBuffer && next) this.userBuffer = next;
   }
 
   // ---- writing ----
@@ -83,7 +86,7 @@ class LibuvStreamWrap {
     }
     if (at === bytes.byteLength) return 0;
     streamBaseState[kLastWriteWasAsync] = 1;
-    this.pending.push({ request, bytes, at, handle });
+    this.pending.push({ request: host.begin(request, 'WRITEWRAP'), bytes, at, handle });
     this.#watch();
     return 0;
   }
@@ -96,7 +99,7 @@ class LibuvStreamWrap {
     if (count >= 0 && first.at < first.bytes.byteLength) return;
     this.pending.shift();
     this.#watch();
-    first.request.oncomplete?.(Math.min(0, count), this, undefined);
+    host.complete(first.request, Math.min(0, count), this, undefined);
     if (this.pending.length === 0 && this.ending) this.#end();
   }
 
@@ -122,7 +125,7 @@ class LibuvStreamWrap {
   }
 
   shutdown(request) {
-    this.ending = request;
+    this.ending = host.begin(request, 'SHUTDOWNWRAP');
     if (this.pending.length === 0) this.#end();
     return 0;
   }
@@ -131,7 +134,7 @@ class LibuvStreamWrap {
     const request = this.ending;
     this.ending = undefined;
     const result = this.finish();
-    loop.later(() => request.oncomplete?.(Math.min(0, result)));
+    loop.later(() => host.complete(request, Math.min(0, result)));
   }
 
   // No more will be written. A socket has a call for it.
@@ -169,12 +172,16 @@ class LibuvStreamWrap {
     this.setWatch(0);
     if (this.fd > 2) native.close(this.fd);
     this.fd = -1;
-    for (const { request } of left) this.later(() => request.oncomplete?.(-ECANCELED, this, undefined));
+    for (const { request } of left) this.later(() => host.complete(request, -ECANCELED, this, undefined));
   }
 
   close(callback) {
+    host.closing(this);
     this.release();
-    loop.later(() => typeof callback === 'function' && callback.call(this)); // one more round, so that `beforeExit` is told again
+    loop.later(() => {
+      if (typeof callback === 'function') loop.call(callback, this);
+      host.closed(this);
+    }); // one more round, so that `beforeExit` is told again
   }
 
   ref() {
@@ -186,13 +193,14 @@ class LibuvStreamWrap {
     if (this.watched) this.watched.ref = false;
   }
   hasRef() { return this.referenced; }
-  getAsyncId() { return 0; }
-  getProviderType() { return 0; }
-  useUserBuffer() { return 0; }
+  useUserBuffer(buffer) {
+    this.userBuffer = buffer;
+    return 0;
+  }
   setBlocking(on) { return native.setBlocking(this.fd, on); }
   get isStreamBase() { return true; }
   get writeQueueSize() { return this.pending.reduce((sum, { bytes, at }) => sum + bytes.byteLength - at, 0); }
 }
 
 host.LibuvStreamWrap = LibuvStreamWrap;
-return { LibuvStreamWrap, ShutdownWrap: class {}, WriteWrap: class {}, streamBaseState, kReadBytesOrError, kArrayBufferOffset, kBytesWritten, kLastWriteWasAsync };
+return { LibuvStreamWrap, ShutdownWrap: host.requestClass('SHUTDOWNWRAP'), WriteWrap: host.requestClass('WRITEWRAP'), streamBaseState, kReadBytesOrError, kArrayBufferOffset, kBytesWritten, kLastWriteWasAsync };

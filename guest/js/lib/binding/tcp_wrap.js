@@ -19,8 +19,8 @@ function putEndpoint(into, endpoint) {
 // ---- what sockets of the network and Unix sockets have in common ----
 
 class SocketWrap extends host.LibuvStreamWrap {
-  constructor(type) {
-    super();
+  constructor(type, name) {
+    super(name);
     this.type = type;
   }
 
@@ -35,7 +35,8 @@ class SocketWrap extends host.LibuvStreamWrap {
   connectTo(request, ...endpoint) {
     const result = native.socketConnect(this.fd, ...endpoint);
     if (result < 0 && ![ERRORS.EINPROGRESS, ERRORS.ECONNREFUSED, ERRORS.ENOENT, ERRORS.EAGAIN].includes(-result)) return result;
-    const done = (status) => request.oncomplete(status, this, request, true, true);
+    host.causing(this, () => host.begin(request));
+    const done = (status) => host.complete(request, status, this, request, true, true);
     if (result !== -ERRORS.EINPROGRESS) {
       this.later(() => done(result));
       return 0;
@@ -65,7 +66,7 @@ class SocketWrap extends host.LibuvStreamWrap {
         loop.call(this.onconnection, this, fd);
         return;
       }
-      const client = new this.constructor(SOCKET);
+      const client = host.causing(this, () => new this.constructor(SOCKET));
       client.take(fd);
       loop.call(this.onconnection, this, 0, client);
     }
@@ -82,6 +83,8 @@ host.SocketWrap = SocketWrap;
 // ---- TCP ----
 
 class TCP extends SocketWrap {
+  constructor(type) { super(type, type === SERVER ? 'TCPSERVERWRAP' : 'TCPWRAP'); }
+
   #open(family) {
     if (this.fd >= 0) return 0;
     const fd = native.socketOpen(family, SOCK_STREAM);
@@ -125,4 +128,4 @@ class TCP extends SocketWrap {
   setSimultaneousAccepts() { return 0; }
 }
 
-return { TCP, TCPConnectWrap: class {}, constants: { SOCKET, SERVER, UV_TCP_IPV6ONLY: IPV6ONLY, UV_TCP_REUSEPORT: REUSEPORT } };
+return { TCP, TCPConnectWrap: host.requestClass('TCPCONNECTWRAP'), constants: { SOCKET, SERVER, UV_TCP_IPV6ONLY: IPV6ONLY, UV_TCP_REUSEPORT: REUSEPORT } };

@@ -4,11 +4,12 @@ const { streamBaseState, LibuvStreamWrap, kLastWriteWasAsync, kBytesWritten, kRe
 const { loop, noop } = host;
 const { ECANCELED, EPROTO } = native.ERRORS;
 const EOF = -4095;
+const KEYS = 1; // of native.tlsNotes
 const DONE = 0, WANTS_CERTIFICATE = 2, ENDED = 3;
 
 class TLSWrap extends LibuvStreamWrap {
   constructor(stream, context, isServer) {
-    super();
+    super('TLSWRAP');
     this.stream = stream;
     this.isServer = isServer;
     this.tls = native.tlsNew(context.native, isServer);
@@ -43,10 +44,19 @@ class TLSWrap extends LibuvStreamWrap {
       if (this.isEstablished) {
         this.#writeWaiting();
         this.#clearOut();
+        this.#tell();
       }
     } finally {
       this.inCycle = false;
       this.#send();
+    }
+  }
+
+  // Sessions that may be resumed, and lines for a log of keys.
+  #tell() {
+    for (const [kind, id, bytes] of (this.tls && native.tlsNotes(this.tls)) ?? []) {
+      if (kind === KEYS) loop.call(this.onkeylog, this, host.toBuffer(bytes));
+      else if (this.tellsSessions) loop.call(this.onnewsession, this, host.toBuffer(id), host.toBuffer(bytes));
     }
   }
 
@@ -63,7 +73,7 @@ class TLSWrap extends LibuvStreamWrap {
   #fail(error) {
     const waiting = this.waiting.splice(0);
     this.tlsFailed = true;
-    for (const { request } of waiting) this.later(() => request.oncomplete?.(-ECANCELED, this, undefined));
+    for (const { request } of waiting) this.later(() => host.complete(request, -ECANCELED, this, undefined));
     loop.call(this.onerror, this, error);
   }
 
@@ -74,6 +84,7 @@ class TLSWrap extends LibuvStreamWrap {
       loop.call(this.onhandshakestart, this, loop.now());
     }
     const result = this.#try(() => native.tlsHandshake(this.tls));
+    this.#tell();
     if (result === WANTS_CERTIFICATE && !this.isAsking) {
       this.isAsking = true;
       const [, , , , servername] = native.tlsFacts(this.tls);
@@ -93,7 +104,18 @@ class TLSWrap extends LibuvStreamWrap {
       if (got === ENDED) this.#end(EOF);
       if (typeof got === 'number') return;
       this.bytesRead += got.byteLength;
-      this.#emit(got.byteLength, got);
+      if (this.userBuffer) this.#fill(new Uint8Array(got));
+      else this.#emit(got.byteLength, got);
+    }
+  }
+
+  // The reader's own buffer, as often as it takes.
+  #fill(bytes) {
+    for (let at = 0; at < bytes.length && this.userBuffer;) {
+      const part = bytes.subarray(at, at + this.userBuffer.length);
+      this.userBuffer.set(part);
+      at += part.length;
+      this.#emit(part.length, undefined);
     }
   }
 
@@ -106,7 +128,8 @@ class TLSWrap extends LibuvStreamWrap {
   #emit(count, bytes) {
     streamBaseState[kReadBytesOrError] = count;
     streamBaseState[kArrayBufferOffset] = 0;
-    this.onread(bytes);
+    const next = this.onread(bytes);
+    if (this.userBuffer && next) this.userBuffer = next;
   }
 
   // Records go to the stream below. `done` is called once they are all out; true: they are not yet.
@@ -164,12 +187,12 @@ class TLSWrap extends LibuvStreamWrap {
       if (took < 0) break;
       at += took;
     }
-    return this.#send((status) => request.oncomplete?.(status, this, undefined));
+    return this.#send((status) => host.complete(request, status, this, undefined));
   }
 
   #writeWaiting() {
     for (const { request, bytes } of this.waiting.splice(0))
-      if (!this.#encrypt(request, bytes)) this.later(() => request.oncomplete?.(this.#writeFailed, this, undefined));
+      if (!this.#encrypt(request, bytes)) this.later(() => host.complete(request, this.#writeFailed, this, undefined));
   }
 
   shutdown(request) {
@@ -190,7 +213,7 @@ class TLSWrap extends LibuvStreamWrap {
   destroySSL() {
     if (this.stream?.consumer) this.stream.consumer = noop;
     const waiting = this.waiting.splice(0);
-    for (const { request } of waiting) this.later(() => request.oncomplete?.(-ECANCELED, this, undefined));
+    for (const { request } of waiting) this.later(() => host.complete(request, -ECANCELED, this, undefined));
     this.tls = undefined;
   }
   setVerifyMode(asks, refuses) { native.tlsVerify(this.tls, asks, refuses); }
@@ -205,8 +228,8 @@ class TLSWrap extends LibuvStreamWrap {
     if (this.inCycle) loop.later(() => this.cycle());
     else this.cycle();
   }
-  enableSessionCallbacks() {}
-  enableKeylogCallback() {}
+  enableSessionCallbacks() { this.tellsSessions = true; }
+  enableKeylogCallback() { if (this.tls) native.tlsLogKeys(this.tls); }
   enableTrace() {}
   enableALPNCb() {}
   endParser() {}
@@ -215,7 +238,7 @@ class TLSWrap extends LibuvStreamWrap {
   requestOCSP() {}
   setOCSPResponse() {}
   writesIssuedByPrevListenerDone() { this.cycle(); }
-  setMaxSendFragment() { return 1; }
+  setMaxSendFragment(size) { return this.tls !== undefined && native.tlsMaxFragment(this.tls, size) ? 1 : 0; }
 
   // ---- facts of the connection ----
 
@@ -241,24 +264,29 @@ class TLSWrap extends LibuvStreamWrap {
     const session = this.tls && native.tlsSession(this.tls);
     return session && host.toBuffer(session);
   }
-  getTLSTicket() { return undefined; }
+  getTLSTicket() {
+    const ticket = this.tls && native.tlsTicket(this.tls);
+    return ticket && host.toBuffer(ticket);
+  }
   getFinished() { return this.#finished(false); }
   getPeerFinished() { return this.#finished(true); }
   #finished(ofPeer) {
     const bytes = this.tls && native.tlsFinished(this.tls, ofPeer);
     return bytes && host.toBuffer(bytes);
   }
-  getSharedSigalgs() { return []; }
+  getSharedSigalgs() { return this.tls ? native.tlsSharedSignatures(this.tls) : []; }
   exportKeyingMaterial(length, label, context) { return host.toBuffer(native.tlsExport(this.tls, length, label, context)); }
 
-  getPeerCertificate(isBrief) {
+  getPeerCertificate(isDetailed) {
     const [first, ...more] = (this.tls ? native.tlsCertificates(this.tls, false) : []).map(withBuffers);
-    if (first === undefined || isBrief) return first;
+    if (first === undefined || !isDetailed) return first;
     let at = first;
     for (const next of more) at = at.issuerCertificate = next;
     at.issuerCertificate = at;
     return first;
   }
+  getPeerX509Certificate() { return x509Of(this.tls && native.tlsCertificates(this.tls, false)); }
+  getX509Certificate() { return x509Of(this.tls && native.tlsCertificates(this.tls, true)); }
   getCertificate() { return (this.tls ? native.tlsCertificates(this.tls, true) : []).map(withBuffers)[0]; }
 
   get fd() { return this.stream?.fd ?? -1; }
@@ -267,6 +295,8 @@ class TLSWrap extends LibuvStreamWrap {
   unref() { this.stream.unref?.(); }
   get writeQueueSize() { return this.stream.writeQueueSize ?? 0; }
 }
+
+const x509Of = (certificates) => certificates?.[0] && host.x509(certificates[0].raw);
 
 function withBuffers(certificate) {
   for (const name of ['raw', 'pubkey'])

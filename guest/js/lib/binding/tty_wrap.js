@@ -3,7 +3,7 @@ host.internalBinding('stream_wrap');
 
 class TTY extends host.LibuvStreamWrap {
   constructor(fd, context) {
-    super();
+    super('TTYWRAP');
     if (!native.isatty(fd)) Object.assign(context, { errno: -native.ERRORS.ENOTTY, code: 'ENOTTY', message: 'inappropriate ioctl for device', syscall: 'uv_tty_init' });
     this.take(fd);
   }

@@ -9,7 +9,9 @@ const POLL_IN = 1;
 const MESSAGES_MAX = 32; // at one go
 const familyName = (family) => (family === AF_INET6 ? 'IPv6' : 'IPv4');
 
-class UDP {
+class UDP extends host.HandleWrap {
+  constructor() { super('UDPWRAP'); }
+
   #fd = -1;
   #family = 0;
   #watched;
@@ -111,10 +113,14 @@ class UDP {
   getSendQueueCount() { return 0; }
 
   close(callback) {
+    host.closing(this);
     this.recvStop();
     if (this.#fd >= 0) native.close(this.#fd);
     this.#fd = -1;
-    if (typeof callback === 'function') loop.later(() => callback.call(this));
+    loop.later(() => {
+      if (typeof callback === 'function') loop.call(callback, this);
+      host.closed(this);
+    });
   }
   ref() { this.#reference(true); }
   unref() { this.#reference(false); }
@@ -123,7 +129,6 @@ class UDP {
     if (this.#watched) this.#watched.ref = on;
   }
   hasRef() { return this.#referenced; }
-  getAsyncId() { return 0; }
 }
 
-return { UDP, SendWrap: class {}, constants: { UV_UDP_IPV6ONLY: IPV6ONLY, UV_UDP_REUSEADDR: REUSEADDR, UV_UDP_REUSEPORT: REUSEPORT } };
+return { UDP, SendWrap: host.requestClass('UDPSENDWRAP'), constants: { UV_UDP_IPV6ONLY: IPV6ONLY, UV_UDP_REUSEADDR: REUSEADDR, UV_UDP_REUSEPORT: REUSEPORT } };

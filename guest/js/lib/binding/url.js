@@ -146,11 +146,12 @@ return {
   canParse: (input, base) => parseWith(input, base) !== undefined,
   domainToASCII: (domain) => parseHost(domain, false) ?? '',
   domainToUnicode: (domain) => toUnicode(parseHost(domain, false) ?? ''),
-  pathToFileURL(path) {
+  pathToFileURL(path, windows = false, hostname = undefined) {
     const url = record.blank();
     url.scheme = 'file';
-    url.host = '';
-    record.parsePath(url, path.slice(1).replaceAll('%', '%25').replaceAll('\\', '%5C').replace(/[?#\n\r\t]/g, encodeURIComponent));
+    url.host = hostname === undefined ? '' : parseHost(hostname, false);
+    if (url.host === undefined) throw host.nodeError('ERR_INVALID_URL', `file://${hostname}${path}`);
+    record.parsePath(url, path.slice(1).replaceAll('%', '%25').replaceAll('\\', windows ? '/' : '%5C').replace(/[?#\n\r\t]/g, encodeURIComponent));
     return write(url);
   },
 };

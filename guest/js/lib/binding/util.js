@@ -59,7 +59,11 @@ const place = (site) => ({
 return {
   privateSymbols: host.privateSymbols,
   shouldAbortOnUncaughtToggle: new Uint32Array(1),
-  isInsideNodeModules: () => false,
+  isInsideNodeModules(frames = 10, otherwise = false) {
+    const files = host.callSites(frames).map((site) => site.getFileName());
+    const file = files.find((name) => typeof name === 'string' && name !== '' && !name.startsWith('node:'));
+    return file === undefined ? otherwise : /[\\/]node_modules[\\/]/.test(file);
+  },
   getPromiseDetails(promise) {
     if (!isPromise(promise)) return undefined;
     const [state, result] = native.promiseDetails(promise);
@@ -81,7 +85,7 @@ return {
   getOwnNonIndexProperties: native.ownNonIndexProperties,
   getConstructorName: constructorName,
   getExternalValue: () => 0n,
-  getCallSites: (count) => host.callSites(count + 1).slice(1).map(place),
+  getCallSites: (count) => host.callSites(count + 8).filter((site) => !site.getFileName()?.startsWith('node:cay/')).slice(1, count + 1).map(place),
   sleep: native.sleep,
   guessHandleType,
   defineLazyProperties,

@@ -5,16 +5,29 @@ const { zlib: constants } = host.tables;
 const codes = new Map(Object.entries(constants).filter(([name]) => /^Z_[A-Z]+_ERROR$|^Z_NEED_DICT$/.test(name)).map(([name, number]) => [number, name]));
 codes.set(-1, 'Z_ERRNO');
 
+// Views may say other lengths than they have.
+const lengthOf = (view) => host.primordials.TypedArrayPrototypeGetByteLength(view);
+function checkFlow([, input, inputAt, inputLength, output, outputAt, outputLength]) {
+  if (input && inputAt + inputLength > lengthOf(input)) throw host.nodeError('ERR_OUT_OF_RANGE', 'in_len', `<= ${lengthOf(input)}`, inputLength);
+  if (outputLength < 0 || outputAt + outputLength > lengthOf(output)) throw host.nodeError('ERR_OUT_OF_RANGE', 'out_len', `<= ${lengthOf(output)}`, outputLength);
+}
+
 // The frame of all compressors. `step` answers nothing, or [message, number, code] of a failure.
-class Compression {
-  writeSync(...args) { this.#write(...args); }
+class Compression extends host.AsyncWrap {
+  constructor() { super('ZLIB'); }
+
+  writeSync(...args) {
+    checkFlow(args);
+    this.#write(...args);
+  }
 
   write(...args) {
+    checkFlow(args);
     this.writing = true;
     loop.later(() => {
       this.writing = false;
       if (this.closing) this.#shut();
-      else if (this.#write(...args)) this.callback.call(this);
+      else if (this.#write(...args)) loop.call(this.callback, this);
     });
   }
 
@@ -23,6 +36,10 @@ class Compression {
     const failure = this.step(...args);
     if (failure) this.onerror(...failure);
     return !failure;
+  }
+
+  checkIdle() {
+    if (this.writing) throw new Error('Cannot reset zlib stream while a write is in progress');
   }
 
   // The room and the input that are left.
@@ -39,9 +56,8 @@ class Compression {
 
   #shut() {
     if (typeof this.stream === 'object') this.end();
+    host.untrack(this);
   }
-
-  getAsyncId() { return 0; }
 }
 
 class Zlib extends Compression {
@@ -50,10 +66,11 @@ class Zlib extends Compression {
     this.mode = mode;
   }
 
-  init(windowBits, level, memoryLevel, strategy, state, callback, dictionary) {
+  init(windowBits, level, memoryLevel, strategy, state, callback, dictionary, oneMember = false) {
     this.state = state;
     this.callback = callback;
-    this.stream = native.zlibStream(this.mode, windowBits || 15, level, memoryLevel, strategy, dictionary);
+    this.stream = native.zlibStream(this.mode, windowBits || 15, level, memoryLevel, strategy, dictionary, oneMember);
+    this.hasDictionary = dictionary !== undefined;
     if (typeof this.stream === 'number') this.#fail(this.stream, 'Init error');
   }
 
@@ -63,6 +80,7 @@ class Zlib extends Compression {
   }
 
   reset() {
+    this.checkIdle();
     const result = native.zlibAgain(this.stream);
     if (result !== OK) this.#fail(result, 'Failed to reset stream');
   }
@@ -72,7 +90,7 @@ class Zlib extends Compression {
   step(flush, ...flow) {
     const [result, room, , message] = this.note(native.zlibWrite(this.stream, flush, ...flow));
     if (result === OK || result === STREAM_END || (result === BUF_ERROR && (flush !== FINISH || room === 0))) return undefined;
-    return [result === BUF_ERROR ? 'unexpected end of file' : result === NEED_DICT ? 'Missing dictionary' : message ?? 'Zlib error', result,
+    return [result === BUF_ERROR ? 'unexpected end of file' : result === NEED_DICT ? `${this.hasDictionary ? 'Bad' : 'Missing'} dictionary` : message ?? 'Zlib error', result,
       codes.get(result) ?? 'Z_ERRNO'];
   }
 
@@ -94,6 +112,7 @@ class Brotli extends Compression {
   }
 
   reset() {
+    this.checkIdle();
     const { parameters, dictionary } = this.given;
     this.stream = native.brotliStream(this.packs, dictionary);
     if (this.stream === undefined) throw cannotStart();
