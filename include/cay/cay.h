@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 #define CAY_VERSION_MAJOR 0
-#define CAY_VERSION_MINOR 2
+#define CAY_VERSION_MINOR 3
 #define CAY_VERSION_PATCH 0
 
 /* CAY_INIT(cay_limits, .memory = 64 << 20): an option struct as an rvalue, &CAY_INIT(...) a pointer to one
@@ -60,9 +60,9 @@ typedef struct cay_engine_options {
   cay_log_fn *log;       /* NULL: silent */
   void *log_ctx;
   const cay_net_limits *net_limits; /* of every sandbox with a network; NULL: as net.h says */
-  const char
-      *image; /* an installed image, such as "science": its programs take the place of namesakes, in every
-                        sandbox of this engine; NULL: none */
+  /* An installed image, such as "science": its programs take the place of namesakes, in every sandbox of this engine;
+   * NULL: none. */
+  const char *image;
 } cay_engine_options;
 
 /* CAY_NOT_FOUND: no guests there, or the image is not installed. CAY_CORRUPT: their manifest cannot be read. */
@@ -263,8 +263,7 @@ CAY_API void cay_result_free(cay_result *result);
 
 typedef struct cay_process cay_process;
 
-/* As cay_run, without waiting. CAY_NOT_FOUND, CAY_DENIED, CAY_INVALID: the program cannot be run. CAY_LIMIT.
- */
+/* As cay_run, without waiting. CAY_NOT_FOUND, CAY_DENIED, CAY_INVALID: the program cannot be run. CAY_LIMIT. */
 CAY_CHECK CAY_API cay_status cay_spawn(cay_sandbox *box, const cay_run_options *options, cay_process **out,
                                        cay_error *err);
 
@@ -275,8 +274,7 @@ CAY_CHECK CAY_API cay_status cay_process_write(cay_process *process, cay_slice b
 CAY_CHECK CAY_API cay_status cay_process_write_some(cay_process *process, cay_slice bytes, size_t *out,
                                                     cay_error *err);
 CAY_API void cay_process_close_input(cay_process *process); /* [any time] end of file */
-/* [any time] The window of its terminal has this size; the program gets SIGWINCH. CAY_INVALID: it has none.
- */
+/* [any time] The window of its terminal has this size; the program gets SIGWINCH. CAY_INVALID: it has none. */
 CAY_CHECK CAY_API cay_status cay_process_resize(cay_process *process, uint16_t rows, uint16_t cols,
                                                 cay_error *err);
 CAY_API void cay_process_signal(cay_process *process,
@@ -315,8 +313,7 @@ CAY_CHECK CAY_API cay_status cay_file_read_max(cay_sandbox *box, const char *pat
 /* Replaces the file; makes parents as needed. mode 0: 0644. */
 CAY_CHECK CAY_API cay_status cay_file_write(cay_sandbox *box, const char *path, cay_slice bytes,
                                             uint32_t mode, cay_error *err);
-/* Part of a file: the count read (0: at the end) or all bytes written at `offset` (UINT64_MAX: at the end).
- */
+/* Part of a file: the count read (0: at the end) or all bytes written at `offset` (UINT64_MAX: at the end). */
 CAY_CHECK CAY_API cay_status cay_file_read_at(cay_sandbox *box, const char *path, uint64_t offset, void *buf,
                                               size_t cap, size_t *out, cay_error *err);
 CAY_CHECK CAY_API cay_status cay_file_write_at(cay_sandbox *box, const char *path, uint64_t offset,

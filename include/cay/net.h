@@ -83,8 +83,7 @@ typedef struct cay_net_options {
   /* A file that gets all HTTP and HTTPS of the sandbox as JSON when the sandbox is freed, or that is answered from in place
    * of the network; NULL: neither. Of replay the rules are those of the sandbox; connections of other protocols are refused. */
   const char *record, *replay;
-  const char
-      *ca_file; /* certificate authorities in PEM, beside the usual ones: for guests and for the host */
+  const char *ca_file; /* certificate authorities in PEM, beside the usual ones: for guests and the host */
   /* A file of answers that are kept as RFC 9111 says of a shared cache, and given again while they are fresh: read now,
    * written when the sandbox is freed, at most 64 MiB. Sandboxes that name the same file share it; the last one freed
    * leaves its state. Ends TLS on the host, as record does, and excludes it. NULL: nothing is kept. */

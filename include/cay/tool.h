@@ -25,10 +25,9 @@ typedef struct cay_tools cay_tools;
 
 typedef struct cay_tools_options {
   size_t size;
-  cay_slice config;     /* JSON; tools.settings.sandbox of it is read. Empty: every default */
-  const char *base_dir; /* where relative paths of modules start; NULL: the working directory */
-  const char
-      *database; /* what kv.sqlite.* keeps (its folder must be there); NULL: they are answered `internal` */
+  cay_slice config;        /* JSON; tools.settings.sandbox of it is read. Empty: every default */
+  const char *base_dir;    /* where relative paths of modules start; NULL: the working directory */
+  const char *database;    /* of kv.sqlite.*, in a folder that is there; NULL: they are answered `internal` */
   const char *audit;       /* the audit log, and its table in "<audit>.db"; NULL: none */
   uint64_t audit_rotate;   /* bytes at which the log begins a new file; 0: 16 MiB */
   bool audit_sync;         /* each record is on the disk before its effect, and not only with the system */

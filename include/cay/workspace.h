@@ -77,8 +77,7 @@ typedef struct cay_ws_options {
    * that scheme, host and port, for paths that begin so. Empty: none. Never sent to another host after a redirect, and never to
    * be seen in a workspace. */
   cay_slice git_credentials;
-  const char
-      *git_ca_file; /* certificate authorities in PEM for https://, in place of the system's; NULL: those */
+  const char *git_ca_file; /* authorities in PEM for https://, in place of the system's; NULL: those */
 } cay_ws_options;
 
 CAY_CHECK CAY_API cay_status cay_ws_open(const cay_ws_options *options, cay_ws **out, cay_ws_error *err);

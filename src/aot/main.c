@@ -2,8 +2,7 @@
  *
  *   cay-aot --stop=epoch|protect|fuel IN.wasm OUT.cwasm
  *
- * Not installed: its output holds machine code that a library of the same version runs without checking.
- */
+ * Not installed: its output holds machine code that a library of the same version runs without checking. */
 #include "engine/module.h"
 
 #include <errno.h>

@@ -26,8 +26,7 @@ cay_status buf_append_text(buf *b, const char *text) CHECKED;
 cay_status buf_append_byte(buf *b, uint8_t byte) CHECKED;
 cay_status buf_appendf(buf *b, const char *format, ...) PRINTF(2, 3) CHECKED;
 
-/* Room for `len` more bytes at the returned place; NULL when there is none. buf_grew says how many were used.
- */
+/* Room for `len` more bytes at the returned place; NULL when there is none. buf_grew says how many were used. */
 void *buf_room(buf *b, size_t len) CHECKED;
 void buf_grew(buf *b, size_t len);
 

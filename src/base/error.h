@@ -3,8 +3,7 @@
  * The innermost function that knows the reason fills it; outer ones put their context in front:
  *   return err_set(err, CAY_DENIED, "%s is not a directory", path);
  *   return err_prefix(err, status, "mount %s", path);     gives "mount /data: …"
- * `err` may be NULL everywhere. A message that does not fit is cut. Both return the status they were given.
- */
+ * `err` may be NULL everywhere. A message that does not fit is cut. Both return the status they were given. */
 #pragma once
 
 #include "base/defs.h"

@@ -11,8 +11,7 @@
 /* Decimal, at most `max`. */
 cay_status text_number(const char *text, uint64_t max, uint64_t *out, cay_error *err) CHECKED;
 
-/* "500ms" "5s" "2m" "1h" "1.5s"; a bare number is seconds. Finer than a nanosecond is cut; at most 100 years.
- */
+/* "500ms" "5s" "2m" "1h" "1.5s"; a bare number is seconds. Finer than a nanosecond is cut; at most 100 years. */
 cay_status text_duration(const char *text, int64_t *out_ns, cay_error *err) CHECKED;
 
 /* "64K" "64M" "1G" "2T", powers of 1024, small letters too; a bare number is bytes. */

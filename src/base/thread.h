@@ -30,8 +30,7 @@ typedef struct thread_pool_options {
 
 cay_status thread_pool_new(const thread_pool_options *options, thread_pool **out, cay_error *err) CHECKED;
 
-/* Runs fn(ctx) at once, on an idle thread or on a new one; it never queues behind other work. CAY_NO_MEMORY.
- */
+/* Runs fn(ctx) at once, on an idle thread or on a new one; it never queues behind other work. CAY_NO_MEMORY. */
 cay_status thread_pool_run(thread_pool *pool, thread_fn *fn, void *ctx, cay_error *err) CHECKED;
 
 size_t thread_pool_idle(thread_pool *pool);

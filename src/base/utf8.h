@@ -23,6 +23,5 @@ bool utf8_is_valid(const void *data, size_t len); /* all of them */
  * last three, when those begin a character whose rest may still come. */
 size_t utf8_whole_len(const void *data, size_t len);
 
-/* Copies `len` bytes to `to` with '?' for each byte that belongs to no character; the length does not change.
- */
+/* Copies `len` bytes to `to` with '?' for each byte that belongs to no character; the length does not change. */
 void utf8_copy_clean(char *to, const void *data, size_t len);

@@ -3,8 +3,7 @@
 
 #include "cli/request.h"
 
-/* One object on standard output; its members are described in cay(1). False: it could not be written, errno.
- */
+/* One object on standard output; its members are described in cay(1). False: it could not be written, errno. */
 bool report_json(const cay_result *result);
 
 /* The same for a run that did not come about: "end" is "error". */

@@ -74,15 +74,16 @@ static size_t distance(const char *a, const char *b) {
   return row[columns];
 }
 
+/* The first letter is seldom the wrong one: among words of the same distance, one that begins alike is nearer. */
 const char *say_nearest(const char *word, const char *const *candidates) {
   const char *best = NULL;
-  size_t best_distance = 3;
+  size_t best_cost = 2 * 3;
   for (; *candidates != NULL; candidates++) {
     if (strlen(*candidates) > WORD_MAX) continue;
-    size_t d = distance(word, *candidates);
-    if (d >= best_distance || 2 * d >= strlen(*candidates)) continue; /* of a short word, one letter */
+    size_t d = distance(word, *candidates), cost = 2 * d + (word[0] != **candidates);
+    if (cost >= best_cost || 2 * d >= strlen(*candidates)) continue; /* of a short word, one letter */
     best = *candidates;
-    best_distance = d;
+    best_cost = cost;
   }
   return best;
 }

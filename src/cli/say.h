@@ -15,8 +15,7 @@ void say(const char *format, ...) SAY_PRINTF(1, 2);
 /* Only indented: the line below a message, telling what to do. */
 void say_hint(const char *format, ...) SAY_PRINTF(1, 2);
 
-/* Every byte of `text` to `fd`; false with errno when that fails. Waits where the descriptor does not block.
- */
+/* Every byte of `text` to `fd`; false with errno when that fails. Waits where the descriptor does not block. */
 bool say_write(int fd, const void *text, size_t len);
 
 /* The candidate that `word` was probably meant to be, or NULL. The list ends with NULL. */

@@ -18,8 +18,7 @@ typedef struct stop stop;
  * NULL: the host gave no thread or descriptor, and errno says why. */
 stop *stop_new(void);
 
-/* A process is about to start: a signal from now on waits for the stop_aim that follows, for 100 ms at most.
- */
+/* A process is about to start: a signal from now on waits for the stop_aim that follows, for 100 ms at most. */
 void stop_expect(stop *s);
 
 /* From now on, until `process` is NULL, signals are for this process of this sandbox. */

@@ -7,8 +7,7 @@
 enum { FRACTION_DIGITS = 9 };
 static const uint64_t billion = 1000000000;
 
-/* A decimal number in billionths, so that "1.5" is exact: `whole` and `part` / 10^9. The end of it, or NULL.
- */
+/* A decimal number in billionths, so that "1.5" is exact: `whole` and `part` / 10^9. The end of it, or NULL. */
 static const char *decimal(const char *text, uint64_t *whole, uint64_t *part) {
   const char *at = text;
   *whole = *part = 0;

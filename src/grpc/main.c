@@ -2,8 +2,7 @@
  *
  *   store <- service -> runtime        queue and executors belong to the service
  *                ^
- *   server ------+                     SIGTERM and SIGINT: no new calls, those under way end, then the executions
- */
+ *   server ------+                     SIGTERM and SIGINT: no new calls, those under way end, then the executions */
 #include "base/clock.h"
 #include "grpc/metrics.h"
 #include "grpc/options.h"

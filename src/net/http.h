@@ -27,8 +27,7 @@ typedef struct net_http_response {
   bool truncated; /* the body was longer than body_max */
 } net_http_response;
 
-/* The body in pieces as it comes; `so_far` has status and headers. False: enough, and the request ends well.
- */
+/* The body in pieces as it comes; `so_far` has status and headers. False: enough, and the request ends well. */
 typedef bool net_http_piece_fn(void *ctx, const net_http_response *so_far, const void *data, size_t len);
 
 typedef struct net_http_request {
@@ -65,7 +64,6 @@ static inline void net_http_response_free_p(net_http_response *r) { net_http_res
 const char *net_http_header(const net_http_response *response, const char *name); /* NULL: absent */
 
 /* Whether it can be sent: a token, and a value without controls; not one of those that frame a message
- * (Host, Content-Length, Transfer-Encoding, Connection, Upgrade, TE, Trailer, Expect, Keep-Alive, Proxy-*).
- */
+ * (Host, Content-Length, Transfer-Encoding, Connection, Upgrade, TE, Trailer, Expect, Keep-Alive, Proxy-*). */
 bool net_http_header_fits(const char *name, const char *value);
 bool net_http_is_token(const char *text);

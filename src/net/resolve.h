@@ -26,7 +26,6 @@ typedef struct net_resolver {
  *
  * getaddrinfo cannot be interrupted: it runs on a thread of its own, which is left to itself when the time is
  * over or `stop` (NULL: never) is raised, and no more than 16 of those are left at once (CAY_BUSY).
- * CAY_CANCELLED.
- */
+ * CAY_CANCELLED. */
 cay_status net_resolve(const net_resolver *resolver, const char *host, int64_t deadline_ns, cancel *stop,
                        net_addrs *out, cay_error *err) CHECKED;

@@ -24,13 +24,11 @@ cay_status net_url_parse(const char *text, size_t len, net_url *out, cay_error *
  * written as %XX. CAY_INVALID. */
 cay_status net_url_follow(const net_url *base, const char *reference, net_url *out, cay_error *err) CHECKED;
 
-/* "https://host:port/path?query"; a port is written when it is not the scheme's, brackets where they belong.
- */
+/* "https://host:port/path?query"; a port is written when it is not the scheme's, brackets where they belong. */
 cay_status net_url_write(const net_url *url, buf *out) CHECKED;
 
 /* `name=value` behind the query, with %XX for all but letters, digits, '-', '.', '_' and '~'. False: too
- * long.
- */
+ * long. */
 bool net_url_add_query(net_url *url, const char *name, const char *value);
 
 /* The text with %XX as above, at the end of `out`. */

@@ -1,5 +1,4 @@
-/* mapped.h - a file of the host mapped for reading (mmap(2)): contents that sandboxes share without a copy.
- */
+/* mapped.h - a file of the host mapped for reading (mmap(2)): contents that sandboxes share without a copy. */
 #pragma once
 
 #include "base/error.h"

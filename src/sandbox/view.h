@@ -1,5 +1,4 @@
-/* view.h - the embedder's look at the file tree: privileged, but files it makes belong to the sandbox's user.
- */
+/* view.h - the embedder's look at the file tree: privileged, but files it makes belong to the sandbox's user. */
 #pragma once
 
 #include "kernel/vfs/vfs.h"

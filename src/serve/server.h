@@ -77,8 +77,7 @@ void server_finish(server *s, int parent_fd);
 /* For a line that was thrown away. */
 void server_line_too_long(server *s);
 
-/* Ends everything, and waits for that. A client that reads gets the answers of the runs that were under way.
- */
+/* Ends everything, and waits for that. A client that reads gets the answers of the runs that were under way. */
 void server_close(server *s);
 
 /* One request being answered. */

@@ -166,7 +166,7 @@ static cay_status folder_commit(ws_store *s, ws_table table, const ws_record *re
   int64_t tree;
   bool replaced = false;
   S_TRY(tree_put(f, &record->tree, contents, count, &tree, err));
-  /* The new record first: what both have is not removed in between. */
+  /* The new record first, so that contents of both records are not removed in between. */
   if (table == WS_SESSIONS) {
     S_TRY(ws_sql(f, NULL, NULL, err, "UPDATE sessions SET id = '' WHERE id = ?", "t", record->id));
     S_TRY(record_insert(f, table, record, tree, err));
@@ -317,17 +317,19 @@ static bool handle_is_plain(const char *handle) {
   return len > 0 && len < CAY_WS_ID_MAX && strspn(handle, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
 }
 
-/* The lock of a handle. A file that its last holder removed in between is not the one that counts: -1, EAGAIN. */
+/* Locks the file of a handle. -1: see errno, EWOULDBLOCK if another holder has it. The last holder may remove the file between
+ * openat and flock: a lock on a removed file excludes no other holder, and is taken again on the new one. */
 static int claim_open(ws_folder *f, const char *path) {
-  struct stat st;
-  int fd = openat(f->dir, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return -1;
-  int failed = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-  if (failed == 0 && (fstat(fd, &st) != 0 || st.st_nlink == 0)) failed = EAGAIN + 1000;
-  if (failed == 0) return fd;
-  (void)close(fd);
-  errno = failed;
-  return -1;
+  for (;;) {
+    struct stat st;
+    int fd = openat(f->dir, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return -1;
+    int failed = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (failed == 0 && (fstat(fd, &st) != 0 || st.st_nlink != 0)) return fd;
+    (void)close(fd);
+    errno = failed;
+    if (failed != 0) return -1;
+  }
 }
 
 static void folder_release(ws_store *s, ws_claim *claim, bool gone) {
@@ -349,8 +351,7 @@ static cay_status folder_claim(ws_store *s, const char *handle, bool fresh, ws_c
   if (claim == NULL) return err_no_memory(err);
   (void)snprintf(path, sizeof path, "locks/%s", handle);
   (void)snprintf(claim->handle, sizeof claim->handle, "%s", handle);
-  do claim->fd = claim_open(f, path);
-  while (claim->fd < 0 && errno == EAGAIN + 1000);
+  claim->fd = claim_open(f, path);
   if (claim->fd < 0) {
     cay_status status =
         errno == EWOULDBLOCK

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The program has a little more time than it is waited for: the limit is told here, and in one way. */
+/* cay-git has GIT_MORE_MS more than the library waits for it, so that the limit is reported here, in one wording. */
 enum { GIT_TIMEOUT_MS = 300000, GIT_MORE_MS = 10000, GIT_CHUNK = 64 << 10 };
 
 typedef struct git_run {

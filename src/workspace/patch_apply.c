@@ -17,7 +17,7 @@
 /* A file as the patch finds and leaves it. */
 typedef struct staged {
   char *place;  /* in the sandbox */
-  bool was, is; /* there, before and after */
+  bool was, is; /* the file exists before, and after */
   bool link_was, link_is;
   uint32_t mode_was, mode_is;
   cay_buf old;
@@ -57,7 +57,7 @@ static bool name_is_git(const char *name, char letter) {
   return name == NULL || (name[0] == letter && name[1] == '/');
 }
 
-/* rename from and copy to have no a/ and b/, whatever is to be taken off. */
+/* Names of "rename from" and "copy to" have no a/ and b/, whatever `strip` says. */
 static const char *job_name(const patch_job *j, const ws_patch_file *f, const char *name) {
   if (f->kind == WS_PATCH_RENAME || f->kind == WS_PATCH_COPY)
     return name_strip(name, j->strip > 1 ? j->strip - 1 : 0);
@@ -267,7 +267,7 @@ static cay_status job_put(patch_job *j, const char *place, bool link, uint32_t m
   if (target == NULL) return err_no_memory(err);
   cay_status status = bytes.len > 0 && strlen(target) == bytes.len
                           ? cay_file_symlink(j->s->box, target, place, err)
-                          : err_set(err, CAY_INVALID, "the target of a symbolic link cannot be so");
+                          : err_set(err, CAY_INVALID, "not a possible target of a symbolic link");
   mem_free(target);
   return status;
 }
@@ -292,7 +292,7 @@ static cay_status staged_finish(patch_job *j, staged *f, cay_error *err) {
   return f->was && !f->is ? cay_file_remove(j->s->box, f->place, false, err) : CAY_OK;
 }
 
-/* As it was. What cannot be put back (the same program still removes folders) is not to be saved. */
+/* Puts the file back. Errors are ignored: the program that made the rename fail may still be removing folders. */
 static void staged_undo(patch_job *j, staged *f) {
   if (f->tmp != NULL) IGNORED(cay_file_remove(j->s->box, f->tmp, false, NULL));
   if (!f->done) return;

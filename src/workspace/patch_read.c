@@ -62,7 +62,7 @@ static bool line_begins(cay_slice line, const char *with) {
   return line.len >= len && memcmp(line.data, with, len) == 0;
 }
 
-/* Without its end and a carriage return before that. */
+/* The line without its end, and without a carriage return before that. */
 static cay_slice line_chomp(cay_slice line) {
   const char *text = line.data;
   if (line.len > 0 && text[line.len - 1] == '\n') line.len--;
@@ -137,7 +137,7 @@ static cay_status name_read(const patch_reader *r, cay_slice text, char stop, ch
   return *out != NULL ? CAY_OK : patch_refuse(r, r->line, "a quoted name that cannot be read");
 }
 
-/* diff -N gives a file that is not there the first moment of 1970, in the zone of its writer. */
+/* As the time of a missing file diff -N writes the first moment of 1970, in the zone of the writer. */
 static bool time_is_epoch(cay_slice text) {
   char copy[64], sign = '+';
   int year, month, day, hour, minute, second = -1, zone = 0;
@@ -216,7 +216,7 @@ static cay_status hunk_read_lines(patch_reader *r, ws_hunk *h) {
     if (r->at == r->end) return patch_refuse(r, r->line, "the patch ends within a hunk");
     cay_slice line = patch_peek(r);
     char kind = ((const char *)line.data)[0];
-    if (kind == '\n' || kind == '\r') kind = ' '; /* an editor took the blank off */
+    if (kind == '\n' || kind == '\r') kind = ' '; /* an editor removed the trailing blank */
     if (kind == '\\' && r->patch->line_count > h->first) {
       hunk_cut_newline(r);
     } else {

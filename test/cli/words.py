@@ -170,7 +170,7 @@ def test_words_of_other_programs_are_translated(t):
     for words, hint in ((["-v", "/a:/b", "ls"], "--mount HOST:GUEST"), (["--volume=/a:/b", "ls"], "--mount HOST:GUEST"),
                         (["-it", "bash"], "--tty"), (["--rm", "ls"], "always gone afterwards"),
                         (["--network", "none", "ls"], "--allow-net HOST[:PORT]"), (["-w", "/tmp", "ls"], "--cwd DIR"),
-                        (["--enviroment", "A=b", "env"], "--env"), (["--timeouts", "5", "ls"], "--timeout"),
+                        (["--enviroment", "A=b", "env"], "--env"), (["--timeouts", "5", "ls"], "--timeout"), (["--mout", "/a:/b", "ls"], "did you mean --mount?"),
                         (["--directory", "x", "ls"], "there is no option --directory")):
         r = t.run(*words)
         assert r.code == 125 and hint in r.errors and not r.text, (words, r)

@@ -87,7 +87,7 @@ HEAD = """# CPython's own regression tests
 sandboxes, one for each file, and writes this page. The group `python-suite` of `make test` runs a part of them. Not among them are {left_out} files
 that cannot run, which the end of this page lists.
 
-**Of {all:,} test methods {passed:,} pass and {failed} fail: {share:.2f} % of those that run. {unbuilt:,} need modules for tests in C that are not
+**With threads and without fork, of {all:,} test methods {passed:,} pass and {failed} fail: {share:.2f} % of those that run. {unbuilt:,} need modules for tests in C that are not
 built, and {skipped:,} are skipped by the tests themselves, so {covered:.1f} % of all methods pass.**
 
 | | methods |

@@ -49,8 +49,7 @@ static enum eng_flow attend(abi_machine *m, bool handlers_run) {
     m->next = ABI_NEXT_EXIT;
     return ENG_UNWIND;
   }
-  /* The memory is the parent's: a dead child must find the way to its exec or exit, which wakes the parent.
-   */
+  /* The memory is the parent's: a dead child must find the way to its exec or exit, which wakes the parent. */
   if (todo == K_SIGNAL_END) m->child_dead = m->odd = true;
   m->handler_waits = todo == K_SIGNAL_HANDLER;
   if (m->handler_waits && handlers_run) raise_flag(m);

@@ -194,8 +194,7 @@ k_ret abi_initial_stack(abi_machine *m, uint32_t sp) CHECKED;
 
 /* ---- trace.c ---- */
 
-/* One line for a call that `pid` has just made; `result` NULL: it does not return. Nothing without a trace.
- */
+/* One line for a call that `pid` has just made; `result` NULL: it does not return. Nothing without a trace. */
 void abi_trace(abi_machine *m, int32_t pid, const abi_row *row, int32_t number, const uint32_t *a,
                const k_ret *result);
 

@@ -1,5 +1,4 @@
-/* trace_line.h - a line of the trace that is being written, and the words for numbers. Private to trace*.c.
- */
+/* trace_line.h - a line of the trace that is being written, and the words for numbers. Private to trace*.c. */
 #pragma once
 
 #include "base/defs.h"

@@ -1,6 +1,5 @@
 /* vfork.c - vfork(2) and posix_spawn(3) without a second instance: from cay_vfork to exec or exit the child
- * is a process context of its own on its parent's machine, and then the parent's pid is the machine's again.
- */
+ * is a process context of its own on its parent's machine, and then the parent's pid is the machine's again. */
 #include "abi/linux/life.h"
 
 static k_ret vfork_enter(abi_machine *m) {

@@ -6,13 +6,12 @@
 
 /* ---- types and rights ---- */
 
-/* rights in witx, by name where one is looked at and together where not. */
-#define RIGHTS_FILE UINT64_C(0x08e001ff) /* fd_*, poll_fd_readwrite */
-#define RIGHTS_DIRECTORY                                                                                     \
-  UINT64_C(0x07bffe18) /* path_*, fd_readdir, fd_filestat_*, fd_sync, fd_fdstat_set_flags */
-#define RIGHTS_SOCKET UINT64_C(0x3820004a)  /* sock_*, fd_read, fd_write, poll_fd_readwrite */
-#define RIGHTS_POSITION UINT64_C(0x24)      /* fd_seek, fd_tell */
-#define RIGHTS_WRITING UINT64_C(0x00400140) /* fd_write, fd_allocate, fd_filestat_set_size */
+/* Rights of witx: those that are tested one by one have a name, the others stand in sets. */
+#define RIGHTS_FILE UINT64_C(0x08e001ff)      /* fd_*, poll_fd_readwrite */
+#define RIGHTS_DIRECTORY UINT64_C(0x07bffe18) /* path_*, fd_readdir, fd_filestat_*, fd_sync, set_flags */
+#define RIGHTS_SOCKET UINT64_C(0x3820004a)    /* sock_*, fd_read, fd_write, poll_fd_readwrite */
+#define RIGHTS_POSITION UINT64_C(0x24)        /* fd_seek, fd_tell */
+#define RIGHTS_WRITING UINT64_C(0x00400140)   /* fd_write, fd_allocate, fd_filestat_set_size */
 
 struct wasi_fdstat {
   uint8_t type, pad;

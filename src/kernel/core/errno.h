@@ -1,8 +1,7 @@
 /* errno.h - the results of kernel functions: a value, or minus an error of errno.def (errno(3)).
  *
  * Two results stay inside: -K_ERESTART asks the C library of the guest to call again after a handler has run
- * (SA_RESTART), and -K_EKILLED says that the process is ending and its thread must leave the guest at once.
- */
+ * (SA_RESTART), and -K_EKILLED says that the process is ending and its thread must leave the guest at once. */
 #pragma once
 
 #include "base/defs.h"

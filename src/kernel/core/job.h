@@ -25,8 +25,7 @@ typedef void k_output_fn(void *ctx, int fd, const void *data, size_t len);
 
 enum k_job_stop { K_JOB_RUNNING, K_JOB_TIME, K_JOB_FUEL, K_JOB_CANCELLED };
 
-/* What a resident process is told when its job is to end. With kernel.mu; must neither block nor release it.
- */
+/* What a resident process is told when its job is to end. With kernel.mu; must neither block nor release it. */
 typedef void k_job_stop_fn(void *ctx, enum k_job_stop why);
 
 /* An event that the resident process of the job reports, on its thread and without kernel.mu: -K_ENOSPC when

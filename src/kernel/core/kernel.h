@@ -147,8 +147,7 @@ typedef struct k_options {
 
 k_ret k_kernel_new(const k_options *options, k_kernel **out) CHECKED;
 
-/* Ends every process, waits until their threads are gone, frees everything. NULL is fine. Without kernel.mu.
- */
+/* Ends every process, waits until their threads are gone, frees everything. NULL is fine. Without kernel.mu. */
 void k_kernel_free(k_kernel *kernel);
 
 /* The first half of that: afterwards no thread of the runner is inside the kernel and none comes in, but what
@@ -184,8 +183,7 @@ void k_finish_chores(k_kernel *k) K_LOCKED; /* what k_unlock does first; may rel
  * milliseconds it is the copy that was made last. */
 void k_usage(k_kernel *k, k_account *out);
 
-/* Linear memory of all processes: `bytes` more, or -K_ENOMEM and nothing changed. Never fails to give back.
- */
+/* Linear memory of all processes: `bytes` more, or -K_ENOMEM and nothing changed. Never fails to give back. */
 k_ret k_memory_charge(k_kernel *k, uint64_t bytes) CHECKED K_LOCKED;
 void k_memory_charge_over(k_kernel *k,
                           uint64_t bytes) K_LOCKED; /* of memory that is taken already, whatever the limit */

@@ -54,8 +54,7 @@ k_ret k_fd_snapshot_take(const k_process *p, k_fd_snapshot *out) CHECKED K_LOCKE
 void k_fd_snapshot_clear(
     k_fd_snapshot *kept) K_LOCKED; /* of an image also without kernel.mu. May release and retake it */
 
-/* An image, appended; nothing when nothing is open. Numbers from K_FD_SNAPSHOT_FDS_MAX on are left out. -K_ENOMEM.
- */
+/* An image, appended; nothing when nothing is open. Numbers from K_FD_SNAPSHOT_FDS_MAX on are left out. -K_ENOMEM. */
 k_ret k_fd_snapshot_write(const k_process *p, buf *out) CHECKED K_LOCKED;
 
 /* Any bytes, or what k_fd_snapshot_write made: checked, and borrowed until *out is cleared. -K_EINVAL: they are not

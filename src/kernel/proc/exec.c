@@ -211,8 +211,7 @@ K_LOCKED static k_ret make_program(search *s, k_file *file, const char *given, c
   return 0;
 }
 
-/* With the file of s->inode open: *out stays NULL when it was a script and s->inode is now its interpreter.
- */
+/* With the file of s->inode open: *out stays NULL when it was a script and s->inode is now its interpreter. */
 K_LOCKED static k_ret step(search *s, const char *given, const char *const *argv, const char *const *envp,
                            k_program **out) {
   k_file *file = NULL;

@@ -134,8 +134,7 @@ void k_process_revive(k_process *p) K_LOCKED;
 k_process *k_process_find(k_kernel *k, int32_t pid); /* NULL: none; zombies are found */
 
 /* waitid(2); wait4(2) is the same with K_WEXITED added to its options. which: pid > 0, 0 own group, -1 any,
- * < -1 group. Answers the pid, 0 with K_WNOHANG, -K_ECHILD, -K_EINTR... -K_EINVAL when nothing is waited for.
- */
+ * < -1 group. Answers the pid, 0 with K_WNOHANG, -K_ECHILD, -K_EINTR... -K_EINVAL when nothing is waited for. */
 enum { K_WNOHANG = 1, K_WUNTRACED = 2, K_WEXITED = 4, K_WCONTINUED = 8, K_WNOWAIT = 0x01000000 };
 typedef struct k_wait_result {
   int32_t pid, status, code, uid; /* code: K_CLD_*; status as wait4 gives it */

@@ -1,5 +1,4 @@
-/* termios.h - how a terminal is set up (termios(3), the values of asm-generic Linux, which are the guest's).
- */
+/* termios.h - how a terminal is set up (termios(3), the values of asm-generic Linux, which are the guest's). */
 #pragma once
 
 #include <stdint.h>

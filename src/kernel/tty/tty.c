@@ -155,8 +155,7 @@ static k_waitq *tty_queue(k_file *f) { return &((k_tty *)f->object)->changed; }
 
 /* ---- the slave ---- */
 
-/* One read(2), which may take several looks: with VMIN and VTIME bytes are gathered until there are enough.
- */
+/* One read(2), which may take several looks: with VMIN and VTIME bytes are gathered until there are enough. */
 typedef struct reading {
   k_process *p; /* NULL: the embedder */
   k_file *file;

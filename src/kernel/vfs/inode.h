@@ -66,8 +66,7 @@ typedef struct k_inode_ops {
                    k_file **out); /* instead of `open`, where it matters who opens (NULL: the embedder);
                                      flags may hold K_O_NOCTTY */
   k_ret (*readlink)(k_inode *inode, char *buf, size_t cap); /* [host] [EINVAL] length, cut at cap */
-  /* A link that leads to an object directly, whatever its text says (/proc/self/fd/3): the inode, referenced.
-   */
+  /* A link that leads to an object directly, whatever its text says (/proc/self/fd/3): the inode, referenced. */
   k_ret (*follow)(k_inode *inode, k_process *viewer, k_inode **out); /* NULL: an ordinary symlink */
   /* directories; `out` is a new reference */
   k_ret (*lookup)(k_inode *dir, k_name name, k_process *viewer,

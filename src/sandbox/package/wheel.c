@@ -129,8 +129,7 @@ static bool has_commands(const char *name) {
 
 /* ---- the archive ---- */
 
-/* All of the file at the reader, however long it says it is. minizip checks the sum of it when it is closed.
- */
+/* All of the file at the reader, however long it says it is. minizip checks the sum of it when it is closed. */
 static cay_status wheel_read_file(const sb_package *p, unzFile zip, const char *name, buf *out,
                                   cay_error *err) {
   char chunk[1 << 14];

@@ -17,8 +17,7 @@
 typedef struct sb_schema sb_schema;
 
 /* CAY_INVALID: not JSON, or not understood; the message begins with where ("/properties/url/type: …").
- * CAY_NO_MEMORY.
- */
+ * CAY_NO_MEMORY. */
 cay_status sb_schema_new(const char *text, sb_schema **out, cay_error *err) CHECKED;
 void sb_schema_free(sb_schema *schema); /* NULL is fine */
 OWNED_DEFINE(sb_schema, sb_schema_free)

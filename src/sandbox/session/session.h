@@ -86,8 +86,7 @@ void sb_files_drop(cay_session *session, sb_files *files);                      
 /* The other way: a process at rest. `out->files` is empty. */
 cay_status sb_believed_take(const abi_resident *r, sb_believed *out, cay_error *err) CHECKED;
 
-/* As bytes, and back: any bytes, or CAY_CORRUPT, CAY_UNSUPPORTED. `files` is the caller's, also on failure.
- */
+/* As bytes, and back: any bytes, or CAY_CORRUPT, CAY_UNSUPPORTED. `files` is the caller's, also on failure. */
 cay_status sb_believed_write(const sb_believed *process, eng_image_sink *sink, void *ctx,
                              cay_error *err) CHECKED;
 cay_status sb_believed_read(sb_believed *process, eng_image_source *source, void *ctx,

@@ -1,5 +1,4 @@
-/* session_process.c - what an image believes of its process: taken, given to another process, and as bytes.
- */
+/* session_process.c - what an image believes of its process: taken, given to another process, and as bytes. */
 #include "engine/checksum.h"
 #include "sandbox/session/session.h"
 

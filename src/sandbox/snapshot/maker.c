@@ -39,7 +39,7 @@ static cay_status maker_new_box(cay_snapshot_maker *m, const cay_snapshot_maker_
   mem_tree_charge(tree, &disk, &inodes);
   uint64_t bytes = o->bytes_max != 0 ? o->bytes_max : BYTES_MAX;
   uint32_t files = o->files_max != 0 ? o->files_max : FILES_MAX;
-  /* With the blocks' own rounding, and the directories above. */
+  /* Room for files rounded up to whole blocks, and for parent directories. */
   cay_limits limits =
       CAY_INIT(cay_limits, .disk = disk + bytes + bytes / 16 + files * UINT64_C(512) + (1 << 20));
   limits.files = (uint32_t)(inodes + files < UINT32_MAX - 64 ? inodes + files + 64 : UINT32_MAX);
@@ -298,7 +298,7 @@ K_LOCKED static k_ret maker_put(cay_snapshot_maker *m, const cay_entry *e) {
   return maker_put_new(m, dir, name, e);
 }
 
-/* A wrong path or entry is the caller's affair. */
+/* A wrong path or entry is an error of the caller. */
 static cay_status maker_status(k_ret r, const char *path, cay_error *err) {
   cay_status status = sb_status(err, r, path);
   bool invalid = r == -K_ENOTDIR || r == -K_ENOENT || r == -K_ENAMETOOLONG || r == -K_EEXIST;

@@ -12,6 +12,5 @@ bool audit_file_is_current(int fd, const char *path); /* it was not renamed */
 cay_status audit_files_older(const char *path, buf *out, cay_error *err) CHECKED;
 void audit_file_name(const char *path, uint64_t number, char *out, size_t cap);
 
-/* The place of the last record of a file; seq 0: it has none. *whole: it ends with a line end, or is empty.
- */
+/* The place of the last record of a file; seq 0: it has none. *whole: it ends with a line end, or is empty. */
 cay_status audit_file_tail(int fd, audit_place *out, bool *whole, cay_error *err) CHECKED;

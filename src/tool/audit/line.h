@@ -10,8 +10,7 @@ typedef struct audit_place { /* in the chain */
 
 extern const char AUDIT_NO_HASH[DIGEST_HEX];
 
-/* The line of `record` behind `at`, with its line end; `at` becomes its own place. Its length, 0: too long.
- */
+/* The line of `record` behind `at`, with its line end; `at` becomes its own place. Its length, 0: too long. */
 size_t audit_line_write(const tool_audit_record *record, audit_place *at,
                         char out[static TOOL_AUDIT_LINE_MAX]);
 

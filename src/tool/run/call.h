@@ -28,6 +28,5 @@ typedef struct tool_call {
  * is bytes, unchecked. The status is the host's: CAY_NO_MEMORY, CAY_IO.
  *
  * TOOL_MEMORY_LIMIT: the module begins with more memory than allowed; alloc answered 0; or it trapped with
- * less than a page left to grow. A tool that traps because one large growth was refused ends with TOOL_TRAP.
- */
+ * less than a page left to grow. A tool that traps because one large growth was refused ends with TOOL_TRAP. */
 cay_status tool_call_run(const tool_call *call, buf *out, tool_end *end, cay_error *err) CHECKED;

@@ -6,8 +6,7 @@
 
 enum { TRIAL_MS = 200, TRIAL_FUEL = 10000000, TRIAL_OUTPUT = 1 << 20 };
 
-/* The member's name need not stand in one piece with its value, nor in quotes: a serialiser puts them there.
- */
+/* The member's name need not stand in one piece with its value, nor in quotes: a serialiser puts them there. */
 static bool placeholder_has_word(cay_slice bytes) { return memmem(bytes.data, bytes.len, "stub", 4) != NULL; }
 
 static cay_status is_stub(const buf *output, bool *out, cay_error *err) {

@@ -1,5 +1,4 @@
-/* placeholder.h - modules that only show the shape of an answer: {"stub": true, …} whatever they are asked.
- */
+/* placeholder.h - modules that only show the shape of an answer: {"stub": true, …} whatever they are asked. */
 #pragma once
 
 #include "tool/run/call.h"

@@ -7,8 +7,7 @@
  *
  * Invariant   one live inode for each file of the host (device and number); no inode is its own ancestor.
  *
- * Locks       kernel.mu for all fields; while it is released only `fd` of an inode that is held may be used.
- */
+ * Locks       kernel.mu for all fields; while it is released only `fd` of an inode that is held may be used. */
 #pragma once
 
 #include "kernel/file/file.h"

@@ -46,8 +46,7 @@ k_ret mem_contents_write(mem_contents *c, k_kernel *k, const void *buf, size_t l
  * copied), -K_EFBIG. May release and retake kernel.mu: the caller keeps other writers away. */
 k_ret mem_contents_resize(mem_contents *c, k_kernel *k, uint64_t size) CHECKED;
 
-/* Where the next data or hole begins at or after `pos` (lseek(2)); -K_ENXIO: beyond the end, or no more data.
- */
+/* Where the next data or hole begins at or after `pos` (lseek(2)); -K_ENXIO: beyond the end, or no more data. */
 k_ret mem_contents_seek(const mem_contents *c, uint64_t pos, bool hole) CHECKED;
 
 /* Borrowed bytes, in a frozen file. */

@@ -111,8 +111,7 @@ K_LOCKED static k_ret name_first(mem_inode *dir, mem_entry *e, mem_inode *i) {
   return r;
 }
 
-/* In a directory with the set-group bit new files belong to its group, and new directories have the bit too.
- */
+/* In a directory with the set-group bit new files belong to its group, and new directories have the bit too. */
 K_LOCKED static k_ret new_inode(const mem_inode *dir, uint32_t mode, uint32_t uid, uint32_t gid,
                                 mem_inode **out) {
   if ((dir->base.mode & K_S_ISGID) == 0) return mem_inode_new(dir->fs, mode, uid, gid, out);

@@ -58,8 +58,7 @@ void kv_invalid(kv_call *call, const char *format, ...) PRINTF(2, 3);
 
 enum kv_need { KV_OPTIONAL, KV_REQUIRED };
 
-/* A text of 1 to `max` bytes that is not only blanks, borrowed; NULL: absent. `object` NULL: the arguments.
- */
+/* A text of 1 to `max` bytes that is not only blanks, borrowed; NULL: absent. `object` NULL: the arguments. */
 const char *kv_text(kv_call *call, yyjson_val *object, const char *name, size_t max, enum kv_need need);
 const char *kv_as_text(kv_call *call, yyjson_val *value, const char *name, size_t max); /* this one */
 /* True: *out has it. */

@@ -63,8 +63,7 @@ void sql_unlock(tool_store *store); /* an open transaction is rolled back */
 cay_status sql_begin(tool_store *store, cay_error *err) CHECKED; /* as the writer */
 cay_status sql_commit(tool_store *store, cay_error *err) CHECKED;
 
-/* The statement, ready to step, with ?1 and so on bound to the values: SQL_VALUES(sql_int(1), sql_text("a")).
- */
+/* The statement, ready to step, with ?1 and so on bound to the values: SQL_VALUES(sql_int(1), sql_text("a")). */
 cay_status sql_use(tool_store *store, enum sql_name name, const sql_value *values, size_t count,
                    sqlite3_stmt **out, cay_error *err) CHECKED;
 #define SQL_VALUES(...)                                                                                      \

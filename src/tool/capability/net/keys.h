@@ -32,8 +32,7 @@ typedef struct reach_keys {
 void reach_keys_wipe(reach_keys *keys);
 static inline void reach_keys_wipe_p(reach_keys *keys) { reach_keys_wipe(keys); }
 
-/* The value at the end of `out`; its secret is remembered in `keys`. CAY_NOT_FOUND: there is no such secret.
- */
+/* The value at the end of `out`; its secret is remembered in `keys`. CAY_NOT_FOUND: there is no such secret. */
 cay_status reach_value_get(const tool_secrets *secrets, const reach_value *value, reach_keys *keys, buf *out,
                            cay_error *err) CHECKED;
 

@@ -1,5 +1,4 @@
-/* read.h - members of a configuration, with their path in every error. Texts are borrowed from the document.
- */
+/* read.h - members of a configuration, with their path in every error. Texts are borrowed from the document. */
 #pragma once
 
 #include "tool/capability/net/reach.h"
