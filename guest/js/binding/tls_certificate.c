@@ -158,7 +158,8 @@ static void put_key(JSContext *c, JSValueConst into, X509 *certificate) {
   BN_free(n);
   BN_free(e);
   put(c, into, "bits", JS_NewInt32(c, EVP_PKEY_get_bits(key)));
-  int len = i2d_PUBKEY(key, &der);
+  bool curve = EVP_PKEY_get_base_id(key) == EVP_PKEY_EC;
+  int len = curve ? (int)EVP_PKEY_get1_encoded_public_key(key, &der) : i2d_PUBKEY(key, &der);
   put(c, into, "pubkey", bytes_value(c, der, len));
 }
 
@@ -234,7 +235,6 @@ NATIVE(x509) {
   if (kind != NID_undef) OBJ_obj2txt(oid, sizeof oid, OBJ_nid2obj(kind), 1);
   put(c, all, "subjectLines", name_lines(c, X509_get_subject_name(certificate)));
   put(c, all, "issuerLines", name_lines(c, X509_get_issuer_name(certificate)));
-  put(c, all, "infoAccess", access_value(c, certificate));
   put(c, all, "keyUsage", usage_value(c, certificate));
   put(c, all, "signatureAlgorithm", kind == NID_undef ? JS_UNDEFINED : JS_NewString(c, OBJ_nid2ln(kind)));
   put(c, all, "signatureAlgorithmOid", JS_NewString(c, oid));
@@ -285,6 +285,8 @@ JSValue tls_certificate(JSContext *c, X509 *certificate) {
   put(c, all, "subject", name_value(c, X509_get_subject_name(certificate)));
   put(c, all, "issuer", name_value(c, X509_get_issuer_name(certificate)));
   if (JS_IsString(names)) put(c, all, "subjectaltname", names);
+  JSValue access = access_value(c, certificate);
+  if (JS_IsString(access)) put(c, all, "infoAccess", access);
   put(c, all, "ca", JS_NewBool(c, X509_check_ca(certificate) == 1));
   put_key(c, all, certificate);
   put(c, all, "valid_from", time_value(c, X509_get0_notBefore(certificate)));

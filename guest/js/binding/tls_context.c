@@ -143,6 +143,26 @@ NATIVE(tlsSetAuthorities) {
   return JS_UNDEFINED;
 }
 
+/* tlsSetDiffieHellman(context, PEM): how many bits the parameters have */
+NATIVE(tlsSetDiffieHellman) {
+  enum { BITS_MIN = 1024 };
+  SSL_CTX *context = tls_context(c, argv[0]);
+  BIO *bio = context ? bio_of(c, argv[1]) : NULL;
+  if (!context) return JS_EXCEPTION;
+  EVP_PKEY *parameters = bio ? PEM_read_bio_Parameters(bio, NULL) : NULL;
+  BIO_free(bio);
+  int bits = parameters ? EVP_PKEY_get_bits(parameters) : 0;
+  if (!parameters) return tls_throw(c, "the parameters cannot be read");
+  if (bits < BITS_MIN) {
+    EVP_PKEY_free(parameters);
+    return JS_NewInt32(c, bits);
+  }
+  SSL_CTX_set_options(context, SSL_OP_SINGLE_DH_USE);
+  if (SSL_CTX_set0_tmp_dh_pkey(context, parameters)) return JS_NewInt32(c, bits);
+  EVP_PKEY_free(parameters);
+  return tls_throw(c, "the parameters cannot be used");
+}
+
 /* Keys of tickets: name, HMAC and cipher, 80 bytes. */
 NATIVE(tlsSetTicketKeys) {
   size_t len;
@@ -289,11 +309,11 @@ static int random_bytes(unsigned char *out, int len) {
 static int random_status(void) { return 1; }
 
 static const JSCFunctionListEntry functions[] = {
-  FUNCTION(tlsContext, 2),       FUNCTION(tlsSetCertificate, 2), FUNCTION(tlsSetKey, 3),
-  FUNCTION(tlsTrust, 2),         FUNCTION(tlsTrustSystem, 1),    FUNCTION(tlsSetAuthorities, 1),
-  FUNCTION(tlsSetTicketKeys, 2), FUNCTION(tlsAddRevoked, 2),     FUNCTION(tlsLoadPKCS12, 3),
-  FUNCTION(tlsSetText, 3),       FUNCTION(tlsSetNumber, 3),      FUNCTION(tlsOwnCertificate, 1),
-  FUNCTION(tlsCiphers, 0),
+  FUNCTION(tlsContext, 2),        FUNCTION(tlsSetCertificate, 2),   FUNCTION(tlsSetKey, 3),
+  FUNCTION(tlsTrust, 2),          FUNCTION(tlsTrustSystem, 1),      FUNCTION(tlsSetAuthorities, 1),
+  FUNCTION(tlsSetTicketKeys, 2),  FUNCTION(tlsSetDiffieHellman, 2), FUNCTION(tlsAddRevoked, 2),
+  FUNCTION(tlsLoadPKCS12, 3),     FUNCTION(tlsSetText, 3),          FUNCTION(tlsSetNumber, 3),
+  FUNCTION(tlsOwnCertificate, 1), FUNCTION(tlsCiphers, 0),
 };
 
 void tls_add_context(JSContext *c, JSValueConst into) {

@@ -12,7 +12,7 @@ const site = native.callSitePrototype();
 // Ours, and what V8 does not list either: call() and apply() of functions.
 const isOurs = (file) => typeof file === 'string' && file.startsWith('node:cay/');
 const PASSING = new Set(['call', 'apply', 'keepStack', 'runScript', 'compileFunction', 'runMicrotasks', 'evaluateModule']);
-const isShown = (s) => (s.isNative() ? !PASSING.has(s.getFunctionName()) : !isOurs(s.getFileName()));
+const isShown = host.isShown = (s) => (s.isNative() ? !PASSING.has(s.getFunctionName()) : !isOurs(s.getFileName()));
 
 define(site, 'toString', function toString() {
   const file = this.getFileName();

@@ -99,6 +99,10 @@ host.fatal = (error, fromPromise = false) => {
     host.async.clear();
     throw new host.Uncaught(error);
   }
+  if (typeof process._fatalException !== 'function') {
+    writeError(describe(error));
+    native.exit(6);
+  }
   let handled = false;
   try {
     handled = process._fatalException(error, fromPromise);

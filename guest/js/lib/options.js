@@ -34,6 +34,16 @@ const spelt = (name) => (kinds.has(name) ? name : name.replaceAll('_', '-').repl
 
 const isOption = (name) => kinds.has(name) || OF_ENGINE.has(spelt(name)) || name === '--expose-gc' || name === '--expose_gc' || (name.startsWith('--no-') && kinds.has(`--${name.slice(5)}`));
 
+// Options under two names, and those that another one turns round.
+const SAME = { '--experimental-require-module': '--require-module', '--require-module': '--experimental-require-module' };
+
+function set(name) {
+  for (const each of [name, SAME[name]].filter(Boolean)) {
+    current[each] = true;
+    if (`--no-${each.slice(2)}` in current) current[`--no-${each.slice(2)}`] = false;
+  }
+}
+
 const CHOICES = { '--unhandled-rejections': ['warn-with-error-codes', 'throw', 'strict', 'warn', 'none'] };
 
 function check() {
@@ -45,12 +55,14 @@ function check() {
 function assign(given0, given, rest) {
   const name = spelt(given0);
   if (name.startsWith('--no-') && !kinds.has(name)) {
-    current[`--${name.slice(5)}`] = false;
+    const positive = `--${name.slice(5)}`;
+    for (const each of [positive, SAME[positive]].filter(Boolean)) current[each] = false;
+    current[name] = true;
     return;
   }
   const type = kinds.get(name) ?? types.kV8Option;
   if (type === types.kBoolean || type === types.kNoOp || type === types.kV8Option) {
-    current[name] = true;
+    set(name);
     return;
   }
   const value = given ?? (rest.length > 0 && (rest[0][0] !== '-' || rest[0] === '-') ? rest.shift() : undefined);

@@ -25,7 +25,16 @@ const text = (value) => {
   if (typeof value === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string');
   return String(value);
 };
+let isWarned = false;
+function warnOf(value) {
+  if (isWarned || !host.options['--pending-deprecation'] || ['string', 'number', 'boolean'].includes(typeof value)) return;
+  isWarned = true;
+  process.emitWarning('Assigning any value other than a string, number, or boolean to a process.env property is deprecated. Please make sure to ' +
+    'convert the value to a string before setting process.env with it.', 'DeprecationWarning', 'DEP0104');
+}
+
 function set(target, name, value) {
+  warnOf(value);
   native.setenv(text(name), text(value));
   return true;
 }

@@ -30,6 +30,8 @@ class Hash {
     if (this.digester === undefined) throw unknownDigest();
     this.name = algorithm instanceof Hash ? algorithm.name : String(algorithm).toLowerCase();
     this.length = length ?? XOF_LENGTHS[this.name];
+    if (length !== undefined && native.digestFinal(native.digestNew(nameOf(this.name)), length) === undefined)
+      throw failure('Unsupported state or unable to authenticate', 'ERR_OSSL_EVP_NOT_XOF_OR_INVALID_LENGTH');
   }
   update(data, encoding) { return native.digestUpdate(this.digester, bytesOf(data, encoding)); }
   digest(encoding) {
@@ -49,11 +51,12 @@ class Hmac {
 }
 
 function oneShotDigest(algorithm, id, cache, input, normalized, encodingNumber, length) {
-  const hash = new Hash(algorithm, length);
-  hash.update(input, 'utf8');
   try {
+    const hash = new Hash(algorithm, length);
+    hash.update(input, 'utf8');
     return hash.digest(normalized);
   } catch (error) {
+    if (error.code !== 'ERR_OSSL_EVP_NOT_XOF_OR_INVALID_LENGTH') throw error;
     error.message = `Output length ${length} is invalid for ${algorithm}, which does not support XOF`;
     throw error;
   }
@@ -221,8 +224,13 @@ class SecureContext {
   setECDHCurve(text) { if (text !== 'auto') native.tlsSetText(this.native, CURVES, text); }
   setSessionIdContext(text) { native.tlsSetText(this.native, SESSION_ID, text); }
   setDHParam(parameters) {
-    if (parameters !== true) throw failure('parameters of Diffie-Hellman are not supported in a sandbox: use "auto"', 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM');
-    native.tlsSetNumber(this.native, DH_AUTO, 1);
+    if (parameters === true) {
+      native.tlsSetNumber(this.native, DH_AUTO, 1);
+      return undefined;
+    }
+    const bits = native.tlsSetDiffieHellman(this.native, bytesOf(parameters, 'utf8'));
+    if (bits < 1024) throw Object.assign(new Error('DH parameter is less than 1024 bits'), { code: 'ERR_INVALID_ARG_VALUE' });
+    return bits < 2048 ? 'DH parameter is less than 2048 bits' : undefined;
   }
   setMinProto(version) { native.tlsSetNumber(this.native, LOWEST, this.lowest = version); }
   setMaxProto(version) { native.tlsSetNumber(this.native, HIGHEST, this.highest = version); }
@@ -262,7 +270,11 @@ const HOST = 0, EMAIL = 1, ADDRESS = 2;
 
 class X509Handle {
   #facts;
-  constructor(bytes) { this.#facts = native.x509(bytes); }
+  #issuer;
+  constructor(bytes, issuer) {
+    this.#facts = native.x509(bytes);
+    this.#issuer = issuer;
+  }
   get bytes() { return this.#facts.raw; }
   subject() { return this.#facts.subjectLines; }
   issuer() { return this.#facts.issuerLines; }
@@ -286,9 +298,9 @@ class X509Handle {
   checkEmail(email, flags) { return native.x509Check(this.bytes, EMAIL, email, flags); }
   checkIP(address, flags) { return native.x509Check(this.bytes, ADDRESS, address, flags); }
   checkIssued(other) { return native.x509Issued(this.bytes, other.bytes); }
-  getIssuerCert() { return undefined; }
+  getIssuerCert() { return this.#issuer; }
   toLegacy() {
-    const { subjectLines, issuerLines, infoAccess, keyUsage, signatureAlgorithm, signatureAlgorithmOid, pem, ...legacy } = native.x509(this.bytes);
+    const { subjectLines, issuerLines, keyUsage, signatureAlgorithm, signatureAlgorithmOid, pem, ...legacy } = native.x509(this.bytes);
     for (const name of ['raw', 'pubkey']) if (legacy[name]) legacy[name] = host.toBuffer(legacy[name]);
     return legacy;
   }
@@ -296,12 +308,16 @@ class X509Handle {
   checkPrivateKey() { return this.publicKey(); }
   verify() { return this.publicKey(); }
 }
-host.x509 = (bytes) => new X509Handle(bytes);
+host.x509 = (bytes, issuer) => new X509Handle(bytes, issuer);
 
 // The authorities that are trusted where none are named, when the program has set its own.
 let ownAuthorities;
 function resetRootCertStore(certificates) {
-  native.tlsSetAuthorities(certificates.map((each) => bytesOf(each, 'utf8')));
+  try {
+    native.tlsSetAuthorities(certificates.map((each) => bytesOf(each, 'utf8')));
+  } catch {
+    throw failure('No valid certificates found in the provided array', 'ERR_CRYPTO_OPERATION_FAILED');
+  }
   ownAuthorities = [...new Set(certificates.map((each) => native.x509(bytesOf(each, 'utf8')).pem))];
 }
 
@@ -317,7 +333,7 @@ const systemCertificates = () => readCertificates(native.getenv('SSL_CERT_FILE')
 
 return {
   SecureContext, getBundledRootCertificates: systemCertificates, getSystemCACertificates: systemCertificates,
-  getExtraCACertificates: () => readCertificates(native.getenv('NODE_EXTRA_CA_CERTS')), getUserRootCertificates: () => ownAuthorities ?? [], resetRootCertStore, parseX509: host.x509,
+  getExtraCACertificates: () => readCertificates(native.getenv('NODE_EXTRA_CA_CERTS')), getUserRootCertificates: () => ownAuthorities ?? [], resetRootCertStore, parseX509: (bytes) => host.x509(bytes),
   startLoadingCertificatesOffThread: host.noop, getCertificateCompressionAlgorithms: () => [],
   Hash, Hmac, oneShotDigest, getHashes, getCachedAliases: () => ({}), RandomBytesJob, PBKDF2Job, ScryptJob, HKDFJob, HashJob, HmacJob, SecretKeyGenJob, kSignJobModeSign: SIGN, kSignJobModeVerify: VERIFY,
   KeyObjectHandle, createNativeKeyObjectClass, createCryptoKeyClass, getKeyObjectSlots: (key) => keySlots.get(key), getCryptoKeySlots: (key) => webSlots.get(key),

@@ -17,14 +17,15 @@ const methods = {
       for (const port of state.group) if (port !== this) states.get(port).queue.push({ copy: host.clone(message), ports: [] }), deliver(port);
       return;
     }
-    const ports = [];
+    const ports = [], target = state.other;
     const copy = host.clone(message, transfer, this, ports); // also without a reader
     const other = state.other && states.get(state.other);
-    if (transfer.includes(state.other)) {
+    if (target && transfer.includes(target)) {
       host.process.emitWarning('The target port was posted to itself, and the communication channel was lost');
-      shut(this);
+      for (const port of [this, state.other]) shut(port);
+      return;
     }
-    if (!other || other.closed || transfer.includes(state.other)) return;
+    if (!other || other.closed || state.closing) return;
     other.queue.push({ copy, ports });
     deliver(state.other);
   },

@@ -24,7 +24,9 @@ host.openStdio = (stdio, ours) => {
     } else if (entry.type === 'ignore') {
       fds.push(-1);
     } else {
-      fds.push(entry.fd ?? entry.handle?.fd ?? index);
+      const fd = entry.fd ?? entry.handle?.fd ?? index;
+      if (entry.handle && fd > 2) native.setBlocking(fd, true); // it is the child's standard stream now, too
+      fds.push(fd);
     }
   }
   return { fds, closing };

@@ -4,7 +4,7 @@ const MISSING = 4, BUFFERED = 5, ENCODING = 6;
 const UTF8 = 1, BASE64 = 2, UCS2 = 3, BASE64URL = 7;
 
 // How long a character of UTF-8 is by its first byte, and whether the bytes that are there can begin one.
-const lengthOf = (byte) => (byte >= 0xf0 && byte <= 0xf4 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc2 && byte < 0xe0 ? 2 : 1);
+const lengthOf = (byte) => (byte >= 0xf0 && byte <= 0xf7 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc2 && byte < 0xe0 ? 2 : 1);
 function canBegin([first, second]) {
   if (second === undefined) return true;
   if (first === 0xe0) return second >= 0xa0;

@@ -296,7 +296,8 @@ class TLSWrap extends LibuvStreamWrap {
   get writeQueueSize() { return this.stream.writeQueueSize ?? 0; }
 }
 
-const x509Of = (certificates) => certificates?.[0] && host.x509(certificates[0].raw);
+// Each knows the one behind it.
+const x509Of = (certificates) => certificates?.reduceRight((issuer, { raw }) => host.x509(raw, issuer), undefined);
 
 function withBuffers(certificate) {
   for (const name of ['raw', 'pubkey'])

@@ -5,6 +5,7 @@ const { AF_INET, AF_INET6, SOCK_DGRAM, SOL_SOCKET, SO_REUSEADDR, SO_REUSEPORT, S
   IP_MULTICAST_TTL, IP_MULTICAST_LOOP, IPPROTO_IPV6, IPV6_V6ONLY } = SOCKETS;
 const IPV6ONLY = 1, REUSEADDR = 4, REUSEPORT = 64;
 const DATAGRAM_MAX = 65536;
+const TTL_MAX = 255;
 const POLL_IN = 1;
 const MESSAGES_MAX = 32; // at one go
 const familyName = (family) => (family === AF_INET6 ? 'IPv6' : 'IPv4');
@@ -97,12 +98,17 @@ class UDP extends host.HandleWrap {
   getpeername(into) { return this.#name(into, native.socketPeer(this.#fd)); }
 
   setBroadcast(on) { return native.socketSet(this.#fd, SOL_SOCKET, SO_BROADCAST, on); }
-  setTTL(value) { return native.socketSet(this.#fd, IPPROTO_IP, IP_TTL, value); }
-  setMulticastTTL(value) { return native.socketSet(this.#fd, IPPROTO_IP, IP_MULTICAST_TTL, value); }
-  setMulticastLoopback(on) { return native.socketSet(this.#fd, IPPROTO_IP, IP_MULTICAST_LOOP, on); }
+  setTTL(value) { return value < 1 || value > TTL_MAX ? -ERRORS.EINVAL : native.socketSet(this.#fd, IPPROTO_IP, IP_TTL, value); }
+  // Where no multicast is, nothing depends on these.
+  #multicast(option, value) {
+    const result = native.socketSet(this.#fd, IPPROTO_IP, option, value);
+    return result === -ERRORS.ENOPROTOOPT ? 0 : result;
+  }
+  setMulticastTTL(value) { return value < 0 || value > TTL_MAX ? -ERRORS.EINVAL : this.#multicast(IP_MULTICAST_TTL, value); }
+  setMulticastLoopback(on) { return this.#fd < 0 ? -ERRORS.EBADF : this.#multicast(IP_MULTICAST_LOOP, on); }
   bufferSize(size, isReceive, context) {
     const option = isReceive ? SO_RCVBUF : SO_SNDBUF;
-    const result = size ? native.socketSet(this.#fd, SOL_SOCKET, option, size) : 0;
+    const result = size !== (size | 0) ? -ERRORS.EINVAL : size ? native.socketSet(this.#fd, SOL_SOCKET, option, size) : 0;
     const now = result < 0 ? result : native.socketGet(this.#fd, SOL_SOCKET, option);
     if (now >= 0) return now;
     const [code, message] = host.errorMap.get(now) ?? ['UNKNOWN', 'unknown error'];

@@ -149,7 +149,7 @@ return {
   pathToFileURL(path, windows = false, hostname = undefined) {
     const url = record.blank();
     url.scheme = 'file';
-    url.host = hostname === undefined ? '' : parseHost(hostname, false);
+    url.host = hostname === undefined ? '' : parseHost(clean(hostname).split(/[/?#\\]/)[0], false);
     if (url.host === undefined) throw host.nodeError('ERR_INVALID_URL', `file://${hostname}${path}`);
     record.parsePath(url, path.slice(1).replaceAll('%', '%25').replaceAll('\\', windows ? '/' : '%5C').replace(/[?#\n\r\t]/g, encodeURIComponent));
     return write(url);

@@ -51,6 +51,7 @@ function parseEnv(content) {
   return result;
 }
 
+const OURS = 8; // frames at most that are of these files
 const place = (site) => ({
   functionName: site.getFunctionName() ?? '', scriptId: '0', scriptName: site.getFileName() ?? '',
   lineNumber: site.getLineNumber() ?? 0, columnNumber: site.getColumnNumber() ?? 0, column: site.getColumnNumber() ?? 0,
@@ -60,7 +61,7 @@ return {
   privateSymbols: host.privateSymbols,
   shouldAbortOnUncaughtToggle: new Uint32Array(1),
   isInsideNodeModules(frames = 10, otherwise = false) {
-    const files = host.callSites(frames).map((site) => site.getFileName());
+    const files = host.callSites(frames + OURS).filter(host.isShown).slice(0, frames).map((site) => site.getFileName());
     const file = files.find((name) => typeof name === 'string' && name !== '' && !name.startsWith('node:'));
     return file === undefined ? otherwise : /[\\/]node_modules[\\/]/.test(file);
   },
@@ -85,7 +86,7 @@ return {
   getOwnNonIndexProperties: native.ownNonIndexProperties,
   getConstructorName: constructorName,
   getExternalValue: () => 0n,
-  getCallSites: (count) => host.callSites(count + 8).filter((site) => !site.getFileName()?.startsWith('node:cay/')).slice(1, count + 1).map(place),
+  getCallSites: (count) => host.callSites(count + OURS).filter(host.isShown).slice(1, count + 1).map(place),
   sleep: native.sleep,
   guessHandleType,
   defineLazyProperties,
