@@ -166,7 +166,7 @@ def test_hooks_follow_promises_and_handles():
       hooks.createHook({ init: (id, type, trigger) => seen.set(id, [type, trigger]), destroy: () => destroyed++ }).enable()
       const main = async () => { const before = hooks.executionAsyncId(); await null; const after = hooks.executionAsyncId(); process._rawDebug(before !== after, seen.get(after)[0]) }
       main().then(() => fs.access('/', () => process._rawDebug(seen.get(hooks.executionAsyncId())[0])))
-      setTimeout(() => process._rawDebug(destroyed > 0), 20)"""
+      process.on('exit', () => process._rawDebug(destroyed > 0))"""
     done = program("-e", code)
     assert done.stderr == "true PROMISE\nFSREQCALLBACK\ntrue\n", done
     code = """const { promiseHooks } = require('v8'), seen = []; const stop = promiseHooks.createHook({ init: (p, parent) => seen.push(parent ? 'child' : 'init'), settled: () => seen.push('settled'), before: () => seen.push('before'), after: () => seen.push('after') })
