@@ -433,11 +433,13 @@ TEST(saving_and_loading_without_memory_leaks_nothing) {
 /* ---- parking ---- */
 
 typedef struct park_folder {
-  char folder[40], file[60];
+  char folder[80], file[100];
 } park_folder;
 
 static park_folder park_folder_new(void) {
-  park_folder p = { .folder = "/tmp/cay-park-XXXXXX" };
+  park_folder p;
+  (void)snprintf(p.folder, sizeof p.folder, "%s/park-XXXXXX",
+                 test_dir()); /* gone with it, should a test fail */
   EXPECT(mkdtemp(p.folder) != NULL);
   (void)snprintf(p.file, sizeof p.file, "%s/memory", p.folder);
   return p;
