@@ -54,10 +54,11 @@ typedef struct k_net {
 
 /* ---- for the layer above ---- */
 
-/* `changed` is called with `conn` whenever k_net_look may say something else than before, as an op is; to be set in
- * ops.connect or after k_net_dial. */
+/* `changed` is called with `conn` whenever k_net_look may say something else than before, as an op is. k_net_set_conn is for
+ * ops.connect alone, k_net_adopt for an end of k_net_dial, which the guest may have used by then: look at it afterwards. */
 typedef void k_net_changed_fn(void *conn);
 void k_net_set_conn(k_net_end *end, k_net_changed_fn *changed, void *conn);
+void k_net_adopt(k_net_end *end, k_net_changed_fn *changed, void *conn);
 
 /* The answer to ops.connect. False: the guest has closed its socket. */
 bool k_net_connected(k_net_end *end);

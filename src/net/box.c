@@ -62,6 +62,7 @@ static k_ret box_connect(void *ctx, k_net_end *end, const k_net_addr *to) {
   net_poller *p = net_host_poller(box->host);
   net_conn *c = p != NULL ? net_conn_new(p, box, end) : NULL;
   if (c == NULL) return -K_ENOMEM;
+  k_net_set_conn(end, net_conn_changed, c);
   c->addr = addr;
   c->port = to->port;
   c->dns = dns;

@@ -17,7 +17,7 @@ enum {
   LINGER_MS = 30000
 };
 
-static void conn_changed(void *conn) {
+void net_conn_changed(void *conn) {
   net_conn *c = conn;
   net_poller_look(c->poller, &c->item);
 }
@@ -36,7 +36,6 @@ net_conn *net_conn_new(net_poller *p, net_box *box, k_net_end *end) {
   c->end = end;
   c->fd = -1;
   c->appetite = LEAST_CHUNK;
-  k_net_set_conn(end, conn_changed, c);
   box->open++;
   box->made++;
   return c;

@@ -95,6 +95,7 @@ typedef struct net_conn {
 void net_conn_start(net_poller *p, net_conn *c, net_outer *outer); /* connected; `outer` NULL: no memory */
 void net_conn_free(net_poller *p, net_conn *c);
 net_conn *net_conn_new(net_poller *p, net_box *box, k_net_end *end);
+void net_conn_changed(void *conn); /* for the end: k_net_changed_fn */
 void net_conn_run(net_poller *p, net_item *item);
 void net_conn_fail(net_poller *p, net_conn *c,
                    int32_t error); /* the guest's next operation answers this; freed */

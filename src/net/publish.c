@@ -66,6 +66,7 @@ static void listener_accept(net_poller *p, net_listener *l, int fd) {
   bool watched = net_item_watch(p, &c->item, fd);
   net_outer *outer = net_outer_socket(fd);
   c->fd = fd;
+  k_net_adopt(end, net_conn_changed, c);
   net_conn_start(p, c, outer); /* without one it is gone afterwards */
   if (outer != NULL && !watched) net_conn_fail(p, c, K_ECONNRESET);
 }

@@ -134,6 +134,8 @@ OFF = {
     "git clone https://example.com/x": "Could not resolve host: example.com (The network is off in this sandbox",
     "node -e 'fetch(\"http://example.com\").catch((e) => console.log(e.cause.message))'": "The network is off in this sandbox",
     "python3 -c 'import urllib.request as u; u.urlopen(\"http://example.com\")'": "The network is off in this sandbox",
+    "curl -sS http://1.2.3.4/": "the sandbox's network is off",
+    "git ls-remote https://1.2.3.4/x": "the sandbox's network is off",
     "nc example.com 80": "The network is off in this sandbox",
     "python3 -c 'import socket; socket.create_connection((\"1.2.3.4\", 80))'": "the sandbox's network is off",
 }

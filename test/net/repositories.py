@@ -146,7 +146,7 @@ def test_certificates_are_verified(t):
 def test_what_is_denied_is_told_in_a_line(t):
     with hub(t, tls=False) as s:
         r = run(t, s, "for u in https://elsewhere.test/r http://1.2.3.4/r; do git ls-remote $u 2>&1 | sed 's/ after .* ms//'; done", ca=())
-        assert r.text.splitlines() == [f"fatal: unable to access '{u}/': Failed to connect to {h}: Could not connect to server (Permission denied)"
+        assert r.text.splitlines() == [f"fatal: unable to access '{u}/': Failed to connect to {h}: Could not connect to server: Permission denied"
                                        for u, h in (("https://elsewhere.test/r", "elsewhere.test port 443"), ("http://1.2.3.4/r", "1.2.3.4 port 80"))], r
         r = run(t, s, "http_proxy=http://proxy.test:9 git ls-remote $U 2>&1 | grep -o 'proxy.test port 9'", ca=())
         assert r.text == "proxy.test port 9\n" and s.seen == [], r

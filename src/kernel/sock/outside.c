@@ -232,6 +232,12 @@ void k_net_set_conn(k_net_end *end, k_net_changed_fn *changed, void *conn) {
   end->conn = conn;
 }
 
+void k_net_adopt(k_net_end *end, k_net_changed_fn *changed, void *conn) {
+  k_lock(end->kernel);
+  k_net_set_conn(end, changed, conn);
+  k_unlock(end->kernel);
+}
+
 bool k_net_connected(k_net_end *end) {
   k_lock(end->kernel);
   k_socket *s = end->inner;
