@@ -158,8 +158,10 @@ eng_module *eng_instance_module(const eng_instance *i) { return i->module; }
 /* ---- memory ---- */
 
 uint64_t eng_memory_len(eng_instance *i) {
-  return i->head.len = i->shared != NULL ? wasmtime_sharedmemory_data_size(i->shared->memory)
-                                         : wasmtime_memory_data_size(i->cx, &i->memory);
+  uint64_t len = i->shared != NULL ? wasmtime_sharedmemory_data_size(i->shared->memory)
+                                   : wasmtime_memory_data_size(i->cx, &i->memory);
+  atomic_store_explicit(&i->head.len, len, memory_order_relaxed);
+  return len;
 }
 
 bool eng_memory_is_shared(const eng_instance *i) { return i->shared != NULL; }

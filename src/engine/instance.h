@@ -14,6 +14,8 @@
 #include "engine/host.h"
 #include "engine/module.h"
 
+#include <stdatomic.h>
+
 enum { ENG_PAGE = 65536 }; /* the unit in which memories grow, in bytes */
 
 /* Runs on the guest's thread after eng_instance_kick. See stop.h. */
@@ -56,7 +58,7 @@ eng_module *eng_instance_module(const eng_instance *instance); /* borrowed */
 /* The head of every instance, here only so that the functions below can be inline. */
 typedef struct eng_head {
   uint8_t *base;
-  uint64_t len; /* at least this much is there; the guest may have grown it since */
+  _Atomic uint64_t len; /* relaxed: at least this much is there, and the guest may have grown it since */
   uint64_t
       closed; /* the bytes below this are of a stack that was not so deep yet: they can be read until they are written */
   void *ctx;
@@ -81,7 +83,8 @@ bool eng_memory_is_shared(const eng_instance *instance);
  * bytes may change under your hands only by your own doing: the guest stands still during a host call. */
 static inline void *eng_memory_at(eng_instance *instance, uint32_t addr, uint64_t len) {
   eng_head *head = eng_head_of(instance);
-  if (__builtin_expect(len > head->len || addr > head->len - len, 0)) {
+  uint64_t known = atomic_load_explicit(&head->len, memory_order_relaxed);
+  if (__builtin_expect(len > known || addr > known - len, 0)) {
     uint64_t now = eng_memory_len(instance);
     if (len > now || addr > now - len) return NULL;
   }
