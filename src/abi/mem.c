@@ -1,3 +1,5 @@
+/* mem.c - strings, lists of strings and I/O vectors in a guest's memory, checked and translated to
+ * pointers (mem.h). */
 #include "abi/mem.h"
 
 k_ret abi_string_max(eng_instance *guest, uint32_t addr, uint32_t max, const char **out) {

@@ -1,3 +1,5 @@
+/* alloc.c - malloc(3) and its kin with failures on purpose for tests, and the freeing of a whole list
+ * (alloc.h). */
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* buf.c - a buffer that grows by half up to its cap, with formatted appends (buf.h). */
 #include "base/buf.h"
 
 #include "base/alloc.h"

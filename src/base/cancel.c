@@ -1,3 +1,4 @@
+/* cancel.c - the flag of a cancellation, its eventfd, and its list of watches (cancel.h). */
 #include "base/cancel.h"
 
 #include <sys/eventfd.h>

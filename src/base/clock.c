@@ -1,3 +1,5 @@
+/* clock.c - clocks of the host, and alarms: a heap, the thread that waits for the nearest, and helpers for
+ * late callbacks (clock.h). */
 #include "base/clock.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* digest.c - SHA-256 by nettle, and digests as hexadecimal text (digest.h). */
 #include "base/digest.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* error.c - messages of errors: formatted, cut to fit, and prefixed with a context (error.h). */
 #include "base/error.h"
 
 #include "base/text.h"

@@ -1,3 +1,5 @@
+/* json.c - the allocator that yyjson is given, and the search for a key that stands twice in an object
+ * (json.h). */
 #include "base/json.h"
 
 #include "base/alloc.h"

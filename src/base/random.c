@@ -1,3 +1,4 @@
+/* random.c - bytes of getrandom(2), and a generator by nettle's ChaCha20 with its seeds (random.h). */
 #include "base/random.h"
 
 #include "base/alloc.h"

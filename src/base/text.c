@@ -1,3 +1,4 @@
+/* text.c - parsers of numbers, durations and sizes, and names quoted for messages (text.h). */
 #include "base/text.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* thread.c - the start of a named thread with its signals masked, and a pool of threads that park between
+ * two pieces of work (thread.h). */
 #include "base/thread.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* utf8.c - a decoder of UTF-8, checks of whole texts, and copies without ill-formed bytes (utf8.h). */
 #include "base/utf8.h"
 
 #include <string.h>

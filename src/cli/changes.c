@@ -1,3 +1,5 @@
+/* changes.c - changes in mounts with :cow after a run: listed, written to a patch, applied to this machine
+ * (changes.h). */
 #include "cli/changes.h"
 
 #include "base/text.h"

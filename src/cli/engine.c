@@ -1,3 +1,5 @@
+/* engine.c - the engine of a command: its cache folder, its log level, and the image by name or file
+ * (engine.h). */
 #include "cli/engine.h"
 
 #include "cli/log.h"

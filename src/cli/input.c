@@ -1,3 +1,4 @@
+/* input.c - the thread that copies standard input to a process of the guest (input.h). */
 #include "cli/input.h"
 
 #include <errno.h>

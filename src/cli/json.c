@@ -1,3 +1,5 @@
+/* json.c - a writer of JSON in memory: nesting, commas, escapes, base64 for bytes that are no UTF-8
+ * (json.h). */
 #include "cli/json.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* log.c - levels of the log by name, and lines of the library on standard error (log.h). */
 #include "cli/log.h"
 
 #include "cli/say.h"

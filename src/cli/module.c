@@ -1,3 +1,4 @@
+/* module.c - the detection of a WebAssembly file among the words of a command, and its loading (module.h). */
 #include "cli/module.h"
 
 #include "cli/say.h"

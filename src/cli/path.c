@@ -1,3 +1,5 @@
+/* path.c - paths joined and cleaned as text, their last component, and checks that one stays inside a
+ * folder (path.h). */
 #include "cli/path.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* report.c - the result of a run: a JSON object, statistics, or sentences with the option that raises a
+ * limit (report.h). */
 #include "cli/report.h"
 
 #include "cli/json.h"

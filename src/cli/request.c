@@ -1,3 +1,5 @@
+/* request.c - options of `cay run`: parsed, checked, suggested when misspelled, and listed for --help
+ * (request.h). */
 #include "cli/request.h"
 
 #include "cli/path.h"

@@ -1,3 +1,5 @@
+/* say.c - messages on standard error, each in one write, and the known word nearest to a misspelled one
+ * (say.h). */
 #include "cli/say.h"
 
 #include "base/text.h"

@@ -1,3 +1,5 @@
+/* secret.c - arguments of --secret: the value from a variable or a file, the hosts and places it is for,
+ * and wiping it (secret.h). */
 #include "cli/secret.h"
 
 #include "base/defs.h"

@@ -1,3 +1,5 @@
+/* serve_grpc.c - the words that ask for `cay serve --grpc`, the search for the program cay-grpc, and its
+ * execution (serve_grpc.h). */
 #include "cli/serve_grpc.h"
 
 #include "cli/commands.h"

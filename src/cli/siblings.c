@@ -1,3 +1,4 @@
+/* siblings.c - modules of Python beside a script, found by the words that stand in it (siblings.h). */
 #include "cli/siblings.h"
 
 #include <ctype.h>

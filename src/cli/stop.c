@@ -1,3 +1,5 @@
+/* stop.c - the thread that takes SIGINT, SIGTERM and SIGHUP, passes them to a run, and ends it when it
+ * does not stop (stop.h). */
 #include "cli/stop.h"
 
 #include <errno.h>

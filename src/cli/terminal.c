@@ -1,3 +1,5 @@
+/* terminal.c - raw mode of this terminal, and the thread that passes its size on and restores its settings
+ * (terminal.h). */
 #include "cli/terminal.h"
 
 #include "cli/stop.h"

@@ -1,3 +1,4 @@
+/* value.c - decimal numbers with a unit, as durations, sizes and counts (value.h). */
 #include "cli/value.h"
 
 #include <stddef.h>

@@ -1,3 +1,5 @@
+/* engine.c - wasmtime's settings, one of its engines for each way of stopping, and its errors as statuses
+ * (engine.h). */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/internal.h"

@@ -1,3 +1,5 @@
+/* image.c - images: their memory, freezing an instance, comparing two, making instances from one,
+ * resetting them (image.h). */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/image_inner.h"

@@ -1,3 +1,5 @@
+/* instance.c - instances: store and start function, threads on one memory, growth, globals and fuel
+ * (instance.h). */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/internal.h"

@@ -1,3 +1,5 @@
+/* module.c - the table of modules by digest, their compilation and loading, and the eviction of idle ones
+ * (module.h). */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/stack.h"

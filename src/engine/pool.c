@@ -1,3 +1,4 @@
+/* pool.c - spare instances, the last returned first, looked up by image (pool.h). */
 #include "engine/pool.h"
 
 #include "base/alloc.h"

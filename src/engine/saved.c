@@ -1,3 +1,5 @@
+/* saved.c - memory for the copies of a checkpoint, and the rounds after which a page becomes hot or cold
+ * (saved.h). */
 #include "engine/saved.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* wasm_code.c - a walk over the instructions of function bodies, to find those that change tables and to
+ * replace some in modules with a shared memory (wasm_read.h). */
 #include "engine/wasm_read.h"
 
 /* A block type is an s33: a type index, or negative: empty, a value type, a reference to a heap type. */

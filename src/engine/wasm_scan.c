@@ -1,3 +1,5 @@
+/* wasm_scan.c - the sections of a module: imports, exports, memory, globals, and reasons why it cannot be
+ * imaged (wasm_scan.h). */
 #include "engine/wasm_scan.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* metrics.c - counters of service and server as text for Prometheus, and the thread that serves them over
+ * HTTP (metrics.h). */
 #include "grpc/metrics.h"
 
 #include "base/alloc.h"

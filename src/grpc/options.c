@@ -1,3 +1,4 @@
+/* options.c - options of `cay serve --grpc`: parsed, checked and completed with defaults (options.h). */
 #include "grpc/options.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* talk.c - fields of a request appended to a buffer, and fields of a reply found and checked (talk.h). */
 #include "guest/talk.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* compile.c - the thread that compiles a module of a guest, the turns of processes that want one, and the
+ * budget that pays for it (compile.h). */
 #include "abi/linux/compile.h"
 
 #include "abi/linux/runner.h"

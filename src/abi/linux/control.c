@@ -1,3 +1,5 @@
+/* control.c - ancillary data of sendmsg(2) and recvmsg(2): descriptors and credentials, decoded and
+ * encoded (control.h). */
 #include "abi/linux/control.h"
 
 enum { SCM_RIGHTS = 1, SCM_CREDENTIALS = 2, HEAD = sizeof(struct g_cmsghdr), MOST = 128 << 10 };

@@ -1,3 +1,5 @@
+/* resident.c - an interpreter at rest: its start, its calls, checkpoint and rollback, parking, and
+ * stopping it (resident.h). */
 #include "abi/linux/resident.h"
 
 #include "abi/linux/life.h"

@@ -1,3 +1,5 @@
+/* sockaddr.c - addresses of AF_UNIX, AF_INET and AF_INET6, decoded from a guest's memory and encoded into
+ * it (sockaddr.h). */
 #include "abi/linux/sockaddr.h"
 
 #include "abi/linux/layout.h"

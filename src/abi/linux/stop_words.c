@@ -1,3 +1,5 @@
+/* stop_words.c - words of a guest's memory by which its interpreter is interrupted: checked when read, set
+ * from any thread (stop_words.h). */
 #include "abi/linux/stop_words.h"
 
 #include "kernel/signal/signal.h"

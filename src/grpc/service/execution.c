@@ -1,3 +1,5 @@
+/* execution.c - one execution: its states and watches, its output as UTF-8, and its fields in answers
+ * (execution.h). */
 #include "grpc/service/execution.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* glob.c - patterns with wildcards, and parts of a name, matched without regard to case (glob.h). */
 #include "grpc/service/glob.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* kubernetes.c - the current context of kubectl, from the files of KUBECONFIG or the service account of a
+ * pod (kubernetes.h). */
 #include "grpc/service/kubernetes.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* log.c - lines of the log: JSON with time, level, message and fields, each in one write (log.h). */
 #include "grpc/service/log.h"
 
 #include "base/buf.h"

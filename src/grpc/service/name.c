@@ -1,3 +1,4 @@
+/* name.c - names for cached code, from its leading comment, its definitions or its first call (name.h). */
 #include "grpc/service/name.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,5 @@
+/* pending.c - the reference counts between a waiting call and its execution, and the answer at the end
+ * (pending.h). */
 #include "grpc/service/pending.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* queue.c - queues of executions by client, the executors that take from them in turn, and their limits
+ * (queue.h). */
 #include "grpc/service/queue.h"
 
 #include "base/alloc.h"

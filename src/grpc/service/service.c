@@ -1,3 +1,5 @@
+/* service.c - the service: an execution from its submission through its run to its stored result, and
+ * shutdown (service.h). */
 #include "grpc/service/service.h"
 
 #include "base/alloc.h"

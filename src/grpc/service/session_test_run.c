@@ -1,3 +1,5 @@
+/* session_test_run.c - the test runner uvu put into a sandbox, and its report as fields of
+ * ExecuteTestResponse (session_test_run.h). */
 #include "grpc/service/session_test_run.h"
 
 #include "base/alloc.h"

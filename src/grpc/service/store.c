@@ -1,3 +1,5 @@
+/* store.c - the SQLite file of the server: schema, opening, prepared statements, and executions that a
+ * crash left unfinished (store.h). */
 #include "grpc/service/store.h"
 
 #include "base/alloc.h"

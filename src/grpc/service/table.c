@@ -1,3 +1,4 @@
+/* table.c - a hash table of executions by id, and the order in which ended ones are dropped (table.h). */
 #include "grpc/service/table.h"
 
 #include "base/alloc.h"

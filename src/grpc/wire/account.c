@@ -1,3 +1,4 @@
+/* account.c - counted bytes of a connection, charged to its parent as well (account.h). */
 #include "grpc/wire/account.h"
 
 #include "base/alloc.h"

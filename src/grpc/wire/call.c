@@ -1,3 +1,5 @@
+/* call.c - one call: its references, the messages it sends, and the first of the events that end it
+ * (call.h). */
 #include "grpc/wire/inner.h"
 
 #include "base/alloc.h"

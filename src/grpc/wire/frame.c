@@ -1,3 +1,4 @@
+/* frame.c - frames of messages, read as their bytes arrive, and the head of one to send (frame.h). */
 #include "grpc/wire/frame.h"
 
 #include <string.h>

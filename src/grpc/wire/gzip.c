@@ -1,3 +1,4 @@
+/* gzip.c - messages compressed and decompressed by zlib, within the cap of a buffer (gzip.h). */
 #include "grpc/wire/gzip.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* header.c - values of header fields: timeout, content type, list of encodings, percent-encoded message
+ * (header.h). */
 #include "grpc/wire/header.h"
 
 #include "base/clock.h"

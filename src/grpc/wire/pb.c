@@ -1,3 +1,4 @@
+/* pb.c - a reader and a writer of protocol buffers: varints, fixed numbers, bytes, nested messages (pb.h). */
 #include "grpc/wire/pb.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* server.c - the I/O loop of the server: new connections, events, timers, and draining at the end
+ * (server.h). */
 #include "grpc/wire/inner.h"
 
 #include "base/alloc.h"

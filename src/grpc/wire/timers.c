@@ -1,3 +1,4 @@
+/* timers.c - a binary heap of timers, each of which knows its place (timers.h). */
 #include "grpc/wire/timers.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* errno.c - names, texts and statuses of errors, and their numbers from those of the host, all from
+ * errno.def (errno.h). */
 #include "kernel/core/errno.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* kernel.c - a kernel: its beginning and end, its lock with chores and pauses, its memory account and
+ * clocks (kernel.h). */
 #include "kernel/core/kernel.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* wait.c - sleepers and wait queues: registration, wakes, and sleeps that signals interrupt (wait.h). */
 #include "kernel/core/wait.h"
 
 #include "base/alloc.h"

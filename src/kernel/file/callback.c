@@ -1,3 +1,4 @@
+/* callback.c - a callback as a file: one answer, read as bytes, and two references (callback.h). */
 #include "kernel/file/callback.h"
 
 #include "base/alloc.h"

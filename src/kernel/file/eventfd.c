@@ -1,3 +1,4 @@
+/* eventfd.c - counters of eventfd(2): reading, writing, readiness (eventfd.h). */
 #include "kernel/file/eventfd.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* fcntl.c - commands of fcntl(2) but for locks: duplicates, flags, and capacities of pipes (fcntl.h). */
 #include "kernel/file/fcntl.h"
 
 #include "kernel/file/pipe.h"

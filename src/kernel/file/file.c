@@ -1,3 +1,5 @@
+/* file.c - open file descriptions: permission to read and write, the position, transfers in pieces,
+ * seeking (file.h). */
 #include "kernel/file/file.h"
 
 #include "base/alloc.h"

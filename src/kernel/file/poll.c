@@ -1,3 +1,5 @@
+/* poll.c - a wait for many descriptors: one look at all, then a sleep on all of their wait queues
+ * (poll.h). */
 #include "kernel/file/poll.h"
 
 #include "base/alloc.h"

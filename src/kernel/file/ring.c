@@ -1,3 +1,4 @@
+/* ring.c - a ring of bytes that doubles as it fills, charged to the kernel's memory (ring.h). */
 #include "kernel/file/ring.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* inotify.c - instances of inotify(7): their queue of events, their marks on inodes, and their file
+ * (inotify.h). */
 #include "kernel/notify/inotify.h"
 
 #include "base/alloc.h"

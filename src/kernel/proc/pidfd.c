@@ -1,3 +1,5 @@
+/* pidfd.c - files that name a process: their readiness, the process behind one, and detaching at its end
+ * (pidfd.h). */
 #include "kernel/proc/pidfd.h"
 
 #include "base/alloc.h"

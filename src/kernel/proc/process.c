@@ -1,3 +1,5 @@
+/* process.c - processes: new ones, copies by fork(2), their start, exit, zombies, and lookup by pid
+ * (process.h). */
 #include "kernel/proc/process.h"
 
 #include "base/alloc.h"

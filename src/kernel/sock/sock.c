@@ -1,3 +1,5 @@
+/* sock.c - sockets: creation, the operations of their file, their names, and the list for /proc/net
+ * (socket.h, sock.h). */
 #include "kernel/sock/sock.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* mount.c - the list of mounts, the directories that they cover, and their lookup by path or inode
+ * (mount.h). */
 #include "kernel/vfs/mount.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* cow.c - directories of the host as frozen nodes: filled at the first look, their files opened by path
+ * (cow.h). */
 #include "kernel/fs/cow/cow.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* devfs.c - the table of devices in /dev, the operations of each, and the inodes of the directory
+ * (devfs.h). */
 #include "kernel/fs/dev/devfs.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* devpts.c - inodes of /dev/pts: its directory, and one for each slave that is looked up (devpts.h). */
 #include "kernel/fs/dev/devpts.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* host_call.c - system calls of the host, repeated after EINTR, with faults on purpose and errors as the
+ * guest's (host_call.h). */
 #include "kernel/fs/host/host_call.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* base_tree.c - tables of directories, files and links that every sandbox starts with (base_tree.h). */
 #include "kernel/fs/mem/base_tree.h"
 
 #include <string.h>

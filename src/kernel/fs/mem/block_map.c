@@ -1,3 +1,5 @@
+/* block_map.c - blocks with reference counts, and the radix tree that finds them: lookup, insertion,
+ * cutting (block_map.h). */
 #include "kernel/fs/mem/block_map.h"
 
 #include "base/alloc.h"

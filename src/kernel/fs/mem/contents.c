@@ -1,3 +1,5 @@
+/* contents.c - bytes of a file in blocks over a base: reading, writing, resizing, holes, comparing and
+ * freezing (contents.h). */
 #include "kernel/fs/mem/contents.h"
 
 #include <stdatomic.h>

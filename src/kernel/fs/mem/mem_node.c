@@ -1,3 +1,5 @@
+/* mem_node.c - nodes of a frozen tree: their references, the index of a directory's names, and their
+ * shares of the quotas of disk and inodes (mem_node.h). */
 #include "kernel/fs/mem/mem_node.h"
 
 #include "base/alloc.h"

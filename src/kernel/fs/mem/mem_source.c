@@ -1,3 +1,5 @@
+/* mem_source.c - files and directories whose contents are elsewhere: filling, open files, copying up,
+ * comparing (mem_source.h). */
 #include "kernel/fs/mem/mem_source.h"
 
 #include "base/alloc.h"

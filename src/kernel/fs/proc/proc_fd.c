@@ -1,3 +1,5 @@
+/* proc_fd.c - the inode behind /proc/self/fd/N for a file outside the tree, and the text of fdinfo/N
+ * (proc_fd.h). */
 #include "kernel/fs/proc/proc_fd.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* proc_text.c - texts of /proc: one function for each file of a process and of the system (proc_text.h). */
 #include "kernel/fs/proc/proc_text.h"
 
 #include "kernel/file/pipe.h"
