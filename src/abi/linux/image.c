@@ -233,6 +233,11 @@ static cay_status image_check(abi_source *source, cay_error *err) {
   return refuse_heavy(source->bytes, source->len, &source->weight, err);
 }
 
+/* execve(2): a program that there are no means for is ENOMEM. ENOEXEC would make a shell read it as a script. */
+static k_ret image_refusal(cay_status why) {
+  return why == CAY_NO_MEMORY || why == CAY_LIMIT ? -K_ENOMEM : -K_ENOEXEC;
+}
+
 /* With the turn, which it ends. */
 static k_ret image_load_module(abi_runner *runner, k_process *p, k_file *exe, uint64_t len, eng_module **out,
                                cay_error *err) {
@@ -240,7 +245,7 @@ static k_ret image_load_module(abi_runner *runner, k_process *p, k_file *exe, ui
   k_ret r = image_read_all(p->kernel, exe, len, &source.bytes);
   if (r >= 0 && image_check(&source, err) != CAY_OK) {
     mem_free(source.bytes);
-    r = err->status == CAY_NO_MEMORY ? -K_ENOMEM : -K_ENOEXEC;
+    r = image_refusal(err->status);
   }
   if (r < 0) {
     abi_turn_end(runner->compiler);
@@ -288,7 +293,7 @@ static k_ret look_lately(abi_runner *runner, k_process *p, k_file *exe, struct a
     (void)snprintf(why, sizeof why, "the module has %" PRIu64 " bytes; at most %d are taken", st.size,
                    MODULE_MAX);
     image_say_why(runner, p, why);
-    return -K_ENOEXEC;
+    return -K_ENOMEM;
   }
   *key = identity(exe, &st);
   *out = find_recent(runner, key);
@@ -349,7 +354,7 @@ static k_ret read_program(k_kernel *kernel, k_inode *exe, uint8_t **out, uint64_
   k_stat st;
   K_TRY(image_open_inode(kernel, exe, &f));
   k_ret r = stat_file(kernel, f, &st);
-  if (r >= 0 && st.size > MODULE_MAX) r = -K_ENOEXEC;
+  if (r >= 0 && st.size > MODULE_MAX) r = -K_ENOMEM;
   if (r >= 0) r = image_read_all(kernel, f, st.size, out);
   if (r >= 0) *len = st.size;
   close_file(kernel, f);

@@ -94,8 +94,8 @@ TEST(the_turn_is_given_back_at_every_failure) {
 TEST(a_file_that_is_no_program_takes_no_turn_from_others) {
   box *b = box_open((box_options){ .trace = true });
   k_process *p = with_program(b, module_slow(1, 5000, 0));
-  EXPECT_EQ(prepare(p), -K_ENOEXEC);
-  EXPECT_EQ(prepare(p), -K_ENOEXEC);
+  EXPECT_EQ(prepare(p), -K_ENOMEM);
+  EXPECT_EQ(prepare(p), -K_ENOMEM);
   EXPECT(strstr(b->trace, "too heavy") != NULL);
   EXPECT_EQ(compiled(b), 0);
   discard(p);

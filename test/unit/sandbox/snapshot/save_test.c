@@ -509,7 +509,7 @@ TEST(a_file_of_parked_sessions_that_is_gone_or_damaged_is_an_error_and_they_stay
   byte ^= 1;
   EXPECT_EQ(pwrite(fd, &byte, 1, middle), 1);
   EXPECT_EQ(close(fd), 0);
-  char aside[80];
+  char aside[sizeof at.file + 8];
   (void)snprintf(aside, sizeof aside, "%s.aside", at.file);
   EXPECT_EQ(rename(at.file, aside), 0);
   EXPECT_EQ(cay_session_eval(py, &CAY_INIT(cay_eval_options, .code = CAY_TEXT("x")), &v, &err),
