@@ -1,3 +1,4 @@
+/* addr.c - IP addresses and blocks: parsing, formatting, and the table of special ranges (addr.h). */
 #include "net/addr.h"
 
 #include <arpa/inet.h>

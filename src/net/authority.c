@@ -1,3 +1,4 @@
+/* authority.c - the sandbox's certificate authority: key, leaf certificates, TLS contexts (authority.h). */
 #include "net/authority.h"
 
 #include "base/alloc.h"

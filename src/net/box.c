@@ -1,3 +1,4 @@
+/* box.c - the network of one sandbox: connections admitted, and orders to the poller's thread (box.h). */
 #include "net/conn.h"
 
 #include "base/alloc.h"

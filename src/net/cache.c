@@ -1,3 +1,4 @@
+/* cache.c - the HTTP cache of one sandbox: freshness, lookup by Vary, eviction, and its file (cache.h). */
 #include "net/cache.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* curl.c - loading libcurl and finding its functions, once for the process (curl.h). */
 #include "net/curl.h"
 
 #include "base/error.h"

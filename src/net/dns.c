@@ -1,3 +1,4 @@
+/* dns.c - DNS messages: parsing a question and writing its response (dns.h). */
 #include "net/dns.h"
 
 #include <string.h>

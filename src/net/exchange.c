@@ -1,3 +1,4 @@
+/* exchange.c - requests on their way to the server: head checked, secrets put in, body sent (exchange.h). */
 #include "net/exchange.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* flow.c - the framing of request bodies up to the next head, by length and in chunks (flow.h). */
 #include "net/flow.h"
 
 #include <string.h>

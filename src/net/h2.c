@@ -1,3 +1,4 @@
+/* h2.c - requests of HTTP/1.1 as streams of nghttp2, and the server's frames as answers (h2.h). */
 #include "net/h2.h"
 
 #include "base/alloc.h"

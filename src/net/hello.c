@@ -1,3 +1,4 @@
+/* hello.c - parsers of a client's first bytes: ClientHello of TLS, head of an HTTP/1 request (hello.h). */
 #include "net/hello.h"
 
 #include <string.h>

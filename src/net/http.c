@@ -1,3 +1,4 @@
+/* http.c - one HTTP request through libcurl: headers, pinned addresses, redirects, errors (http.h). */
 #include "net/http.h"
 
 #include "base/alloc.h"

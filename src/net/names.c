@@ -1,3 +1,4 @@
+/* names.c - the list of resolved names, the last used first, searched by name and by address (names.h). */
 #include "net/names.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* openssl.c - loading libssl and finding the functions of OpenSSL, once for the process (openssl.h). */
 #include "net/openssl.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* policy.c - host names in one form, and the match of a target against the rules of a policy (policy.h). */
 #include "net/policy.h"
 
 #include "base/alloc.h"

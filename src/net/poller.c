@@ -1,3 +1,4 @@
+/* poller.c - the event loop of the network thread: epoll events, deadlines, posted jobs (poller.h). */
 #include "net/poller.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* relay.c - the relay of a connection: both handshakes, plain bytes to and from the exchange (relay.h). */
 #include "net/relay.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* resolve.c - a name resolved by getaddrinfo(3) on a thread of its own, until a deadline (resolve.h). */
 #include "net/resolve.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* rules.c - rules of a policy read from JSON, each condition checked (rules.h). */
 #include "net/rules.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* secret.c - the secrets of a sandbox: checks, hosts, and placeholders substituted (secret.h). */
 #include "net/secret.h"
 
 #include "base/alloc.h"

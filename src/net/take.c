@@ -1,3 +1,4 @@
+/* take.c - one exchange of HTTP written as JSON, read from it, and compared with it (take.h). */
 #include "net/take.h"
 
 #include "base/base64.h"

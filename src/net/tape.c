@@ -1,3 +1,4 @@
+/* tape.c - the recording of HTTP exchanges and names into a file, and its replay (tape.h). */
 #include "net/tape.h"
 
 #include "base/alloc.h"

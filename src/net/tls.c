@@ -1,3 +1,4 @@
+/* tls.c - one side of TLS over memory BIOs: handshake, revocation by OCSP stapling, plain bytes (tls.h). */
 #include "net/tls.h"
 
 #include "base/alloc.h"

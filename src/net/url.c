@@ -1,3 +1,4 @@
+/* url.c - URLs: strict parsing, writing, queries, and references resolved against a base (url.h). */
 #include "net/url.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* archive.c - directories of guests, filled from a mapped tar archive at the first look (archive.h). */
 #include "sandbox/archive.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* command.c - the command of a run: environment, limits, search in PATH, loading (command.h). */
 #include "sandbox/command.h"
 
 #include "base/alloc.h"

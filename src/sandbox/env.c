@@ -1,3 +1,4 @@
+/* env.c - the set of environment variables: find, set, copy, and its vector for execve(2) (env.h). */
 #include "sandbox/env.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* guests.c - the guests of an engine: manifests, modules, memory images, the tree of files (guests.h). */
 #include "sandbox/guests.h"
 
 #include "base/alloc.h"

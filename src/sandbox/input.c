@@ -1,3 +1,4 @@
+/* input.c - the file operations of standard input given as bytes, and its place as descriptor 0 (input.h). */
 #include "sandbox/input.h"
 
 #include "base/alloc.h"

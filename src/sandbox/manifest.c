@@ -1,3 +1,4 @@
+/* manifest.c - the parser of a guest folder's manifest, line by line (manifest.h). */
 #include "sandbox/manifest.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* mapped.c - files of the host mapped read-only, and their lengths (mapped.h). */
 #include "sandbox/mapped.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* network.c - the network options of a sandbox: policy, secrets, trust store, decisions (network.h). */
 #include "sandbox/network.h"
 
 #include "base/alloc.h"

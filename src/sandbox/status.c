@@ -1,3 +1,4 @@
+/* status.c - a result of the kernel as a cay_status and a message (status.h). */
 #include "sandbox/status.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* tar.c - the parser of tar headers: ustar fields, checksums, longer names of pax and GNU tar (tar.h). */
 #include "sandbox/tar.h"
 
 #include "base/text.h"

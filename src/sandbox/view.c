@@ -1,3 +1,4 @@
+/* view.c - the privileged view of the file tree for one operation, and a k_stat as a cay_stat (view.h). */
 #include "sandbox/view.h"
 
 k_ret sb_with_view(cay_sandbox *box, const char *path, sb_view_fn *body, void *arg) {

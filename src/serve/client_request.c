@@ -1,3 +1,4 @@
+/* client_request.c - the server's requests to its client: ids, answers, cancellation (client_request.h). */
 #include "serve/client_request.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* line.c - the reader of lines: its buffer, the wait for input, lines that are too long (line.h). */
 #include "serve/line.h"
 
 #include <errno.h>

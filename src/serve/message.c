@@ -1,3 +1,4 @@
+/* message.c - JSON-RPC messages: parsing, and writing results, errors and notifications (message.h). */
 #include "serve/message.h"
 
 #include "base/alloc.h"

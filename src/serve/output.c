@@ -1,3 +1,4 @@
+/* output.c - the writer of lines: non-blocking writes, and the bound on a slow reader (output.h). */
 #include "serve/output.h"
 
 #include "base/error.h"

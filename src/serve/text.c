@@ -1,3 +1,4 @@
+/* text.c - bytes appended as UTF-8, U+FFFD in place of invalid parts (text.h). */
 #include "serve/text.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* config.c - the configuration of a session written as JSON, and its network rules (config.h). */
 #include "workspace/config.h"
 
 #include "base/json.h"

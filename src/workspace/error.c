@@ -1,3 +1,4 @@
+/* error.c - the table of workspace error codes, and functions that fill a cay_ws_error (error.h). */
 #include "workspace/error.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* manifest.c - the checks of a manifest: entries, git references, paths, environment (manifest.h). */
 #include "workspace/manifest.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* path.c - workspace paths: cleaned as text, and resolved through symbolic links of the sandbox (path.h). */
 #include "workspace/path.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* tree.c - a sandbox's files written to a store as a list with contents, and read back (tree.h). */
 #include "workspace/tree.h"
 
 #include "base/alloc.h"

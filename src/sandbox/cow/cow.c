@@ -1,3 +1,4 @@
+/* cow.c - the list of a sandbox's copy-on-write mounts, and the record of changes already applied (cow.h). */
 #include "sandbox/cow/cow.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* callback.c - the callbacks of a sandbox: their list, calls from guests, and answers (callback.h). */
 #include "sandbox/session/callback.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* json.c - a text as a JSON string, invalid UTF-8 replaced (json.h). */
 #include "sandbox/session/json.h"
 
 #include "base/alloc.h"

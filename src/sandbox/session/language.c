@@ -1,3 +1,4 @@
+/* language.c - the interpreters, their processes, and the boot that builds a memory image (language.h). */
 #include "sandbox/session/language.h"
 
 #include "abi/linux/resident.h"

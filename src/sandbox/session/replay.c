@@ -1,3 +1,4 @@
+/* replay.c - the list of requests to make again, as bytes one behind the other (replay.h). */
 #include "sandbox/session/replay.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* value.c - the fields of an interpreter's reply, gathered and made into a cay_value (value.h). */
 #include "sandbox/session/value.h"
 
 #include "base/alloc.h"

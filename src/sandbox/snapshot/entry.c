@@ -1,3 +1,4 @@
+/* entry.c - nodes of a frozen tree as cay_entry, hard links, and digests of contents (entry.h). */
 #include "sandbox/snapshot/entry.h"
 
 #include "base/alloc.h"

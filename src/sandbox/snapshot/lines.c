@@ -1,3 +1,4 @@
+/* lines.c - the line diff of two texts by Myers' algorithm (lines.h). */
 #include "sandbox/snapshot/lines.h"
 
 #include "base/alloc.h"

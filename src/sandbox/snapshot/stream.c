@@ -1,3 +1,4 @@
+/* stream.c - sections of a snapshot's file, written and read: zstd chunks, SHA-256 digests (stream.h). */
 #include "sandbox/snapshot/stream.h"
 
 #include "base/alloc.h"

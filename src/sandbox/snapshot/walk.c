@@ -1,3 +1,4 @@
+/* walk.c - the lookup of a path in a frozen tree, and the walk of two trees by name (walk.h). */
 #include "sandbox/snapshot/walk.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* audit.c - the appending of records to an audit log: lock, end of the chain, rotation (audit.h). */
 #include "tool/audit/audit.h"
 
 #include "base/alloc.h"

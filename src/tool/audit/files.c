@@ -1,3 +1,4 @@
+/* files.c - the files of an audit log: locking, names of older ones, and the last whole record (files.h). */
 #include "tool/audit/files.h"
 
 #include "base/error.h"

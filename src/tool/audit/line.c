@@ -1,3 +1,4 @@
+/* line.c - one audit record written as a line of JSON with its hash, and read back (line.h). */
 #include "tool/audit/line.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* table.c - the SQLite table of audit records: opening, adding, and hashes by number (table.h). */
 #include "tool/audit/table.h"
 
 #include "base/alloc.h"

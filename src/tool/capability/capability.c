@@ -1,3 +1,4 @@
+/* capability.c - capabilities by name, and the handlers of clock, log and secrets (capability.h). */
 #include "tool/capability/capability.h"
 
 #include "base/clock.h"

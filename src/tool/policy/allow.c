@@ -1,3 +1,4 @@
+/* allow.c - the match of a capability's name against the allowlist of a tool (allow.h). */
 #include "tool/policy/allow.h"
 
 #include <stdio.h>

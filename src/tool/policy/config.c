@@ -1,3 +1,4 @@
+/* config.c - the settings of tools and secret providers, read from the JSON of a configuration (config.h). */
 #include "tool/policy/config.h"
 
 #include "base/alloc.h"

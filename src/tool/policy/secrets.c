@@ -1,3 +1,4 @@
+/* secrets.c - the value of a secret from the environment, a file or a command (secrets.h). */
 #include "tool/policy/secrets.h"
 
 #include "base/cancel.h"

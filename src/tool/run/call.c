@@ -1,3 +1,4 @@
+/* call.c - one call in a new instance: input copied in, entry point run, output copied out (call.h). */
 #include "tool/run/call.h"
 
 #include "base/error.h"

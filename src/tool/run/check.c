@@ -1,3 +1,4 @@
+/* check.c - the checks of a tool's module: imports and exports in its bytes, then types (check.h). */
 #include "tool/run/check.h"
 
 #include "base/text.h"

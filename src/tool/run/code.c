@@ -1,3 +1,4 @@
+/* code.c - the names of codes, and the end of a call with its message (code.h). */
 #include "tool/run/code.h"
 
 #include "base/text.h"

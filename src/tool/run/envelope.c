@@ -1,3 +1,4 @@
+/* envelope.c - the answer to a tool's output: envelope checked, capability called (envelope.h). */
 #include "tool/run/envelope.h"
 
 #include "base/alloc.h"

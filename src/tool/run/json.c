@@ -1,3 +1,4 @@
+/* json.c - JSON of tools: reading, writing, and members that stand twice in an object (json.h). */
 #include "tool/run/json.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* placeholder.c - the test for a placeholder: a trial call if the word "stub" occurs (placeholder.h). */
 #include "tool/run/placeholder.h"
 
 #include "tool/run/json.h"

@@ -1,3 +1,4 @@
+/* due.c - delivery of due rows: each is claimed, delivered and moved to its next moment (store.h, due.h). */
 #include "tool/capability/kv/due.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* kv.c - the common part of kv.sqlite.*: arguments, statements, limits on rows, rows as JSON (kv.h). */
 #include "tool/capability/kv/kv.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* sql.c - the lock, the transaction and the prepared statements of a store (sql.h). */
 #include "tool/capability/kv/sql.h"
 
 #include "base/alloc.h"

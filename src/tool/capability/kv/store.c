@@ -1,3 +1,4 @@
+/* store.c - the SQLite file of a store: its allocator, identity, migrations and opening (store.h). */
 #include "tool/capability/kv/store.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+/* endpoint.c - requests to a configured endpoint: headers with keys, hidden in answers (endpoint.h). */
 #include "tool/capability/net/endpoint.h"
 
 #include "base/alloc.h"

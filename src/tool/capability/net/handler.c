@@ -1,3 +1,4 @@
+/* handler.c - deadlines, errors and arguments of the network handlers (handler.h). */
 #include "tool/capability/net/handler.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* keys.c - configured values that may be secrets: read, looked up, hidden in answers (keys.h). */
 #include "tool/capability/net/keys.h"
 
 #include "base/error.h"

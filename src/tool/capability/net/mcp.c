@@ -1,3 +1,4 @@
+/* mcp.c - the MCP client over either transport: configuration, connecting, requests (mcp.h). */
 #include "tool/capability/net/mcp.h"
 
 #include "base/alloc.h"

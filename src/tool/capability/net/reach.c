@@ -1,3 +1,4 @@
+/* reach.c - the configuration of the network capabilities, read and checked as one tool_reach (reach.h). */
 #include "tool/capability/net/reach.h"
 
 #include "base/alloc.h"

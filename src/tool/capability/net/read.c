@@ -1,3 +1,4 @@
+/* read.c - members of a configuration by type, with the JSON path in each error (read.h). */
 #include "tool/capability/net/read.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* sse.c - the parser of event streams: lines put together, `data` handed on for each event (sse.h). */
 #include "tool/capability/net/sse.h"
 
 #include <string.h>
