@@ -14,6 +14,7 @@
 enum {
   LINGER_NS =
       50000, /* waking up costs about as much as a small evaluation: waiting threads look so long first */
+  LINGER_MAX_NS = 200000,
 };
 
 /* ---- spinning ---- */
@@ -27,9 +28,9 @@ static inline void cpu_pause(void) {
 static bool asker_has_news(void *ctx) { return atomic_load(&((native_asker *)ctx)->news) != 0; }
 static bool call_is_answered(void *ctx) { return atomic_load(&((native_call *)ctx)->answered); }
 
-static void native_spin(const native *n, bool (*predicate)(void *ctx), void *ctx) {
+static void native_spin(const native *n, bool (*predicate)(void *ctx), void *ctx, int64_t ns) {
   if (!n->several_processors) return;
-  int64_t until = clock_mono_ns() + LINGER_NS;
+  int64_t until = clock_mono_ns() + ns;
   while (!predicate(ctx) && clock_mono_ns() < until)
     for (int i = 0; i < 64 && !predicate(ctx); i++) cpu_pause();
 }
@@ -135,15 +136,25 @@ static native_item *asker_take(native *n, native_asker *a) {
   return item;
 }
 
+/* Twice as long as the last wait; the ordinary time where that was long. */
+static int64_t asker_patience(const native *n) {
+  int64_t twice = 2 * atomic_load(&n->waited_ns);
+  return twice > LINGER_NS && twice <= LINGER_MAX_NS ? twice : LINGER_NS;
+}
+
 bool native_asker_next(native *n, native_asker *a, native_item **out) {
+  int64_t start = clock_mono_ns();
   for (;;) {
-    native_spin(n, asker_has_news, a);
+    native_spin(n, asker_has_news, a, asker_patience(n));
     pthread_mutex_lock(&n->mu);
     *out = asker_take(n, a);
     if (*out != NULL) atomic_fetch_sub(&a->news, 1);
     bool open = n->open;
     pthread_mutex_unlock(&n->mu);
-    if (*out != NULL) return true;
+    if (*out != NULL) {
+      atomic_store(&n->waited_ns, clock_mono_ns() - start);
+      return true;
+    }
     if (!open) return false;
     if (sem_wait(&a->wake) != 0 && errno == EINTR) return true;
   }
@@ -286,7 +297,7 @@ static void native_on_callback(void *ctx, const char *sandbox, cay_callback_call
     queue_put(n, item);
   }
   pthread_mutex_unlock(&n->mu);
-  if (to != NULL || n->on_queued != NULL) native_spin(n, call_is_answered, c);
+  if (to != NULL || n->on_queued != NULL) native_spin(n, call_is_answered, c, LINGER_NS);
   native_call_unref(c);
 }
 

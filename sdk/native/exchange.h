@@ -69,6 +69,7 @@ struct native {
   pid_t pid;                   /* the process that made it */
   bool open, unfinished;
   bool several_processors;
+  _Atomic int64_t waited_ns; /* by the last asker */
   pthread_mutex_t call_mu;
   pthread_mutex_t mu;
   list askers, queue;

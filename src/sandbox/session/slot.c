@@ -65,14 +65,22 @@ static bool slot_caller_is_back(const void *ctx) {
   return s->caller_is_back || slot_is_asked(s);
 }
 
+/* As long as the last request took, twice; the ordinary time where that was long. */
+static int64_t slot_patience(const sb_slot *s) {
+  int64_t twice = 2 * atomic_load(&s->run_ns);
+  return twice > SPIN_NS && twice <= LINGER_MAX_NS ? twice : SPIN_NS;
+}
+
 /* A thread that waits for another looks longer only if that one is seen to run. One that is not may be waiting for a processor, and
  * this thread's sleep gives it one. */
 static bool slot_spin_done(const sb_slot *s, const sb_slot_request *q) {
-  return slot_spin(s, slot_has_begun, s, AWAKE_NS) && slot_spin(s, request_is_done, q, SPIN_NS);
+  return slot_spin(s, slot_has_begun, s, AWAKE_NS) && slot_spin(s, request_is_done, q, slot_patience(s));
 }
 
+/* Where requests were seen to come soon, the caller may be about to wake up: without this both would sleep each time. */
 static bool slot_spin_asked(const sb_slot *s) {
-  return slot_spin(s, slot_caller_is_back, s, AWAKE_NS) && slot_spin(s, slot_is_asked, s, s->linger_ns);
+  bool soon = s->linger_ns > SPIN_NS || slot_spin(s, slot_caller_is_back, s, AWAKE_NS);
+  return soon && slot_spin(s, slot_is_asked, s, s->linger_ns);
 }
 
 /* ---- turns ---- */
@@ -204,7 +212,9 @@ static void slot_complete(sb_slot *s, sb_slot_request *q) {
 
 /* The caller has its answer before the slot settles. */
 static void slot_handle(sb_slot *s, sb_slot_request *q) {
+  int64_t start = clock_mono_ns();
   bool usable = s->work->run(s->ctx, q);
+  atomic_store(&s->run_ns, clock_mono_ns() - start);
   slot_complete(s, q);
   if (usable) usable = s->work->settle(s->ctx, SB_ANSWERED);
   slot_set_state(s, usable ? SB_IDLE : SB_BROKEN);

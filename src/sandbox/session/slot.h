@@ -17,8 +17,8 @@
  * Locks       mu is held for a moment, never while the work's functions run. Order: mu, kernel.mu.
  * Waiting     a thread that expects an event spins for 50 us at most, since waking up costs about as much as a small evaluation,
  *             and only while the other thread is seen to run (doc/adr/sessions-at-rest.md). Then it sleeps on `changed`. The
- *             slot's thread spins up to 200 us for the next request once it has seen that requests come at that distance. Closing
- *             sleeps. */
+ *             slot's thread spins up to 200 us for the next request once it has seen that requests come at that distance, and a
+ *             caller twice as long as the last request took. Closing sleeps. */
 #pragma once
 
 #include "base/thread.h"
@@ -50,9 +50,10 @@ typedef struct sb_slot_work {
 typedef struct sb_slot {
   const sb_slot_work *work;
   void *ctx;
-  thread_pool *threads; /* borrowed */
-  bool spins;           /* there are several processors */
-  int64_t linger_ns;    /* the slot's thread: how long it spins for the next request */
+  thread_pool *threads;   /* borrowed */
+  bool spins;             /* there are several processors */
+  int64_t linger_ns;      /* the slot's thread: how long it spins for the next request */
+  _Atomic int64_t run_ns; /* of the last request */
   pthread_mutex_t mu;
   pthread_cond_t changed;
   uint64_t turn,
