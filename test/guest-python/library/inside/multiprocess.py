@@ -337,9 +337,9 @@ def test_interrupted():
 
     signal.signal(signal.SIGALRM, interrupt)
     for number in range(200):
-        signal.setitimer(signal.ITIMER_REAL, 0.0001)
         try:
             try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0001)  # which may be over before it returns
                 several.put((number, bytes(5000)))
             finally:  # the signal may come here, too
                 signal.setitimer(signal.ITIMER_REAL, 0)
