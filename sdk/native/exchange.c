@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/spin.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,19 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum {
-  LINGER_NS =
-      50000, /* waking up costs about as much as a small evaluation: waiting threads look so long first */
-  LINGER_MAX_NS = 200000,
-};
-
 /* ---- spinning ---- */
-
-static inline void cpu_pause(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 static bool asker_has_news(void *ctx) { return atomic_load(&((native_asker *)ctx)->news) != 0; }
 static bool call_is_answered(void *ctx) { return atomic_load(&((native_call *)ctx)->answered); }
@@ -32,7 +21,7 @@ static void native_spin(const native *n, bool (*predicate)(void *ctx), void *ctx
   if (!n->several_processors) return;
   int64_t until = clock_mono_ns() + ns;
   while (!predicate(ctx) && clock_mono_ns() < until)
-    for (int i = 0; i < 64 && !predicate(ctx); i++) cpu_pause();
+    for (int i = 0; i < 64 && !predicate(ctx); i++) spin_pause();
 }
 
 /* ---- items ---- */
@@ -136,16 +125,10 @@ static native_item *asker_take(native *n, native_asker *a) {
   return item;
 }
 
-/* Twice as long as the last wait; the ordinary time where that was long. */
-static int64_t asker_patience(const native *n) {
-  int64_t twice = 2 * atomic_load(&n->waited_ns);
-  return twice > LINGER_NS && twice <= LINGER_MAX_NS ? twice : LINGER_NS;
-}
-
 bool native_asker_next(native *n, native_asker *a, native_item **out) {
   int64_t start = clock_mono_ns();
   for (;;) {
-    native_spin(n, asker_has_news, a, asker_patience(n));
+    native_spin(n, asker_has_news, a, spin_patience(n->waited_ns));
     pthread_mutex_lock(&n->mu);
     *out = asker_take(n, a);
     if (*out != NULL) atomic_fetch_sub(&a->news, 1);
@@ -297,7 +280,7 @@ static void native_on_callback(void *ctx, const char *sandbox, cay_callback_call
     queue_put(n, item);
   }
   pthread_mutex_unlock(&n->mu);
-  if (to != NULL || n->on_queued != NULL) native_spin(n, call_is_answered, c, LINGER_NS);
+  if (to != NULL || n->on_queued != NULL) native_spin(n, call_is_answered, c, SPIN_NS);
   native_call_unref(c);
 }
 

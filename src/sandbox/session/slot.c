@@ -3,12 +3,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/spin.h"
 
 enum {
   DOZE_MS = 20,    /* then a thread leaves an idle slot */
   AWAKE_NS = 3000, /* a thread that has a processor has seen its event before that */
-  SPIN_NS = 50000, /* then a thread that expects an event sleeps */
-  LINGER_MAX_NS = 200000,
 };
 
 #define SB_LINGERING ((sb_slot_request *)1)
@@ -28,19 +27,13 @@ void sb_slot_destroy(sb_slot *s) {
 
 /* ---- spinning ---- */
 
-static inline void cpu_pause(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
 /* Until the event is there (true), or for `ns`. Bounded, and followed by a sleep wherever it is used. */
 static bool slot_spin(const sb_slot *s, bool (*predicate)(const void *ctx), const void *ctx, int64_t ns) {
   if (!s->spins) return predicate(ctx);
   for (int64_t until = clock_mono_ns() + ns;;) {
     for (int i = 0; i < 64; i++) {
       if (predicate(ctx)) return true;
-      cpu_pause();
+      spin_pause();
     }
     if (clock_mono_ns() >= until) return predicate(ctx);
   }
@@ -65,16 +58,11 @@ static bool slot_caller_is_back(const void *ctx) {
   return s->caller_is_back || slot_is_asked(s);
 }
 
-/* As long as the last request took, twice; the ordinary time where that was long. */
-static int64_t slot_patience(const sb_slot *s) {
-  int64_t twice = 2 * atomic_load(&s->run_ns);
-  return twice > SPIN_NS && twice <= LINGER_MAX_NS ? twice : SPIN_NS;
-}
-
 /* A thread that waits for another looks longer only if that one is seen to run. One that is not may be waiting for a processor, and
  * this thread's sleep gives it one. */
 static bool slot_spin_done(const sb_slot *s, const sb_slot_request *q) {
-  return slot_spin(s, slot_has_begun, s, AWAKE_NS) && slot_spin(s, request_is_done, q, slot_patience(s));
+  return slot_spin(s, slot_has_begun, s, AWAKE_NS) &&
+         slot_spin(s, request_is_done, q, spin_patience(s->run_ns));
 }
 
 /* Where requests were seen to come soon, the caller may be about to wake up: without this both would sleep each time. */
@@ -258,9 +246,9 @@ static bool slot_leave(sb_slot *s) {
 /* A thread that had hardly gone to sleep when the next request came should have looked for it longer. One that slept for long looked in
  * vain. */
 static void slot_learn(sb_slot *s, int64_t slept_ns) {
-  bool soon = slot_is_asked(s) && slept_ns < LINGER_MAX_NS;
+  bool soon = slot_is_asked(s) && slept_ns < SPIN_MAX_NS;
   int64_t twice = 2 * s->linger_ns;
-  s->linger_ns = !soon ? SPIN_NS : twice < LINGER_MAX_NS ? twice : LINGER_MAX_NS;
+  s->linger_ns = !soon ? SPIN_NS : twice < SPIN_MAX_NS ? twice : SPIN_MAX_NS;
 }
 
 /* A session is used again at once more often than not. */
