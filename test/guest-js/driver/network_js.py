@@ -1,5 +1,6 @@
 """Sockets, names, HTTP, TLS and fetch, with servers of the guest's own on its loopback."""
 
+import contextlib
 import pathlib
 import subprocess
 import tempfile
@@ -78,10 +79,17 @@ def test_without_a_network():
     assert sorted(result.stdout.splitlines()) == ["ENETUNREACH", "getaddrinfo EAI_FAIL example.com: The network is off in this sandbox, names cannot be resolved"], result
 
 
-def test_tls():
+@contextlib.contextmanager
+def folder_with_certificate():
+    """key.pem and cert.pem, which is for localhost."""
     with tempfile.TemporaryDirectory() as folder:
         command = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
         subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+        yield folder
+
+
+def test_tls():
+    with folder_with_certificate() as folder:
         (pathlib.Path(folder) / "tls.mjs").write_text(
             "import https from 'https'; import fs from 'fs'; import tls from 'tls'\nconst at = new URL('.', import.meta.url).pathname, key = fs.readFileSync(at + 'key.pem'), cert = fs.readFileSync(at + 'cert.pem')\n"
             "const server = https.createServer({ key, cert, ALPNProtocols: ['http/1.1'] }, (q, r) => { let n = 0; q.on('data', (d) => n += d.length).on('end', () => r.end(`${q.url} ${n}`)) })\n"
@@ -97,9 +105,7 @@ def test_tls():
 
 
 def test_sessions_of_tls_and_certificates():
-    with tempfile.TemporaryDirectory() as folder:
-        command = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+    with folder_with_certificate() as folder:
         (pathlib.Path(folder) / "tls.mjs").write_text(
             "import { once } from 'events'; import fs from 'fs'; import tls from 'tls'; import { X509Certificate } from 'crypto'\nconst at = new URL('.', import.meta.url).pathname, key = fs.readFileSync(at + 'key.pem'), cert = fs.readFileSync(at + 'cert.pem')\n"
             "const server = tls.createServer({ key, cert }, (socket) => socket.end('x')).listen(0); await once(server, 'listening'); const { port } = server.address()\n"

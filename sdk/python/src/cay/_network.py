@@ -12,10 +12,10 @@ import functools
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
 from ._errors import SandboxError
+from .callbacks import Callbacks, is_coroutine_function
 
 if TYPE_CHECKING:
     from ._rpc import Link
-    from .callbacks import Callbacks
 
 Told = Callable[[Dict[str, Any]], Any]
 
@@ -29,9 +29,10 @@ def told_of(net: Optional[Mapping[str, Any]]) -> Dict[str, Told]:
     return functions
 
 
-def attend(link: "Link", callbacks: "Callbacks", functions: Mapping[str, Told]) -> None:
+def attend(link: "Link", callbacks: Callbacks, functions: Mapping[str, Told]) -> None:
     if not functions:
         return
+    awaited = {word: is_coroutine_function(function) for word, function in functions.items()}
     start = link.start  # bound: the link is there as long as its sandbox is asked about
 
     def told(method: str, params: Dict[str, Any]) -> None:
@@ -46,9 +47,8 @@ def attend(link: "Link", callbacks: "Callbacks", functions: Mapping[str, Told]) 
                 except SandboxError:
                     pass  # the sandbox is gone, and its question with it
 
-        from .callbacks import is_coroutine_function
-        function = functions.get("decision" if number is None else "ask")
-        if function is not None:
-            callbacks.start(functools.partial(function, params), is_coroutine_function(function), {}, answer)
+        word = "decision" if number is None else "ask"
+        if word in functions:
+            callbacks.start(functools.partial(functions[word], params), awaited[word], {}, answer)
 
     link.attend_network(told)
