@@ -71,6 +71,9 @@ typedef struct k_inode_ops {
   /* directories; `out` is a new reference */
   k_ret (*lookup)(k_inode *dir, k_name name, k_process *viewer,
                   k_inode **out); /* [host] [ENOTDIR] viewer: the asking process (procfs), or NULL */
+  /* [host] [0] The file of this name is going to be opened for reading, in the same call: 1: it may be open already. Then,
+   * whether or not it was opened, this is called without a name (length 0). */
+  k_ret (*prepare)(k_inode *dir, k_name name);
   k_ret (*parent)(k_inode *dir, k_inode **out);          /* of a root: itself */
   k_ret (*name_of)(k_inode *dir, char *buf, size_t cap); /* name in its parent, length; ENOENT when removed */
   k_ret (*was)(k_inode *inode, char *buf,

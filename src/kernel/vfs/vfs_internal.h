@@ -18,6 +18,10 @@ typedef struct vfs_last {
 k_ret vfs_resolve_last(const vfs_view *v, k_inode *at, const char *path, vfs_last *out) CHECKED;
 void vfs_last_clear(vfs_last *last) K_LOCKED;
 
+/* vfs_resolve before opening for reading. *prepared: a reference to the directory that prepared itself for it, or NULL. */
+k_ret vfs_resolve_to_read(const vfs_view *v, k_inode *at, const char *path, uint32_t how, k_inode **out,
+                          k_inode **prepared) CHECKED K_LOCKED;
+
 /* The last component itself; -K_ENOENT when there is none. Follows mounts, not symlinks. */
 k_ret vfs_lookup(const vfs_view *v, k_inode *dir, const char *name, size_t len,
                  k_inode **out) CHECKED K_LOCKED;

@@ -146,6 +146,16 @@ K_LOCKED static k_ret open_unnamed(const vfs_view *v, k_inode *at, const char *p
   return open_checked(v, made, flags & ~(uint32_t)(K_O_TRUNC | K_O_DIRECTORY), out);
 }
 
+K_LOCKED static k_ret open_to_read(const vfs_view *v, k_inode *at, const char *path, uint32_t flags,
+                                   uint32_t how, k_file **out) {
+  OWNED(k_inode_unref) k_inode *inode = NULL;
+  OWNED(k_inode_unref) k_inode *prepared = NULL;
+  k_ret r = vfs_resolve_to_read(v, at, path, how, &inode, &prepared);
+  if (r >= 0) r = vfs_open_inode(v, inode, flags, out);
+  if (prepared != NULL) (void)!prepared->ops->prepare(prepared, (k_name){ 0 });
+  return r;
+}
+
 K_LOCKED static k_ret open_once(const vfs_view *v, k_inode *at, const char *path, uint32_t flags,
                                 uint32_t mode, k_file **out) {
   if ((flags & K_O_TMPFILE) == K_O_TMPFILE) return open_unnamed(v, at, path, flags, mode, out);
@@ -153,8 +163,10 @@ K_LOCKED static k_ret open_once(const vfs_view *v, k_inode *at, const char *path
     if (flags & K_O_DIRECTORY) return -K_EINVAL;
     return open_creating(v, at, path, flags, mode, out);
   }
-  OWNED(k_inode_unref) k_inode *inode = NULL;
   uint32_t how = ((flags & K_O_NOFOLLOW) ? VFS_NOFOLLOW : 0) | ((flags & K_O_DIRECTORY) ? VFS_DIRECTORY : 0);
+  if ((flags & (K_O_ACCMODE | K_O_PATH | K_O_TRUNC)) == K_O_RDONLY)
+    return open_to_read(v, at, path, flags, how, out);
+  OWNED(k_inode_unref) k_inode *inode = NULL;
   K_TRY(vfs_resolve(v, at, path, how, &inode));
   return vfs_open_inode(v, inode, flags, out);
 }

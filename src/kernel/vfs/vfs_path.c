@@ -18,6 +18,8 @@ typedef struct walk {
   char *text;           /* the rest of the path; mem_alloc once a link was followed, else the caller's path */
   const char *ahead;
   unsigned links;
+  bool reads;        /* the file is to be opened for reading: */
+  k_inode *prepared; /* the directory that is prepared for that, a reference; or NULL */
 } walk;
 
 K_LOCKED static k_inode *root_of(const vfs_view *v) {
@@ -162,6 +164,13 @@ K_LOCKED static k_ret walk_to_last(walk *w, k_name *name, bool *slash) {
   }
 }
 
+K_LOCKED static k_ret prepare(walk *w, k_name name) {
+  if (!w->reads || w->dir->ops->prepare == NULL || w->prepared != NULL) return 0;
+  k_ret r = w->dir->ops->prepare(w->dir, name);
+  if (r > 0) w->prepared = k_inode_ref(w->dir);
+  return r;
+}
+
 /* One component, the last: a reference in *out, or *out stays NULL and the walk goes on with the text of a
  * link. */
 K_LOCKED static k_ret take_last(walk *w, k_name name, bool follow_it, k_inode **out) {
@@ -172,6 +181,7 @@ K_LOCKED static k_ret take_last(walk *w, k_name name, bool follow_it, k_inode **
     return 0;
   }
   K_TRY(vfs_may(w->view, w->dir, 1));
+  K_TRY(prepare(w, name));
   k_inode *found = NULL;
   K_TRY(vfs_lookup(w->view, w->dir, name.data, name.len, &found));
   if (!k_is_link(found) || !follow_it) {
@@ -226,6 +236,17 @@ K_LOCKED k_ret vfs_resolve_last(const vfs_view *v, k_inode *at, const char *path
     out->dot = name.len == 0 || is_dot(name) || is_dotdot(name);
     memcpy(out->name, name.data, name.len);
   }
+  walk_clear(&w);
+  return r;
+}
+
+k_ret vfs_resolve_to_read(const vfs_view *v, k_inode *at, const char *path, uint32_t how, k_inode **out,
+                          k_inode **prepared) {
+  walk w;
+  k_ret r = start(&w, v, at, path);
+  w.reads = true;
+  if (r >= 0) r = resolve(&w, how, out);
+  *prepared = w.prepared;
   walk_clear(&w);
   return r;
 }

@@ -11,7 +11,9 @@
 
 /* A directory that has its names elsewhere gets them when it is entered. */
 static cay_status walk_fill(const mem_node *dir, const char *path, cay_error *err) {
-  k_ret r = dir != NULL ? mem_node_fill((mem_node *)(uintptr_t)dir, UINT64_MAX) : 0;
+  mem_node *n = (mem_node *)(uintptr_t)dir;
+  k_ret r = n != NULL ? mem_node_fill(n, UINT64_MAX) : 0;
+  if (r >= 0 && n != NULL) r = mem_node_see_below(n);
   return r >= 0 ? CAY_OK : sb_status(err, r, path);
 }
 
@@ -27,7 +29,7 @@ cay_status sb_tree_find(const mem_node *root, const char *path, const mem_node *
     at += name.len;
     if (sb_node_is(n, K_S_IFDIR)) S_TRY(walk_fill(n, path, err));
     const mem_child *c = sb_node_is(n, K_S_IFDIR) ? mem_node_find(n, name, mem_hash(name)) : NULL;
-    n = c != NULL ? c->node : NULL;
+    n = c != NULL ? mem_node_same(c->node) : NULL;
   }
   *out = n;
   return CAY_OK;
@@ -68,9 +70,9 @@ static size_t walk_names_of(const mem_node *dir, const mem_node *other, bool aft
   for (size_t i = 0; dir != NULL && i < dir->count; i++) {
     const mem_child *c = &dir->children[i];
     const mem_child *twin = other != NULL ? mem_node_find(other, (k_name){ c->name, c->len }, c->hash) : NULL;
-    if (twin != NULL && (after || (!all && twin->node == c->node))) continue;
-    const mem_node *beside = twin != NULL ? twin->node : NULL;
-    out[count++] = (walk_name){ c->name, c->len, after ? NULL : c->node, after ? c->node : beside };
+    if (twin != NULL && (after || (!all && mem_node_same(twin->node) == mem_node_same(c->node)))) continue;
+    const mem_node *own = mem_node_same(c->node), *beside = twin != NULL ? mem_node_same(twin->node) : NULL;
+    out[count++] = (walk_name){ c->name, c->len, after ? NULL : own, after ? own : beside };
   }
   return count;
 }

@@ -60,6 +60,10 @@ static uint64_t seen_dev(const struct statx *st) {
   return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
 }
 
+static bool has_several(const struct statx *st) {
+  return (st->stx_mode & K_S_IFMT) != K_S_IFDIR && st->stx_nlink > 1;
+}
+
 cow_seen cow_seen_from(const struct statx *st) {
   return (cow_seen){ .dev = seen_dev(st),
                      .ino = st->stx_ino,
@@ -67,7 +71,7 @@ cow_seen cow_seen_from(const struct statx *st) {
                      .mtime_ns = cow_ns(&st->stx_mtime),
                      .ctime_ns = cow_ns(&st->stx_ctime),
                      .mode = st->stx_mode,
-                     .several = (st->stx_mode & K_S_IFMT) != K_S_IFDIR && st->stx_nlink > 1 };
+                     .several = has_several(st) };
 }
 
 static int64_t seen_ns(const struct timespec *t) { return t->tv_sec * NS_PER_SEC + t->tv_nsec; }
@@ -146,6 +150,19 @@ static bool links_grow(cow_mount *m) {
   return links_move(m, m->link_cap != 0 ? 2 * m->link_cap : 64, UINT64_MAX);
 }
 
+/* The place of a file with several names; *out NULL: it has one. */
+static k_ret link_for(cow_mount *m, const struct statx *st, cow_link **out) {
+  if (!has_several(st)) return 0;
+  if (!links_grow(m)) return -K_ENOMEM;
+  *out = link_slot(m, seen_dev(st), st->stx_ino);
+  return 0;
+}
+
+static void link_set(cow_mount *m, cow_link *link, const struct statx *st, mem_node *n) {
+  *link = (cow_link){ seen_dev(st), st->stx_ino, n, m->fills };
+  m->link_count++;
+}
+
 /* A directory could not be filled: its nodes go. Without memory for a table all links are forgotten, which makes
  * several files of one at worst. */
 static void links_undo(cow_mount *m) {
@@ -206,7 +223,7 @@ void cow_move_drop(char *text) { mem_free(path_freed(text)); }
 
 static const mem_source_ops cow_source_ops;
 
-static cow_source *source_new(cow_mount *m, const char *dir, const char *name, const cow_seen *seen) {
+static mem_source *source_new(cow_mount *m, const char *dir, const char *name, const cow_seen *seen) {
   size_t dir_len = strlen(dir), name_len = strlen(name), slash = dir_len != 0;
   cow_source *s = mem_zalloc(sizeof *s + dir_len + slash + name_len + 1);
   if (s == NULL) return NULL;
@@ -219,22 +236,27 @@ static cow_source *source_new(cow_mount *m, const char *dir, const char *name, c
   s->seen = *seen;
   atomic_init(&s->path, s->first_path);
   atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
-  return s;
+  return &s->base;
 }
 
 /* ---- one entry of a directory ---- */
 
-static mem_node *node_like(const struct statx *st) {
+static void node_show(mem_node *n, const struct statx *st) {
   uint32_t type = st->stx_mode & K_S_IFMT;
-  mem_node *n = mem_node_new(type | (st->stx_mode & 01777), K_UID, K_GID, st->stx_ino);
-  if (n == NULL) return NULL;
-  if (type != K_S_IFDIR && st->stx_nlink > 1) n->nlink = st->stx_nlink;
+  n->mode = type | (st->stx_mode & 01777);
+  n->ino = st->stx_ino;
+  if (has_several(st)) n->nlink = st->stx_nlink;
   n->rdev = (uint64_t)st->stx_rdev_major << 32 | st->stx_rdev_minor;
   n->atime_ns = cow_ns(&st->stx_atime);
   n->mtime_ns = cow_ns(&st->stx_mtime);
   n->ctime_ns = cow_ns(&st->stx_ctime);
   n->btime_ns = cow_ns(st->stx_mask & STATX_BTIME ? &st->stx_btime : &st->stx_ctime);
   if (type == K_S_IFREG) n->contents = (mem_contents){ .size = st->stx_size, .held = st->stx_blocks * 512 };
+}
+
+static mem_node *node_like(const struct statx *st) {
+  mem_node *n = mem_node_new(st->stx_mode & K_S_IFMT, K_UID, K_GID, st->stx_ino);
+  if (n != NULL) node_show(n, st);
   return n;
 }
 
@@ -249,9 +271,8 @@ static k_ret node_read_link(mem_node *n, int dir, const char *name) {
 
 static k_ret node_fill_in(cow_source *dir, int fd, const char *name, const struct statx *st, mem_node *n) {
   cow_seen seen = cow_seen_from(st);
-  cow_source *s = source_new(dir->mount, source_path(dir), name, &seen);
-  if (s == NULL) return -K_ENOMEM;
-  n->source = &s->base;
+  n->source = source_new(dir->mount, source_path(dir), name, &seen);
+  if (n->source == NULL) return -K_ENOMEM;
   return (n->mode & K_S_IFMT) == K_S_IFLNK ? node_read_link(n, fd, name) : 0;
 }
 
@@ -259,12 +280,8 @@ static k_ret node_fill_in(cow_source *dir, int fd, const char *name, const struc
 K_UNCHECKED static k_ret node_of(cow_source *dir, int fd, const char *name, const struct statx *st,
                                  mem_node **out) {
   cow_mount *m = dir->mount;
-  bool several = (st->stx_mode & K_S_IFMT) != K_S_IFDIR && st->stx_nlink > 1;
   cow_link *link = NULL;
-  if (several) {
-    if (!links_grow(m)) return -K_ENOMEM;
-    link = link_slot(m, seen_dev(st), st->stx_ino);
-  }
+  K_TRY(link_for(m, st, &link));
   if (link != NULL && link->node != NULL) {
     *out = mem_node_ref(link->node);
     return 0;
@@ -276,10 +293,21 @@ K_UNCHECKED static k_ret node_of(cow_source *dir, int fd, const char *name, cons
     mem_node_unref(n);
     return r;
   }
-  if (link != NULL) {
-    *link = (cow_link){ seen_dev(st), st->stx_ino, n, m->fills };
-    m->link_count++;
+  if (link != NULL) link_set(m, link, st, n);
+  *out = n;
+  return 0;
+}
+
+/* A file of which the listing is all that is known so far. */
+K_UNCHECKED static k_ret node_unseen(cow_source *dir, const struct dirent64 *d, mem_node **out) {
+  mem_node *n = mem_node_new(K_S_IFREG, K_UID, K_GID, d->d_ino);
+  if (n == NULL) return -K_ENOMEM;
+  n->source = source_new(dir->mount, source_path(dir), d->d_name, &(cow_seen){ 0 });
+  if (n->source == NULL) {
+    mem_node_unref(n);
+    return -K_ENOMEM;
   }
+  atomic_store_explicit(&n->unseen, true, memory_order_relaxed);
   *out = n;
   return 0;
 }
@@ -304,16 +332,26 @@ static uint64_t weight_of(const filling *f, const char *name) {
          strlen(source_path(f->source)) + 3 * len + 16;
 }
 
-K_UNCHECKED static k_ret fill_name(filling *f, const char *name) {
+/* 1: *out is the node of a name; 0: it is gone meanwhile. */
+K_UNCHECKED static k_ret fill_node(const filling *f, const struct dirent64 *d, mem_node **out) {
   struct statx st;
+  if (d->d_type == DT_REG) {
+    K_TRY(node_unseen(f->source, d, out));
+    return 1;
+  }
+  k_ret r = host_stat_at(f->fd, d->d_name, &st);
+  if (r < 0) return r == -K_ENOENT ? 0 : r;
+  K_TRY(node_of(f->source, f->fd, d->d_name, &st, out));
+  return 1;
+}
+
+K_UNCHECKED static k_ret fill_name(filling *f, const struct dirent64 *d) {
   mem_node *n = NULL;
-  k_ret r = host_stat_at(f->fd, name, &st);
-  if (r == -K_ENOENT) return 0; /* gone meanwhile */
-  if (r < 0) return r;
-  f->weight += weight_of(f, name);
+  f->weight += weight_of(f, d->d_name);
   if (f->weight > f->most) return -K_ENOMEM;
-  K_TRY(node_of(f->source, f->fd, name, &st, &n));
-  r = mem_node_add(f->dir, (k_name){ name, strlen(name) }, n, 0);
+  k_ret r = fill_node(f, d, &n);
+  if (r <= 0) return r;
+  r = mem_node_add(f->dir, (k_name){ d->d_name, strlen(d->d_name) }, n, 0);
   if (r < 0) mem_node_unref(n);
   return r;
 }
@@ -321,7 +359,7 @@ K_UNCHECKED static k_ret fill_name(filling *f, const char *name) {
 static k_ret fill_piece(filling *f, const uint8_t *piece, size_t len, int64_t *pos) {
   for (size_t at = 0; at < len;) {
     const struct dirent64 *d = (const void *)(piece + at);
-    if (!is_dots(d->d_name)) K_TRY(fill_name(f, d->d_name));
+    if (!is_dots(d->d_name)) K_TRY(fill_name(f, d));
     *pos = d->d_off;
     at += d->d_reclen;
   }
@@ -374,6 +412,88 @@ static k_ret source_fill(mem_source *source, mem_node *node, uint64_t most) {
   return r;
 }
 
+/* ---- the first look at a file ---- */
+
+/* mount.mu. Without `st` it is gone, or something else has its name: it was there, and cannot be opened. */
+static k_ret see_held(cow_source *s, mem_node *n, const struct statx *st) {
+  cow_link *link = NULL;
+  if (!mem_node_is_unseen(n)) return 0;
+  if (st != NULL) K_TRY(link_for(s->mount, st, &link));
+  if (link != NULL && link->node != NULL)
+    n->same = mem_node_ref(link->node);
+  else if (link != NULL)
+    link_set(s->mount, link, st, n);
+  if (st != NULL) {
+    s->seen = cow_seen_from(st);
+    node_show(n, st);
+  } else {
+    n->mode = K_S_IFREG | 0444;
+  }
+  atomic_store_explicit(&n->unseen, false, memory_order_release);
+  return 0;
+}
+
+/* What an attempt to ask for its attributes has given. */
+static k_ret see_as(cow_source *s, mem_node *n, k_ret asked, const struct statx *st) {
+  bool gone = asked == -K_ENOENT || asked == -K_ESTALE;
+  if (asked < 0 && !gone) return asked;
+  return see_held(s, n, !gone && (st->stx_mode & K_S_IFMT) == K_S_IFREG ? st : NULL);
+}
+
+static k_ret source_see(mem_source *source, mem_node *n) {
+  cow_source *s = cow_of(source);
+  struct statx st;
+  k_ret fd = mount_open(s->mount, source_path(s), O_PATH);
+  k_ret r = fd < 0 ? fd : host_stat((int)fd, &st);
+  if (fd >= 0) mount_close(s->mount, (int)fd);
+  pthread_mutex_lock(&s->mount->mu);
+  r = see_as(s, n, r, &st);
+  pthread_mutex_unlock(&s->mount->mu);
+  return r;
+}
+
+static k_ret see_children(const mem_node *dir, k_ret fd) {
+  for (size_t i = 0; i < dir->count; i++) {
+    const mem_child *c = &dir->children[i];
+    struct statx st;
+    if (!mem_node_is_unseen(c->node)) continue;
+    k_ret r = fd < 0 ? fd : host_stat_at((int)fd, c->name, &st);
+    K_TRY(see_as(cow_of(c->node->source), c->node, r, &st));
+  }
+  return 0;
+}
+
+static k_ret source_see_below(mem_source *source, mem_node *dir) {
+  cow_source *s = cow_of(source);
+  k_ret fd = mount_open(s->mount, source_path(s), O_PATH | O_DIRECTORY);
+  pthread_mutex_lock(&s->mount->mu);
+  k_ret r = see_children(dir, fd);
+  pthread_mutex_unlock(&s->mount->mu);
+  if (fd >= 0) mount_close(s->mount, (int)fd);
+  return r;
+}
+
+static k_ret source_see_open(mem_source *source, mem_node *n, mem_source_state *now) {
+  cow_source *s = cow_of(source);
+  struct statx st = { 0 };
+  k_ret fd = mount_open(s->mount, source_path(s), O_RDONLY);
+  if (fd < 0) return fd;
+  k_ret r = host_stat((int)fd, &st);
+  if (r >= 0 && (st.stx_mode & K_S_IFMT) != K_S_IFREG) r = -K_ESTALE;
+  cow_seen seen = cow_seen_from(&st);
+  pthread_mutex_lock(&s->mount->mu);
+  if (r >= 0) r = see_held(s, n, &st);
+  *now = (mem_source_state){ .size = st.stx_size,
+                             .held = st.stx_blocks * 512,
+                             .mtime_ns = seen.mtime_ns,
+                             .ctime_ns = seen.ctime_ns,
+                             .changed = !cow_seen_same(&seen, &s->seen) };
+  pthread_mutex_unlock(&s->mount->mu);
+  if (r >= 0) return fd;
+  mount_close(s->mount, (int)fd);
+  return r;
+}
+
 /* ---- files ---- */
 
 static k_ret source_look(cow_source *s, int fd, bool look, mem_source_state *now) {
@@ -405,7 +525,13 @@ static k_ret source_open(mem_source *source, bool look, mem_source_state *now) {
 static void source_close(mem_source *source, int fd) { mount_close(cow_of(source)->mount, fd); }
 
 static const mem_source_ops cow_source_ops = {
-  .fill = source_fill, .open = source_open, .close = source_close, .free = source_free
+  .fill = source_fill,
+  .see = source_see,
+  .see_below = source_see_below,
+  .see_open = source_see_open,
+  .open = source_open,
+  .close = source_close,
+  .free = source_free,
 };
 
 bool cow_seen_of(const mem_node *n, cow_seen *seen, const char **path) {
@@ -448,14 +574,14 @@ static k_ret mount_new(int dirfd, cow_mount **out, struct statx *st) {
 K_UNCHECKED static k_ret tree_over(cow_mount *m, const struct statx *st, mem_tree **out) {
   cow_seen seen = cow_seen_from(st);
   mem_tree *tree = mem_zalloc(sizeof *tree);
-  cow_source *s = tree != NULL ? source_new(m, "", "", &seen) : NULL;
+  mem_source *s = tree != NULL ? source_new(m, "", "", &seen) : NULL;
   mem_node *root = s != NULL ? node_like(st) : NULL;
   if (root == NULL) {
-    if (s != NULL) mem_source_unref(&s->base);
+    mem_source_unref(s);
     mem_free(tree);
     return -K_ENOMEM;
   }
-  root->source = &s->base;
+  root->source = s;
   atomic_init(&tree->refs, 1);
   tree->root = root;
   tree->next_ino = FIRST_INO;

@@ -4,8 +4,9 @@
  * stay on the host until they are written (mem_source.h). So whiteouts, renames, hard links and directories that
  * replace others are those of memfs, and changes are the difference of two trees.
  *
- * Names and attributes are those of the first look into their directory; bytes are those of the moment when a file is
- * opened. Each path is opened from the root by one openat2(2) with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
+ * Names are those of the first look into their directory, attributes those of the first look at the file: opening it for
+ * reading is one, any other looks at all files of its directory. A file that is gone by then has size 0 and cannot be
+ * opened. Bytes are those of the moment when a file is opened. Each path is opened from the root by one openat2(2) with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
  * RESOLVE_NO_MAGICLINKS. Nothing is ever written to the host here. Files appear as owned by the sandbox's user; set-id
  * bits are hidden; devices and sockets of the host are listed and cannot be opened, FIFOs are the sandbox's own.
  *

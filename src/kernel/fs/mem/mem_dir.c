@@ -294,9 +294,9 @@ static bool list_inherited(const lister *l) {
     const mem_child *c = &n->children[i];
     const mem_entry *e = mem_dir_own(l->dir, c);
     if (e != NULL && (e->inode == NULL || e->pos != c->pos)) continue;
-    uint64_t ino = e != NULL ? e->inode->ino : c->node->ino;
-    uint32_t mode = e != NULL ? e->inode->base.mode : c->node->mode;
-    if (!l->each(l->ctx, (k_name){ c->name, c->len }, ino, mode, c->pos)) return false;
+    uint64_t ino = e != NULL ? e->inode->ino : c->ino;
+    uint32_t type = e != NULL ? e->inode->base.mode : c->type;
+    if (!l->each(l->ctx, (k_name){ c->name, c->len }, ino, type, c->pos)) return false;
   }
   return true;
 }

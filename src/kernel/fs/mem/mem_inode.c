@@ -188,6 +188,8 @@ static k_ret inherit(mem_inode *i, mem_node *node) {
 }
 
 k_ret mem_inode_inherit(memfs *fs, mem_node *node, mem_inode **out) {
+  if (mem_node_is_unseen(node)) return -K_ESTALE; /* mem_lookup looks first */
+  node = mem_node_same(node);
   mem_inode *i = mem_inode_of_node(fs, node);
   if (i != NULL) {
     k_inode_ref(&i->base);
@@ -414,6 +416,7 @@ const k_inode_ops mem_inode_ops = {
   .open = mem_open,
   .readlink = readlink_text,
   .lookup = mem_lookup,
+  .prepare = mem_prepare,
   .parent = mem_parent,
   .name_of = mem_name_of,
   .was = mem_was,

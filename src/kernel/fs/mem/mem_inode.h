@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernel/file/file.h"
-#include "kernel/fs/mem/mem_node.h"
+#include "kernel/fs/mem/mem_source.h"
 
 typedef struct mem_inode mem_inode;
 
@@ -58,6 +58,13 @@ struct mem_inode {
   char *target;       /* of a symlink made here, charged to the quota; inherited ones have origin->target */
 };
 
+/* A file elsewhere that is open already, for the open call that looked at it. */
+typedef struct mem_opened {
+  mem_source *source; /* a reference; NULL: none */
+  int fd;
+  mem_source_state now;
+} mem_opened;
+
 struct memfs {
   mem_tree *tree; /* a reference, or NULL */
   bool dirty;     /* some inode differs from it */
@@ -70,7 +77,8 @@ struct memfs {
   mem_inode *doomed; /* released, and waiting to be freed by `freeing` */
   k_chore freeing;
   bool is_freeing;
-  bool lazy;            /* directories of the tree may be unfilled (mem_source.h) */
+  bool lazy;            /* directories of the tree may be unfilled, files unseen (mem_source.h) */
+  mem_opened opened;    /* by mem_prepare */
   uint64_t remembered;  /* bytes charged for names that were filled in */
   uint64_t inode_count; /* live ones: the last one frees the memfs */
 };
@@ -111,6 +119,7 @@ k_ret mem_open(k_inode *inode, uint32_t flags, k_file **out) CHECKED K_LOCKED;
 /* ---- bytes and names elsewhere (mem_source.c) ---- */
 
 k_ret mem_dir_fill_below(mem_inode *dir, k_name name) CHECKED; /* before that name is looked up; [host] */
+k_ret mem_prepare(k_inode *dir, k_name name) CHECKED;          /* see k_inode_ops */
 k_ret mem_source_open_file(mem_inode *i, uint32_t flags, k_file **out) CHECKED; /* only to read; [host] */
 k_ret mem_copy_up(mem_inode *i) CHECKED;      /* the bytes are the file's own afterwards; [host] */
 k_ret mem_copy_up_held(mem_inode *i) CHECKED; /* the same between k_inode_write_begin and _end */

@@ -49,6 +49,7 @@ void mem_node_unref(mem_node *n) {
       mem_free(n->children[i].name);
     }
     doom(n->below, &doomed);
+    doom(n->same, &doomed);
     mem_contents_free(&n->contents, NULL);
     mem_free(atomic_load(&n->digest));
     if (n->drop != NULL) n->drop(n->drop_ctx);
@@ -119,7 +120,13 @@ k_ret mem_node_add(mem_node *dir, k_name name, mem_node *child, int64_t pos) {
   if (copy == NULL) return -K_ENOMEM;
   if (pos == 0) pos = dir->next_pos;
   if (pos >= dir->next_pos) dir->next_pos = pos + 1;
-  dir->children[dir->count] = (mem_child){ copy, name.len, mem_hash(name), pos, child };
+  dir->children[dir->count] = (mem_child){ .name = copy,
+                                           .len = name.len,
+                                           .hash = mem_hash(name),
+                                           .type = child->mode & K_S_IFMT,
+                                           .ino = child->ino,
+                                           .pos = pos,
+                                           .node = child };
   index_put(dir, dir->count++);
   if (node_is_dir(child)) dir->nlink++;
   dir->charged_below += mem_node_charge(child);

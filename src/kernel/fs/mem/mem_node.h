@@ -10,8 +10,9 @@ typedef struct mem_source mem_source; /* mem_source.h */
 typedef struct mem_child {
   char *name;
   size_t len;
-  uint32_t hash;
-  int64_t pos; /* where a listing goes on after it; grows along the array */
+  uint32_t hash, type; /* type: the bits of K_S_IFMT, */
+  uint64_t ino;        /* and the number, as a listing tells them */
+  int64_t pos;         /* where a listing goes on after it; grows along the array */
   mem_node *node;
 } mem_child;
 
@@ -30,6 +31,8 @@ struct mem_node {
   void (*drop)(void *ctx);               /* files over bytes of the embedder */
   void *drop_ctx;
   mem_source *source;  /* a reference: where the bytes or the children are; NULL: here */
+  _Atomic bool unseen; /* a file elsewhere without its attributes yet (mem_source.h) */
+  mem_node *same;      /* a reference: seen to be another name of this file; or NULL */
   char *target;        /* symlinks */
   mem_child *children; /* directories */
   size_t count, cap;

@@ -32,6 +32,21 @@ k_ret mem_node_fill(mem_node *n, uint64_t most) {
   return mem_node_is_unfilled(n) ? n->source->ops->fill(n->source, n, most) : 0;
 }
 
+bool mem_node_is_unseen(const mem_node *n) { return atomic_load_explicit(&n->unseen, memory_order_acquire); }
+
+mem_node *mem_node_same(mem_node *n) { return n->same != NULL ? n->same : n; }
+
+k_ret mem_node_see_below(mem_node *dir) {
+  bool own = dir->source != NULL && dir->source->ops->see_below != NULL;
+  for (size_t i = 0; i < dir->count; i++) {
+    mem_node *n = dir->children[i].node;
+    if (!mem_node_is_unseen(n)) continue;
+    if (own) return dir->source->ops->see_below(dir->source, dir);
+    K_TRY(n->source->ops->see(n->source, n));
+  }
+  return 0;
+}
+
 /* The limit of memory counts what the guest makes us remember of the names elsewhere: once, and also where others have used
  * the memory up meanwhile. */
 K_LOCKED static k_ret dir_fill(memfs *fs, k_kernel *k, mem_node *n) {
@@ -48,11 +63,21 @@ K_LOCKED static k_ret dir_fill(memfs *fs, k_kernel *k, mem_node *n) {
   return 0;
 }
 
+K_LOCKED static k_ret dir_see(k_kernel *k, mem_node *dir) {
+  mem_node_ref(dir);
+  k_unlock(k);
+  k_ret r = mem_node_see_below(dir);
+  k_lock(k);
+  mem_node_unref(dir);
+  return r;
+}
+
 K_LOCKED k_ret mem_dir_fill_below(mem_inode *dir, k_name name) {
   k_kernel *k = mem_kernel(dir);
   const mem_child *c = dir->origin != NULL ? mem_node_find(dir->origin, name, mem_hash(name)) : NULL;
-  if (c == NULL || k == NULL || !mem_node_is_unfilled(c->node)) return 0;
-  return dir_fill(dir->fs, k, c->node);
+  if (c == NULL || k == NULL) return 0;
+  if (mem_node_is_unseen(c->node)) return dir_see(k, dir->origin);
+  return mem_node_is_unfilled(c->node) ? dir_fill(dir->fs, k, c->node) : 0;
 }
 
 K_LOCKED k_ret memfs_remember(k_inode *root, k_kernel *k) {
@@ -71,13 +96,60 @@ typedef struct source_handle {
   int fd;
 } source_handle;
 
-/* The file elsewhere may be another one than at the last look. */
-K_LOCKED static k_ret source_open(mem_inode *i, mem_source *s) {
-  k_kernel *k = mem_kernel(i);
+/* Taken out of the file system; its source is NULL if there is none. */
+static mem_opened opened_take(memfs *fs) {
+  mem_opened o = fs->opened;
+  fs->opened = (mem_opened){ 0 };
+  return o;
+}
+
+K_LOCKED static void opened_drop(memfs *fs, k_kernel *k) {
+  mem_opened o = opened_take(fs);
+  if (o.source == NULL) return;
+  k_unlock(k);
+  o.source->ops->close(o.source, o.fd);
+  mem_source_unref(o.source);
+  k_lock(k);
+}
+
+/* The first look at a file, and its opening, in one. */
+K_LOCKED k_ret mem_prepare(k_inode *base, k_name name) {
+  const mem_inode *dir = mem_of(base);
+  memfs *fs = dir->fs;
+  k_kernel *k = mem_kernel(dir);
+  if (!fs->lazy || k == NULL) return 0;
+  opened_drop(fs, k);
+  const mem_child *c =
+      name.len != 0 && dir->origin != NULL ? mem_node_find(dir->origin, name, mem_hash(name)) : NULL;
+  if (c == NULL || !mem_node_is_unseen(c->node) || mem_dir_own(dir, c) != NULL) return 0;
+  mem_node *n = mem_node_ref(c->node);
   mem_source_state now;
   k_unlock(k);
-  k_ret fd = s->ops->open(s, true, &now);
+  k_ret fd = n->source->ops->see_open(n->source, n, &now);
   k_lock(k);
+  opened_drop(fs, k); /* another thread's */
+  if (fd >= 0) fs->opened = (mem_opened){ mem_source_ref(mem_node_same(n)->source), (int)fd, now };
+  mem_node_unref(n);
+  return fd >= 0;
+}
+
+K_LOCKED static k_ret source_open_now(memfs *fs, k_kernel *k, mem_source *s, mem_source_state *now) {
+  if (fs->opened.source == s) {
+    mem_opened o = opened_take(fs);
+    *now = o.now;
+    mem_source_unref(o.source); /* the caller has another */
+    return o.fd;
+  }
+  k_unlock(k);
+  k_ret fd = s->ops->open(s, true, now);
+  k_lock(k);
+  return fd;
+}
+
+/* The file elsewhere may be another one than at the last look. */
+K_LOCKED static k_ret source_open(mem_inode *i, mem_source *s) {
+  mem_source_state now;
+  k_ret fd = source_open_now(i->fs, mem_kernel(i), s, &now);
   if (fd < 0 || i->source != s) return fd;
   if (now.changed || i->contents.size != now.size) mem_contents_changed(i);
   i->contents.size = now.size;
@@ -113,7 +185,7 @@ static k_ret source_seek(k_file *f, int64_t pos, bool hole) {
 
 K_LOCKED static void handle_free(k_kernel *k, source_handle *h) {
   k_unlock(k);
-  h->source->ops->close(h->source, h->fd);
+  if (h->fd >= 0) h->source->ops->close(h->source, h->fd);
   mem_source_unref(h->source);
   mem_free(h);
   k_lock(k);

@@ -2,9 +2,11 @@
  *
  * A node with a source is a directory whose children come with the first look into it, or a file whose bytes stay
  * where they are. A live file is read there until somebody opens it for writing: then its bytes are copied (copied up)
- * and the source is forgotten. fs/cow has the sources of directories of the host.
+ * and the source is forgotten. A file may be `unseen`: a listing has told its name, type and number, and the attributes come
+ * with the first look at it, before it becomes an inode. fs/cow has the sources of directories of the host.
  *
- * Locks       a source is immutable for its users but for `filled`, which is set once, after the children are there.
+ * Locks       a source is immutable for its users but for `filled`, which is set once, after the children are there. So is a
+ * node but for `unseen`, which is cleared once, after the attributes and `same` are there.
  * Its operations ask the host: they are called without kernel.mu. A source `in_memory` asks nobody: its directories are
  * filled where they become inodes, with kernel.mu. */
 #pragma once
@@ -22,6 +24,11 @@ typedef struct mem_source_ops {
   /* Adds the children of a directory; `most` bounds the memory, in bytes. All of them or none: -K_ENOMEM. 1; 0: another
    * thread has added them. */
   k_ret (*fill)(mem_source *dir, mem_node *node, uint64_t most);
+  /* The look at one unseen file; at all of a directory; at one, with a descriptor for reading as of `open`. NULL: none is
+   * unseen. */
+  k_ret (*see)(mem_source *file, mem_node *node);
+  k_ret (*see_below)(mem_source *dir, mem_node *node);
+  k_ret (*see_open)(mem_source *file, mem_node *node, mem_source_state *now);
   /* A descriptor of the host for reading. `look`: `now` is from then on the last look. */
   k_ret (*open)(mem_source *file, bool look, mem_source_state *now);
   void (*close)(mem_source *file, int fd);
@@ -43,6 +50,12 @@ void mem_source_unref(mem_source *s); /* NULL is fine */
 bool mem_node_is_unfilled(const mem_node *n);
 /* Fetches them, if need be, without kernel.mu. 1: this call did. */
 k_ret mem_node_fill(mem_node *n, uint64_t most) CHECKED;
+
+bool mem_node_is_unseen(const mem_node *n);
+/* The one node of a file that was seen, under whichever of its names it was found. */
+mem_node *mem_node_same(mem_node *n);
+/* Looks at all files of a filled directory that are unseen, without kernel.mu. */
+k_ret mem_node_see_below(mem_node *dir) CHECKED;
 
 /* For those who fill. A builder whose paths begin at `dir`, with the number `first_ino` for the first of `inos` files at
  * most (-K_ENOSPC); it is freed by mem_builder_free, and the added files stay. mem_node_empty takes all children away. */

@@ -153,6 +153,75 @@ TEST(hard_links_of_the_host_are_one_file) {
   cay_sandbox_free(box);
 }
 
+TEST(hard_links_are_one_file_whichever_name_is_opened_first) {
+  host h = host_new();
+  EXPECT_EQ(link(at(&h, "tree/dir/c"), at(&h, "tree/dir/c2")), 0);
+  EXPECT_EQ(link(at(&h, "tree/a"), at(&h, "tree/dir/deep/a2")), 0);
+  cay_sandbox *box = box_over(&h);
+  run_ok(box, "cd /w && exec 3< dir/c2 4< dir/c && test /dev/fd/3 -ef /dev/fd/4");
+  run_ok(box, "cd /w && read x < dir/deep/a2 && echo new > a && test \"$(cat dir/deep/a2)\" = new");
+  EXPECT_TEXT(changes(box), "M a\nM dir/deep/a2\n");
+  cay_sandbox_free(box);
+}
+
+TEST(attributes_are_those_of_the_first_look_at_a_file) {
+  host h = host_new();
+  cay_sandbox *box = box_over(&h);
+  run_ok(box, "cd /w && ls -f . dir > /tmp/names");
+  host_put(&h, "tree/a", "longer than it was\n");
+  host_put(&h, "tree/dir/c", "longer, too\n");
+  run_ok(box, "cd /w && test \"$(stat -c %s a)\" = 19 && test \"$(cat dir/c)\" = 'longer, too'");
+  run_ok(box, "cd /w && test \"$(stat -c %s dir/c)\" = 12");
+  EXPECT_TEXT(changes(box), "");
+  cay_sandbox_free(box);
+}
+
+TEST(what_was_listed_and_is_gone_can_be_removed_and_not_opened) {
+  host h = host_new();
+  cay_sandbox *box = box_over(&h);
+  run_ok(box, "cd /w && ls -f . dir > /tmp/names");
+  EXPECT_EQ(unlink(at(&h, "tree/a")), 0);
+  EXPECT_EQ(unlink(at(&h, "tree/b")), 0);
+  EXPECT_EQ(symlink("../outside/secret", at(&h, "tree/b")), 0);
+  EXPECT_EQ(unlink(at(&h, "tree/dir/c")), 0);
+  EXPECT_EQ(mkdir(at(&h, "tree/dir/c"), 0755), 0);
+  run_ok(box, "cd /w && for f in a b dir/c; do ! cat $f 2> /dev/null || exit 1; test -f $f || exit 2; done");
+  EXPECT_TEXT(changes(box), "");
+  run_ok(box, "cd /w && rm a b && rm -r dir && mkdir dir && echo again > a && cat a");
+  EXPECT_TEXT(changes(box), "M a !\nD b !\nD dir/c !\nD dir/deep\nD dir/deep/d\n");
+  cay_sandbox_free(box);
+}
+
+TEST(a_file_that_may_not_be_read_holds_no_descriptor) {
+  enum { MANY = 1100 }; /* more than a mount may hold */
+  host h = host_new();
+  for (int i = 0; i < MANY; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "tree/dir/f%d", i);
+    host_put(&h, name, "x");
+    EXPECT_EQ(chmod(at(&h, name), 0), 0);
+  }
+  cay_sandbox *box = box_over(&h);
+  run_ok(box, "cd /w/dir && for f in f*; do ! read x 2> /dev/null < $f || exit 1; done");
+  EXPECT(has_text(box, "/w/dir/c", "c\n"));
+  cay_sandbox_free(box);
+}
+
+TEST(several_programs_look_at_the_same_files_at_once) {
+  host h = host_new();
+  for (int i = 0; i < 200; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "tree/dir/f%d", i);
+    host_put(&h, name, "some word\n");
+  }
+  cay_sandbox *box = box_over(&h);
+  run_ok(box,
+         "cd /w && for i in 1 2 3; do grep -r word . | wc -l & ls -lR . > /dev/null & done > /tmp/n; wait; "
+         "test \"$(sort -u /tmp/n)\" = 200");
+  EXPECT_TEXT(changes(box), "");
+  cay_sandbox_free(box);
+}
+
 TEST(directories_are_renamed_with_what_was_never_looked_at) {
   host h = host_new();
   cay_sandbox *box = box_over(&h);
