@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 static int client, server; /* the ends of one connection */
 
@@ -156,6 +157,45 @@ static void all_of_it_and_the_end(void) {
   close_pair();
 }
 
+/* A read of several buffers ends at the mark, also where the mark is between two of them. */
+static void between_buffers(void) {
+  char one[4] = "", two[4] = "";
+  struct iovec to[2] = { { one, 3 }, { two, 3 } };
+  open_pair();
+  SAY(send(client, "abc!", 4, MSG_OOB));
+  SAY(send(client, "def", 3, 0));
+  inline_for_bytes(7);
+  SAY(readv(server, to, 2));
+  ready();
+  TEXT(one);
+  TEXT(two);
+  SAY(readv(server, to, 2));
+  TEXT(one);
+  SAY(send(client, "abc!", 4, MSG_OOB));
+  SAY(send(client, "def", 3, 0));
+  inline_for_bytes(7);
+  struct msghdr head = { .msg_iov = to, .msg_iovlen = 2 };
+  SAY(recvmsg(server, &head, MSG_WAITALL));
+  TEXT(two);
+  close_pair();
+}
+
+/* Far beyond what the kernel moves at one go. */
+static void behind_many(void) {
+  enum { BEFORE = 32768, ALL = 40000 };
+  static char sent[ALL], got[ALL + 1];
+  memset(sent, 'a', sizeof sent);
+  open_pair();
+  SAY(send(client, sent, BEFORE + 1, MSG_OOB));
+  SAY(send(client, sent, ALL - BEFORE - 1, 0));
+  inline_for_bytes(ALL);
+  SAY(read(server, got, sizeof got));
+  ready();
+  take(MSG_OOB);
+  SAY(read(server, got, sizeof got));
+  close_pair();
+}
+
 static void told_by_others(void) {
   open_pair();
   SAY(send(client, "!", 1, MSG_OOB));
@@ -208,6 +248,8 @@ int main(void) {
   in_line();
   twice();
   all_of_it_and_the_end();
+  between_buffers();
+  behind_many();
   told_by_others();
   elsewhere();
 }

@@ -122,7 +122,21 @@ static k_ret record_lock(abi_machine *m, uint32_t fd, uint32_t command, uint32_t
   return abi_put(m->instance, addr, &g);
 }
 
+static k_ret owner_set(abi_machine *m, const uint32_t *a) {
+  k_owner owner; /* struct f_owner_ex has the same two numbers */
+  K_TRY(abi_get(m->instance, a[2], &owner));
+  return ABI_LOCKED(m, k_fcntl_set_owner(m->p, (int32_t)a[0], &owner));
+}
+
+static k_ret owner_get(abi_machine *m, const uint32_t *a) {
+  k_owner owner;
+  K_TRY(ABI_LOCKED(m, k_fcntl_get_owner(m->p, (int32_t)a[0], &owner)));
+  return abi_put(m->instance, a[2], &owner);
+}
+
 k_ret sys_fcntl(abi_machine *m, const uint32_t a[static 6]) {
+  if (a[1] == K_F_SETOWN_EX) return owner_set(m, a);
+  if (a[1] == K_F_GETOWN_EX) return owner_get(m, a);
   if (a[1] >= K_F_GETLK && a[1] <= K_F_SETLKW) return -K_EINVAL;
   uint32_t command = lock_command(a[1]);
   if (command != 0) return record_lock(m, a[0], command, a[2]);

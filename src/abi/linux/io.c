@@ -270,6 +270,10 @@ static size_t argument_len(uint32_t request) {
   case K_TIOCSPTLCK:
   case K_TIOCGPTLCK:
   case K_SIOCATMARK:
+  case K_FIOSETOWN:
+  case K_FIOGETOWN:
+  case K_SIOCSPGRP:
+  case K_SIOCGPGRP:
   case FIONREAD: return sizeof(int32_t);
   case K_SIOCGIFNAME:
   case K_SIOCGIFFLAGS:

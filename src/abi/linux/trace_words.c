@@ -105,13 +105,12 @@ void abi_line_signal(struct line *l, uint32_t sig) {
 
 void abi_line_fcntl(struct line *l, uint32_t command) {
   static const struct word words[] = {
-    { 0, "F_DUPFD" },         { 1, "F_GETFD" },
-    { 2, "F_SETFD" },         { 3, "F_GETFL" },
-    { 4, "F_SETFL" },         { 12, "F_GETLK" },
-    { 13, "F_SETLK" },        { 14, "F_SETLKW" },
-    { 8, "F_SETOWN" },        { 9, "F_GETOWN" },
-    { 36, "F_OFD_GETLK" },    { 37, "F_OFD_SETLK" },
-    { 38, "F_OFD_SETLKW" },   { 1030, "F_DUPFD_CLOEXEC" },
+    { 0, "F_DUPFD" },         { 1, "F_GETFD" },         { 2, "F_SETFD" },
+    { 3, "F_GETFL" },         { 4, "F_SETFL" },         { 12, "F_GETLK" },
+    { 13, "F_SETLK" },        { 14, "F_SETLKW" },       { 8, "F_SETOWN" },
+    { 9, "F_GETOWN" },        { 10, "F_SETSIG" },       { 11, "F_GETSIG" },
+    { 15, "F_SETOWN_EX" },    { 16, "F_GETOWN_EX" },    { 36, "F_OFD_GETLK" },
+    { 37, "F_OFD_SETLK" },    { 38, "F_OFD_SETLKW" },   { 1030, "F_DUPFD_CLOEXEC" },
     { 1031, "F_SETPIPE_SZ" }, { 1032, "F_GETPIPE_SZ" },
   };
   abi_line_word(l, command, words, COUNT_OF(words));

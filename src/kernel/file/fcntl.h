@@ -4,7 +4,7 @@
  * file drops it), an OFD lock and a flock(2) to an open file description.
  *
  * Locks       all require kernel.mu; waiting for a lock sleeps.
- * Not here    leases, signals at input (F_SETOWN and F_SETSIG are accepted and mean nothing). */
+ * Not here    leases, signals at input (O_ASYNC): an owner gets SIGURG of TCP alone. */
 #pragma once
 
 #include "kernel/proc/process.h"
@@ -22,6 +22,8 @@ enum {
   K_F_GETOWN = 9,
   K_F_SETSIG = 10,
   K_F_GETSIG = 11,
+  K_F_SETOWN_EX = 15,
+  K_F_GETOWN_EX = 16,
   K_F_OFD_GETLK = 36,
   K_F_OFD_SETLK = 37,
   K_F_OFD_SETLKW = 38,
@@ -30,8 +32,15 @@ enum {
   K_F_GETPIPE_SZ = 1032,
 };
 
-/* Every command but the six about locks: -K_EINVAL for those. */
+/* Every command but the six about locks and F_SETOWN_EX, F_GETOWN_EX: -K_EINVAL for those. */
 k_ret k_fcntl(k_process *p, int32_t fd, uint32_t cmd, uint32_t arg) CHECKED K_LOCKED;
+
+/* F_SETOWN_EX, F_GETOWN_EX. -K_EBADF, -K_EINVAL, -K_ESRCH. */
+typedef struct k_owner {
+  int32_t type, id; /* owner.h */
+} k_owner;
+k_ret k_fcntl_set_owner(k_process *p, int32_t fd, const k_owner *owner) CHECKED K_LOCKED;
+k_ret k_fcntl_get_owner(k_process *p, int32_t fd, k_owner *owner) CHECKED K_LOCKED;
 
 enum { K_F_RDLCK = 0, K_F_WRLCK = 1, K_F_UNLCK = 2 };
 typedef struct k_flock {

@@ -91,9 +91,11 @@ struct k_file {
     uint64_t hangups_seen;  /* terminal: hang-ups of its slave side before it was opened */
     uint64_t answer_offset; /* callback: bytes of its answer that were read */
   };
-  uint64_t serial;          /* no other of its kernel has it; never 0 */
-  bool busy K_GUARDED;      /* its position is in use by a call that has released kernel.mu */
-  list interests K_GUARDED; /* entries of epoll sets that name it */
+  uint64_t serial;            /* no other of its kernel has it; never 0 */
+  bool busy K_GUARDED;        /* its position is in use by a call that has released kernel.mu */
+  uint8_t owner_type, signal; /* owner.h; F_SETSIG */
+  int32_t owner;              /* who gets its signals; 0: none */
+  list interests K_GUARDED;   /* entries of epoll sets that name it */
 };
 
 /* refs 1. `inode` may be NULL; its reference is taken over only on success. Charged to the memory of the sandbox, with

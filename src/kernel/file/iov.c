@@ -65,7 +65,7 @@ k_ret k_file_readv(k_process *p, k_file *f, const k_iov *iov, size_t count, int6
     k_ret r = k_transfer_read(p, f, iov[i].data, iov[i].len, at, done > 0 ? K_TRANSFER_NOW : 0);
     if (r < 0) return done > 0 ? (k_ret)done : r;
     done += (size_t)r;
-    if ((size_t)r < iov[i].len) break;
+    if ((size_t)r < iov[i].len || k_socket_is_at_mark(f)) break;
   }
   return (k_ret)done;
 }

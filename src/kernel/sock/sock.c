@@ -3,6 +3,7 @@
 #include "kernel/sock/sock.h"
 
 #include "base/alloc.h"
+#include "kernel/file/owner.h"
 
 /* ---- the life of one ---- */
 
@@ -130,8 +131,18 @@ static k_ret sock_stat(k_file *f, k_stat *out) {
   return 0;
 }
 
+bool k_socket_is_at_mark(const k_file *f) { return k_is_socket(f) && sock_is_at_mark(sock_of(f)); }
+
+K_LOCKED static k_ret sock_owner(k_file *f, bool set, int32_t *number) {
+  if (set) return k_owner_set_number(f, *number);
+  *number = k_owner_number(f);
+  return 0;
+}
+
 K_LOCKED static k_ret sock_ioctl(k_file *f, uint32_t request, void *arg, size_t len) {
   k_socket *s = sock_of(f);
+  if (request >= K_FIOSETOWN && request <= K_SIOCGPGRP && len >= sizeof(int32_t))
+    return sock_owner(f, request <= K_SIOCSPGRP, arg);
   if (request == K_SIOCATMARK && sock_is_inet(s) && sock_is_stream(s) && len >= sizeof(int32_t)) {
     *(int32_t *)arg = sock_is_at_mark(s);
     return 0;

@@ -179,4 +179,7 @@ enum {
   K_SIOCGIFINDEX = 0x8933,
 };
 enum { K_IFREQ_LEN = 32 };
-enum { K_SIOCATMARK = 0x8905 }; /* of TCP, an int: sockatmark(3) */
+enum { K_SIOCATMARK = 0x8905 };                                       /* of TCP, an int: sockatmark(3) */
+enum { K_FIOSETOWN = 0x8901, K_SIOCSPGRP, K_FIOGETOWN, K_SIOCGPGRP }; /* F_SETOWN, F_GETOWN: an int */
+/* The next byte of this stream is an urgent one: no read passes this place. */
+bool k_socket_is_at_mark(const k_file *f);

@@ -4,6 +4,8 @@
  * mark; one that begins there passes over the byte, unless SO_OOBINLINE makes it an ordinary one. */
 #include "kernel/sock/sock.h"
 
+#include "kernel/file/owner.h"
+
 bool sock_is_at_mark(const k_socket *s) { return s->urgent != URGENT_NONE && s->urgent_at == s->taken; }
 
 bool sock_passes_urgent(const k_socket *s) { return sock_is_at_mark(s) && !s->options.oob_inline; }
@@ -27,6 +29,7 @@ k_ret sock_write_urgent(k_socket *s, uint8_t byte) {
   k_ret r = sock_write_once(s, &byte, 1, &none);
   if (r > 0 && to != NULL) {
     urgent_mark_last(to);
+    if (to->file != NULL) k_owner_signal(to->file, K_SIGURG);
     k_wake(&to->changed);
   }
   return r;

@@ -1,5 +1,6 @@
 /* fcntl_test.c - fcntl(2) without its locks. */
 #include "kernel/file/fcntl.h"
+#include "kernel/file/owner.h"
 #include "kernel/file/pipe.h"
 #include "native_runner.h"
 
@@ -38,11 +39,39 @@ static int flags(k_process *p, void *arg) {
   NEED_EQ(fcntl_fd(p, 0, K_F_GETFL, 0), K_O_NONBLOCK); /* the access mode stays */
   NEED_EQ(native_read(p, 0, &c, 1), -K_EAGAIN);
   NEED_EQ(fcntl_fd(p, 0, 999, 0), -K_EINVAL);
-  NEED_EQ(fcntl_fd(p, 0, K_F_SETOWN, 1), 0);
   return 0;
 }
 
 TEST(flags_are_read_and_set) { EXPECT_EQ(native_run(flags, NULL), 0); }
+
+static int owners(k_process *p, void *arg) {
+  (void)arg;
+  int fds[2];
+  k_owner owner = { .type = K_OWNER_THREAD, .id = p->pid };
+  NEED_EQ(native_pipe(p, fds, 0), 0);
+  NEED_EQ(fcntl_fd(p, 0, K_F_GETOWN, 0), 0);
+  NEED_EQ(fcntl_fd(p, 0, K_F_SETOWN, (uint32_t)p->pid), 0);
+  NEED_EQ(fcntl_fd(p, 0, K_F_GETOWN, 0), p->pid);
+  NEED_EQ(fcntl_fd(p, 0, K_F_SETOWN, (uint32_t)-SYS(k_getpgid(p, 0))), 0);
+  NEED_EQ(fcntl_fd(p, 0, K_F_GETOWN, 0), -SYS(k_getpgid(p, 0)));
+  NEED_EQ(SYS(k_fcntl_set_owner(p, 0, &owner)), 0);
+  owner = (k_owner){ .type = -1 };
+  NEED_EQ(SYS(k_fcntl_get_owner(p, 0, &owner)), 0);
+  NEED(owner.type == K_OWNER_THREAD && owner.id == p->pid);
+  owner.type = K_OWNER_GROUP + 1;
+  NEED_EQ(SYS(k_fcntl_set_owner(p, 0, &owner)), -K_EINVAL);
+  NEED_EQ(fcntl_fd(p, 0, K_F_SETOWN, 99999), -K_ESRCH);
+  NEED_EQ(fcntl_fd(p, 0, K_F_SETOWN, (uint32_t)INT32_MIN), -K_EINVAL);
+  NEED_EQ(fcntl_fd(p, 0, K_F_GETOWN, 0), p->pid);
+  NEED_EQ(fcntl_fd(p, 0, K_F_SETOWN, 0), 0);
+  NEED_EQ(fcntl_fd(p, 0, K_F_GETOWN, 0), 0);
+  NEED_EQ(fcntl_fd(p, 0, K_F_SETSIG, K_NSIG + 1), -K_EINVAL);
+  NEED_EQ(fcntl_fd(p, 0, K_F_SETSIG, K_SIGIO), 0);
+  NEED_EQ(fcntl_fd(p, 0, K_F_GETSIG, 0), K_SIGIO);
+  return 0;
+}
+
+TEST(a_file_has_an_owner) { EXPECT_EQ(native_run(owners, NULL), 0); }
 
 static int sizes(k_process *p, void *arg) {
   (void)arg;
