@@ -22,6 +22,7 @@ struct net_authority {
   EVP_PKEY *key, *leaf_key;
   X509 *certificate;
   SSL_CTX *client, *server;
+  net_resume *resume;
   char *pem;
   leaf leaves[LEAVES_MAX];
   size_t next;
@@ -133,11 +134,19 @@ static int authority_on_alpn(SSL *s, const unsigned char **out, unsigned char *o
 }
 
 static bool context_settle(const net_authority *a, SSL_CTX *c) {
-  a->ssl->SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
+  a->ssl->SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                      SSL_OP_CLEANSE_PLAINTEXT); /* a server may send a value back */
-  (void)a->ssl->SSL_CTX_ctrl(c, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
   (void)a->ssl->SSL_CTX_ctrl(c, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
   return a->ssl->SSL_CTX_ctrl(c, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL) == 1;
+}
+
+/* Sessions with servers are kept by net_tls_on_session; of those with the guest there are none. */
+static void authority_resume(const net_authority *a) {
+  (void)a->ssl->SSL_CTX_ctrl(a->client, SSL_CTRL_SET_SESS_CACHE_MODE,
+                             SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL, NULL);
+  a->ssl->SSL_CTX_sess_set_new_cb(a->client, net_tls_on_session);
+  (void)a->ssl->SSL_CTX_ctrl(a->server, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
+  a->ssl->SSL_CTX_set_options(a->server, SSL_OP_NO_TICKET);
 }
 
 static bool authority_offer(const net_authority *a, SSL_CTX *c) {
@@ -178,6 +187,7 @@ static cay_status authority_client_context(net_authority *a, const char *ca_file
     return err_set(err, CAY_INVALID, "network.crl_file: %.200s holds no lists of revoked certificates in PEM",
                    crl_file);
   a->ssl->ERR_clear_error();
+  authority_resume(a);
   return CAY_OK;
 }
 
@@ -210,7 +220,8 @@ static bool authority_make(net_authority *a) {
   a->leaf_key = a->ssl->EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
   if (a->key == NULL || a->leaf_key == NULL) return false;
   a->certificate = cert_new(a, &s, a->key);
-  return a->certificate != NULL && authority_write_pem(a) && authority_server_context(a);
+  a->resume = net_resume_new(a->ssl);
+  return a->certificate != NULL && a->resume != NULL && authority_write_pem(a) && authority_server_context(a);
 }
 
 cay_status net_authority_new(const char *ca_file, const char *crl_file, net_authority **out, cay_error *err) {
@@ -235,6 +246,7 @@ void net_authority_free(net_authority *a) {
   a->ssl->X509_free(a->certificate);
   a->ssl->EVP_PKEY_free(a->key);
   a->ssl->EVP_PKEY_free(a->leaf_key);
+  net_resume_free(a->resume);
   a->ssl->SSL_CTX_free(a->client);
   a->ssl->SSL_CTX_free(a->server);
   mem_free(a->pem);
@@ -244,6 +256,8 @@ void net_authority_free(net_authority *a) {
 const char *net_authority_pem(const net_authority *a) { return a->pem; }
 
 const net_openssl *net_authority_ssl(const net_authority *a) { return a->ssl; }
+
+net_resume *net_authority_resume(const net_authority *a) { return a->resume; }
 
 SSL *net_authority_client(net_authority *a, const char *name) {
   SSL *s = a->ssl->SSL_new(a->client);

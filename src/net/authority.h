@@ -8,6 +8,7 @@
 
 #include "net/openssl.h"
 #include "net/policy.h"
+#include "net/resume.h"
 
 typedef struct net_authority net_authority;
 
@@ -26,5 +27,8 @@ enum net_leaf { NET_LEAF_GOOD, NET_LEAF_EXPIRED, NET_LEAF_OTHER_NAME, NET_LEAF_U
 
 /* For the files of this folder. */
 const net_openssl *net_authority_ssl(const net_authority *a);
+net_resume *net_authority_resume(const net_authority *a); /* sessions with servers */
+/* The client's context calls this with each session that a server gives. */
+int net_tls_on_session(SSL *ssl, SSL_SESSION *session);
 SSL *net_authority_client(net_authority *a, const char *name); /* verifies; NULL: no memory */
 SSL *net_authority_server(net_authority *a, const char *name, enum net_leaf kind); /* NULL: no memory */

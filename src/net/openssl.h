@@ -57,20 +57,27 @@
   F(SSL_CTX_set_default_verify_paths)                                                                        \
   F(SSL_CTX_set_options)                                                                                     \
   F(SSL_CTX_set_verify)                                                                                      \
+  F(SSL_CTX_sess_set_new_cb)                                                                                 \
   F(SSL_do_handshake)                                                                                        \
   F(SSL_free)                                                                                                \
   F(SSL_get0_alpn_selected)                                                                                  \
   F(SSL_get0_verified_chain)                                                                                 \
   F(SSL_get_error)                                                                                           \
+  F(SSL_get_ex_data)                                                                                         \
   F(SSL_get_SSL_CTX)                                                                                         \
   F(SSL_get_verify_result)                                                                                   \
   F(SSL_new)                                                                                                 \
   F(SSL_read)                                                                                                \
   F(SSL_select_next_proto)                                                                                   \
+  F(SSL_SESSION_free)                                                                                        \
+  F(SSL_SESSION_get_protocol_version)                                                                        \
+  F(SSL_SESSION_up_ref)                                                                                      \
   F(SSL_set1_host)                                                                                           \
   F(SSL_set_accept_state)                                                                                    \
   F(SSL_set_bio)                                                                                             \
   F(SSL_set_connect_state)                                                                                   \
+  F(SSL_set_ex_data)                                                                                         \
+  F(SSL_set_session)                                                                                         \
   F(SSL_shutdown)                                                                                            \
   F(SSL_use_certificate)                                                                                     \
   F(SSL_use_PrivateKey)                                                                                      \

@@ -307,7 +307,7 @@ static void relay_close(net_outer *o, bool reset) {
 bool net_relay_begin(net_poller *p, net_conn *c, const char *name, bool plain) {
   bool replay = net_tape_replays(c->box->tape), far_side = !plain && !replay;
   net_relay *r = mem_zalloc(sizeof *r);
-  net_tls *far = r != NULL && far_side ? net_tls_client(c->box->authority, name) : NULL;
+  net_tls *far = r != NULL && far_side ? net_tls_client(c->box->authority, name, c->port) : NULL;
   if (r == NULL || (far_side && far == NULL)) {
     mem_free(r);
     return false;

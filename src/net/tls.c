@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct net_tls {
@@ -11,7 +12,13 @@ struct net_tls {
   BIO *in, *out; /* of ssl */
   enum net_tls_state state;
   bool client, revoked;
+  net_resume *resume; /* of a client, by this name and port */
+  char name[NET_HOST_MAX + 1];
+  uint16_t port;
+  SSL_SESSION *early; /* came before the handshake was over; NULL: none */
 };
+
+/* ---- life ---- */
 
 static net_tls *tls_over(net_authority *a, SSL *ssl) {
   const net_openssl *o = net_authority_ssl(a);
@@ -30,9 +37,21 @@ static net_tls *tls_over(net_authority *a, SSL *ssl) {
   return t;
 }
 
-net_tls *net_tls_client(net_authority *a, const char *name) {
+static void tls_resume(net_tls *t) {
+  SSL_SESSION *session = net_resume_take(t->resume, t->name, t->port);
+  if (session == NULL) return;
+  (void)t->o->SSL_set_session(t->ssl, session); /* without it a whole handshake */
+  t->o->SSL_SESSION_free(session);
+}
+
+net_tls *net_tls_client(net_authority *a, const char *name, uint16_t port) {
   net_tls *t = tls_over(a, net_authority_client(a, name));
-  if (t != NULL) t->client = true;
+  if (t == NULL) return NULL;
+  t->client = true;
+  t->resume = net_authority_resume(a);
+  t->port = port;
+  (void)snprintf(t->name, sizeof t->name, "%s", name);
+  if (t->o->SSL_set_ex_data(t->ssl, 0, t) == 1) tls_resume(t);
   return t;
 }
 
@@ -42,8 +61,31 @@ net_tls *net_tls_server(net_authority *a, const char *name, enum net_leaf kind) 
 
 void net_tls_free(net_tls *t) {
   if (t == NULL) return;
+  t->o->SSL_SESSION_free(t->early);
   t->o->SSL_free(t->ssl);
   mem_free(t);
+}
+
+/* ---- sessions ---- */
+
+int net_tls_on_session(SSL *ssl, SSL_SESSION *session) {
+  enum { REFUSED, TAKEN };
+  const net_openssl *o;
+  if (net_openssl_load(&o, NULL) != CAY_OK) return REFUSED;
+  net_tls *t = o->SSL_get_ex_data(ssl, 0);
+  if (t == NULL) return REFUSED;
+  if (t->state == NET_TLS_READY) {
+    net_resume_keep(t->resume, t->name, t->port, session);
+    return TAKEN;
+  }
+  o->SSL_SESSION_free(t->early);
+  t->early = session;
+  return TAKEN;
+}
+
+/* TLS 1.2 gives a session before the handshake is over, which may still find that the certificate was revoked. */
+static void tls_keep_early(net_tls *t) {
+  if (t->early != NULL) net_resume_keep(t->resume, t->name, t->port, MOVE(t->early));
 }
 
 /* ---- records ---- */
@@ -115,6 +157,7 @@ enum net_tls_state net_tls_shake(net_tls *t) {
     t->revoked = true;
     t->state = NET_TLS_FAILED;
   }
+  if (t->state == NET_TLS_READY) tls_keep_early(t);
   return t->state;
 }
 

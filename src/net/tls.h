@@ -1,4 +1,5 @@
-/* tls.h - one side of TLS over memory: bytes go in and come out, and no socket is known here. Of the poller's thread. */
+/* tls.h - one side of TLS over memory: bytes go in and come out, and no socket is known here. Of the poller's thread.
+ * A client keeps the sessions that its server gives, for later ones of the same authority (resume.h). */
 #pragma once
 
 #include "net/authority.h"
@@ -8,7 +9,7 @@ typedef struct net_tls net_tls;
 enum net_tls_state { NET_TLS_SHAKING, NET_TLS_READY, NET_TLS_FAILED };
 
 /* NULL: no memory. */
-net_tls *net_tls_client(net_authority *a, const char *name);
+net_tls *net_tls_client(net_authority *a, const char *name, uint16_t port); /* resumes, if it can */
 net_tls *net_tls_server(net_authority *a, const char *name, enum net_leaf kind);
 void net_tls_free(net_tls *t); /* NULL is fine */
 
