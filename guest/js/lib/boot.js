@@ -21,6 +21,7 @@ host.emitMessage = perContext.emitMessage;
 
 native.packed('internal/bootstrap/realm')(process, host.linkedBinding, internalBinding, primordials);
 host.run = (name) => native.packed(name)(process, host.require, host.realmBinding, primordials);
+host.part('unreachable'); // before `net` takes its errors
 for (const name of ['node', 'web/exposed-wildcard', 'web/exposed-window-or-worker', 'switches/is_main_thread',
   'switches/does_own_process_state']) host.run(`internal/bootstrap/${name}`);
 

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <netdb.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,12 @@ static void host_show(const struct hostent *h) {
   }
 }
 
+/* Others are silent about a name that is not there; that there is no server of names is worth a line. */
+static int host_missing(const char *key, bool failed) {
+  if (failed) fprintf(stderr, "getent: %s: %s\n", key, gai_strerror(EAI_FAIL));
+  return NOT_FOUND;
+}
+
 static int hosts_get(const char *key) {
   unsigned char address[16];
   const struct hostent *h;
@@ -76,7 +83,7 @@ static int hosts_get(const char *key) {
     h = gethostbyaddr(address, 16, AF_INET6);
   else if (!(h = gethostbyname2(key, AF_INET6)))
     h = gethostbyname2(key, AF_INET);
-  if (!h) return NOT_FOUND;
+  if (!h) return host_missing(key, h_errno == NO_RECOVERY);
   host_show(h);
   return FOUND;
 }
@@ -101,7 +108,8 @@ static int ahosts_family(const char *key, int family) {
   static const char *const kinds[] = { [SOCK_STREAM] = "STREAM", [SOCK_DGRAM] = "DGRAM", [SOCK_RAW] = "RAW" };
   struct addrinfo hints = { .ai_family = family, .ai_flags = AI_CANONNAME }, *found;
   char text[INET6_ADDRSTRLEN];
-  if (getaddrinfo(key, NULL, &hints, &found)) return NOT_FOUND;
+  int error = getaddrinfo(key, NULL, &hints, &found);
+  if (error) return host_missing(key, error == EAI_FAIL);
   for (const struct addrinfo *a = found; a; a = a->ai_next) {
     const void *address = a->ai_family == AF_INET
                               ? (const void *)&((struct sockaddr_in *)a->ai_addr)->sin_addr

@@ -75,8 +75,11 @@ def test_fetch():
 def test_without_a_network():
     if NATIVE:
         return
-    result = program("-e", "fetch('http://example.com').catch((e) => console.log(e.cause.message)); require('http').get('http://192.0.2.9').on('error', (e) => console.log(e.code))")
-    assert sorted(result.stdout.splitlines()) == ["ENETUNREACH", "getaddrinfo EAI_FAIL example.com: The network is off in this sandbox, names cannot be resolved"], result
+    result = program("-e", "fetch('http://example.com').catch((e) => console.log(e.cause.message)); require('http').get('http://192.0.2.9').on('error', (e) => console.log(e.code, e.message))"
+                     "; fetch('http://192.0.2.8').catch(({ cause }) => console.log(cause.name, cause.constructor.name, cause.address, cause.port, cause.stack.split('\\n')[0]))")
+    off = "192.0.2.%d:80 - Local (0.0.0.0:0): Network is unreachable (the sandbox's network is off, or its policy does not allow this address)"
+    assert sorted(result.stdout.splitlines()) == ["ENETUNREACH connect ENETUNREACH " + off % 9, "Error Error 192.0.2.8 80 Error: connect ENETUNREACH " + off % 8,
+                                                  "getaddrinfo EAI_FAIL example.com: The network is off in this sandbox, names cannot be resolved"], result
 
 
 @contextlib.contextmanager
