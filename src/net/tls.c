@@ -62,6 +62,7 @@ net_tls *net_tls_server(net_authority *a, const char *name, enum net_leaf kind) 
 void net_tls_free(net_tls *t) {
   if (t == NULL) return;
   t->o->SSL_SESSION_free(t->early);
+  net_tls_end(t); /* else SSL_free makes its session one that cannot be resumed */
   t->o->SSL_free(t->ssl);
   mem_free(t);
 }

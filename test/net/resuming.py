@@ -71,3 +71,28 @@ def test_a_server_that_has_forgotten_is_verified_again(t):
         check(r, "forgotten")
         assert r.text.count("ok") == 3 and r.text.count("SSLCertVerificationError") == 1, (seen, r)
         assert seen[:2] == [(False, True)] * 2 and len(seen) == 3, seen  # no request reached the one that could not prove its name
+
+
+def test_a_connection_that_was_cut_off_may_be_resumed(t):
+    """The guest goes before the answer is over: the relay has not said goodbye to the server."""
+    context = of_version(t, ssl.TLSVersion.TLSv1_2)
+    seen = []
+
+    def serve(connection):
+        with contextlib.suppress(ssl.SSLError), context.wrap_socket(connection, server_side=True) as c:
+            request(c)
+            seen.append(c.session_reused)
+            c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome")
+            c.recv(1)
+
+    with servers.tcp(serve) as port:
+        code = GUEST + """
+for i in range(4):
+    s = ssl.create_default_context().wrap_socket(socket.create_connection((HOST, PORT), timeout=60), server_hostname=HOST)
+    s.sendall(b'GET / HTTP/1.1\\r\\nHost: %s:%d\\r\\n\\r\\n' % (HOST.encode(), PORT))
+    print(s.recv(1))
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\\1\\0\\0\\0\\0\\0\\0\\0')
+    socket.socket.close(s)
+"""
+        r = run(t, port, code)
+        assert seen == [False, True, True, True], (seen, r)
