@@ -2,7 +2,7 @@
 
   peers.py eryx|monty|native|bwrap|process|library WHAT COUNT
 
-`process` and `library` are the two isolations of the package cay. WHAT: first, new, eval, loop, callback, async, gather, true, open, freeze,
+`process` and `library` are the two isolations of the package cay. WHAT: first, new, eval, loop, other, callback, async, gather, true, open, freeze,
 restore, stop.
 """
 import asyncio
@@ -68,6 +68,15 @@ class Package:
                 say(now() - start)
 
     loop = eval
+
+    def other(self, count):
+        from cay import Sandbox
+        with Sandbox() as sandbox:
+            sandbox.python.run("x = 0")
+            for number in range(count):
+                start = now()
+                sandbox.python.run(f"x += {number + 1000}")
+                say(now() - start)
 
     def callback(self, count):
         from cay import Sandbox

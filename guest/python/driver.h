@@ -57,6 +57,18 @@ int execute_keep_source(PyObject *name, PyObject *source); /* for tracebacks */
 int execute_forget_value(void);                            /* of the last cell, which `_` names */
 PyObject *user_names(void); /* the dictionary of __main__, borrowed; NULL with an exception */
 
+/* kept.c: code of cells that may come again. */
+typedef struct {
+  PyCodeObject *body, *value; /* either may be NULL */
+} cell_code;
+/* The code of a cell of this text, with a new name: references. False: there is none that can be used. */
+bool kept_find(PyObject *source, const char *text, PyObject *name, cell_code *out);
+void kept_add(PyObject *source, const cell_code *code); /* it was compiled while warnings were refused */
+void kept_forget(void);
+/* Until kept_allow_warnings, which takes the result, each warning is an exception. NULL: the code of this cell is not to be kept. */
+PyObject *kept_refuse_warnings(PyObject *source);
+void kept_allow_warnings(PyObject *filters); /* an exception that is set stays */
+
 /* report.c: an exception as fields. */
 void report_exception(reply *r, PyObject *cell); /* takes the exception that is set; `cell` may be NULL */
 

@@ -18,7 +18,7 @@ static uint32_t cells; /* so far, for their names */
 
 typedef struct {
   PyObject *source, *name;
-  PyCodeObject *body, *value; /* either may be NULL */
+  cell_code code;
 } cell;
 
 PyObject *user_names(void) {
@@ -81,6 +81,7 @@ static PyObject *source_cache(void) {
 void execute_forget_sources(void) {
   PyObject *cache = source_cache();
   while (cache && sources.count) forget_oldest_source(cache);
+  kept_forget();
   cells = 0;
 }
 
@@ -125,12 +126,40 @@ static int compile_parts(cell *c, const char *code, PyArena *arena) {
   mod_ty value = split_value(module, arena);
   if (PyErr_Occurred()) return -1;
   if (!value || asdl_seq_LEN(module->v.Module.body)) {
-    c->body = _PyAST_Compile(module, c->name, &flags, -1, arena);
-    if (!c->body) return -1;
-    flags.cf_flags |= c->body->co_flags & PyCF_MASK; /* from __future__ import … */
+    c->code.body = _PyAST_Compile(module, c->name, &flags, -1, arena);
+    if (!c->code.body) return -1;
+    flags.cf_flags |= c->code.body->co_flags & PyCF_MASK; /* from __future__ import … */
   }
-  if (value) c->value = _PyAST_Compile(value, c->name, &flags, -1, arena);
-  return value && !c->value ? -1 : 0;
+  if (value) c->code.value = _PyAST_Compile(value, c->name, &flags, -1, arena);
+  return value && !c->code.value ? -1 : 0;
+}
+
+static void cell_drop_code(cell *c) {
+  Py_CLEAR(c->code.body);
+  Py_CLEAR(c->code.value);
+}
+
+static int compile_text(cell *c, const char *code) {
+  PyArena *arena = _PyArena_New();
+  if (!arena) return -1;
+  int compiled = compile_parts(c, code, arena);
+  _PyArena_Free(arena);
+  return compiled;
+}
+
+/* Code that compiles without a warning is kept. What fails is compiled once more, as it would be otherwise. */
+static int compile_anew(cell *c, const char *code) {
+  PyObject *filters = kept_refuse_warnings(c->source);
+  if (!filters) return compile_text(c, code);
+  int compiled = compile_text(c, code);
+  kept_allow_warnings(filters);
+  if (compiled == 0) {
+    kept_add(c->source, &c->code);
+    return 0;
+  }
+  PyErr_Clear();
+  cell_drop_code(c);
+  return compile_text(c, code);
 }
 
 static int compile_cell(cell *c) {
@@ -141,11 +170,7 @@ static int compile_cell(cell *c) {
     PyErr_SetString(PyExc_SyntaxError, "source code string cannot contain null bytes");
     return -1;
   }
-  PyArena *arena = _PyArena_New();
-  if (!arena) return -1;
-  int compiled = compile_parts(c, code, arena);
-  _PyArena_Free(arena);
-  return compiled;
+  return kept_find(c->source, code, c->name, &c->code) ? 0 : compile_anew(c, code);
 }
 
 static bool awaits(const PyCodeObject *code) { return code && code->co_flags & CO_COROUTINE; }
@@ -159,12 +184,13 @@ static PyObject *run_part(PyCodeObject *code) {
 
 /* The value of the cell: None when it has none. */
 static PyObject *run_cell(const cell *c) {
-  if (awaits(c->body) || awaits(c->value)) return loop_run(or_none(c->body), or_none(c->value));
+  if (awaits(c->code.body) || awaits(c->code.value))
+    return loop_run(or_none(c->code.body), or_none(c->code.value));
   if (loop_turn() < 0) return NULL;
-  PyObject *result = run_part(c->body);
-  if (result && c->value) {
+  PyObject *result = run_part(c->code.body);
+  if (result && c->code.value) {
     Py_DECREF(result);
-    result = run_part(c->value);
+    result = run_part(c->code.value);
   }
   if (result && loop_turn() < 0) Py_CLEAR(result);
   return result;
@@ -274,8 +300,7 @@ void execute(fields *request, reply *r) {
     report_exception(r, c.name);
   }
   Py_XDECREF(value);
-  Py_XDECREF(c.body);
-  Py_XDECREF(c.value);
+  cell_drop_code(&c);
   Py_XDECREF(c.source);
   Py_XDECREF(c.name);
   if (streams_end() < 0) PyErr_Clear(); /* too late: the cell has ended */

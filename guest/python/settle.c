@@ -43,6 +43,7 @@ int settle_warm_up(void) {
   for (int round = 0; round < ROUNDS; round++) {
     if (greet_reseed("rehearsal", 9) < 0) return -1;
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) request_rehearse(cells[i]);
+    kept_forget(); /* or nothing would be compiled in the next */
   }
   state_clear(&ignored); /* `_`, too */
   free(ignored.data);
