@@ -1,8 +1,8 @@
-/* later.c - a long file of certificates is read in one go, and each certificate is decoded when a chain asks for its name.
+/* later.c - defers the decoding of certificates: a CA file is only indexed by subject, and a certificate is decoded when its subject is looked up.
  *
- * Decoding 150 authorities takes longer than all else that a handshake does, and a chain needs one of them. A file that is anything but certificates
- * in the form that everybody writes is left to by_file.c. What a store answers is the same in both cases; but a certificate that is whole on the
- * outside and cannot be decoded is missing here, where by_file.c would refuse the file. */
+ * Decoding the 150 certificates of a CA bundle takes longer than the rest of a TLS handshake, and a chain needs one of them. A file that is not
+ * plain PEM certificates, or that is short, is left to by_file.c. Lookups in the store give the same result both ways, with one difference:
+ * a certificate that is well-formed on the outside but does not decode is skipped here, while by_file.c refuses the whole file. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ typedef struct bytes {
 
 typedef struct later_cert {
   bytes der, subject;
-  uint32_t key; /* 0: names that are equal to this one cannot be told by a key */
+  uint32_t key; /* name_key of the subject; 0 if it has none, so that it must be compared with every name */
   int taken;
 } later_cert;
 
@@ -37,7 +37,7 @@ struct x509_later_st {
 
 /* ---- DER ---- */
 
-/* The element at the beginning of `in`, which then begins behind it. 1 if it is there with a length that is written out. */
+/* Takes the first element off `in`, and its contents to `body`. 1, or 0 if there is no element of this tag (-1: any) with a definite length. */
 static int der_take(bytes *in, int tag, bytes *body) {
   const unsigned char *p = in->at;
   size_t len;
@@ -55,7 +55,7 @@ static int der_take(bytes *in, int tag, bytes *body) {
   return 1;
 }
 
-/* Finds the subject, with its tag and length. 1 if everything around it is where it belongs. */
+/* Finds the subject, tag and length included. 1, or 0 if the fields around it are not those of a certificate. */
 static int certificate_read(bytes der, bytes *subject) {
   bytes whole, tbs, skip;
   if (!der_take(&der, 0x30, &whole) || der.at != der.end || !der_take(&whole, 0x30, &tbs)) return 0;
@@ -71,7 +71,7 @@ static int certificate_read(bytes der, bytes *subject) {
 
 /* ---- keys ---- */
 
-/* X509_NAME_cmp compares texts without regard to case, blanks and kind of string. So does this, but for texts whose bytes mean other letters. */
+/* Hashes a text as X509_NAME_cmp compares it: without case, blanks and the type of string. 0 for types that encode letters in another way. */
 static int text_key(int tag, bytes text, uint32_t *key) {
   enum { UTF8 = 12, PRINTABLE = 19, IA5 = 22, NUMERIC = 18 };
   if (tag != UTF8 && tag != PRINTABLE && tag != IA5 && tag != NUMERIC) return 0;
@@ -85,7 +85,7 @@ static int text_key(int tag, bytes text, uint32_t *key) {
   return 1;
 }
 
-/* Equal names have equal keys, unless one has 0. The parts are added up, for those of a set may stand in any order. */
+/* The key of a subject: names that are equal have equal keys; 0 if a part has no hash. Parts are summed, because those of a set have no order. */
 static uint32_t name_key(bytes name) {
   bytes names, set, pair, oid, value;
   uint32_t sum = 1;
@@ -112,7 +112,7 @@ static int base64_value(unsigned char c) {
   return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes lines of base64 to `out`, whose end it returns; NULL if there is anything else, or a line is longer than PEM's. */
+/* Decodes lines of base64 to `out` and returns the end of the output; NULL on any other character or on a line longer than PEM allows. */
 static unsigned char *base64_read(bytes text, const signed char *values, unsigned char *out) {
   uint32_t word = 0;
   int have = 0, padding = 0, column = 0;
@@ -140,18 +140,18 @@ static unsigned char *base64_read(bytes text, const signed char *values, unsigne
     *out++ = (unsigned char)(word >> 16), *out++ = (unsigned char)(word >> 8), *out++ = (unsigned char)word;
     have = 0;
     if (padding > 2) return NULL;
-    if (padding > 0) out -= padding, have = -1000; /* nothing may follow */
+    if (padding > 0) out -= padding, have = -1000; /* no character may follow the padding */
   }
   return have == 0 || have == -1000 ? out : NULL;
 }
 
-/* Where the line ends that `at` is in, behind its mark; NULL if there is more in it. */
+/* The beginning of the next line; NULL if `at` is not at the end of a line. */
 static const char *line_end(const char *at) {
   if (*at == '\r') at++;
   return *at == '\n' ? at + 1 : NULL;
 }
 
-/* The next block of a text that ends with a zero: 1 and the lines in it, 0 at the end, -1 if it is something else. */
+/* Finds the next PEM block of a zero-terminated text: 1 and its lines of base64, 0 at the end of the text, -1 if the block is not a certificate. */
 static int block_next(const char **text, bytes *lines) {
   const char *first = strstr(*text, "-----BEGIN"), *last;
   if (first == NULL) return 0;
@@ -164,7 +164,7 @@ static int block_next(const char **text, bytes *lines) {
   return *text != NULL ? 1 : -1;
 }
 
-/* A place behind the others; NULL if there is no memory. */
+/* The entry after the last, zeroed and not yet counted; NULL if there is no memory. */
 static later_cert *later_next(X509_LATER *l) {
   if (l->count == l->cap) {
     size_t cap = l->cap * 2 + 128;
@@ -175,7 +175,7 @@ static later_cert *later_next(X509_LATER *l) {
   return memset(&l->certs[l->count], 0, sizeof l->certs[0]);
 }
 
-/* The certificates of a text go to `l`. 1, or 0 if any of it is not as expected. */
+/* Indexes the certificates of a text in `l`. 1, or 0 if the text is not a list of certificates, is too short, or memory is out. */
 static int later_parse(X509_LATER *l, const char *text) {
   signed char values[256];
   unsigned char *out = l->der;
@@ -194,6 +194,7 @@ static int later_parse(X509_LATER *l, const char *text) {
   return more == 0 && l->count >= FEWEST;
 }
 
+/* The text of a regular file, zero-terminated; NULL if it cannot be read, has a zero in it, or is shorter or longer than the limits. */
 static char *file_read(const char *path, size_t *len) {
   struct stat st;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -213,9 +214,9 @@ static char *file_read(const char *path, size_t *len) {
   return NULL;
 }
 
-/* ---- what x509_lu.c and by_file.c call ---- */
+/* ---- called by x509_lu.c and by_file.c ---- */
 
-/* The number of certificates that the store can now find; 0: by_file.c has to read the file. */
+/* Returns the number of certificates that were added to the store's index; 0 if by_file.c has to read the file. */
 int ossl_x509_later_load(X509_STORE *xs, const char *path) {
   size_t len;
   char *text = file_read(path, &len);
@@ -243,7 +244,7 @@ void ossl_x509_later_free(X509_LATER *l) {
   }
 }
 
-/* The store's lock is held. */
+/* Decodes a certificate into the store; one that does not decode is skipped. The store's lock is held. */
 static void later_add(X509_STORE *xs, later_cert *c) {
   const unsigned char *at = c->der.at;
   X509 *x = d2i_X509(NULL, &at, (long)(c->der.end - c->der.at));
@@ -255,6 +256,7 @@ static void later_add(X509_STORE *xs, later_cert *c) {
   X509_free(x);
 }
 
+/* 1 if the subject of the certificate is this name. */
 static int later_is(const later_cert *c, const X509_NAME *name) {
   const unsigned char *at = c->subject.at;
   X509_NAME *subject = d2i_X509_NAME(NULL, &at, (long)(c->subject.end - c->subject.at));
@@ -263,7 +265,7 @@ static int later_is(const later_cert *c, const X509_NAME *name) {
   return same;
 }
 
-/* Decodes the certificates of this subject, or all if it is NULL. */
+/* Decodes the certificates of this subject into the store, or all certificates if `name` is NULL. */
 void ossl_x509_later_take(X509_STORE *xs, const X509_NAME *name) {
   unsigned char *der = NULL;
   if (xs == NULL || xs->later == NULL || !X509_STORE_lock(xs)) return;
