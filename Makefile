@@ -19,11 +19,16 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all science demo setup setup-test setup-bench fetch fetch-core build units guests guests-core build-asan build-tsan build-fuzz soak test test-python-full test-node-full test-curl-full lint coverage bench install wheel npm clean
+.PHONY: all science demo setup setup-test setup-bench fetch fetch-core build units guests guests-core recipes recipes-core build-asan build-tsan build-fuzz soak test test-python-full test-node-full test-curl-full lint coverage bench install wheel npm clean
 
-all: guests
+# The recipes of guests and the host are built side by side: each waits for downloads, or keeps one processor busy, for a good part of its time.
+TOGETHER = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j2)
 
-demo: guests-core
+all: setup
+	@$(TOGETHER) guests
+
+demo: setup
+	@$(TOGETHER) guests-core
 	@scripts/demo
 
 setup:
@@ -78,7 +83,11 @@ units: build
 
 # ---- what runs inside ----
 
-guests: fetch
+recipes recipes-core: setup
+	@CAY_JOBS=$(JOBS) guest/build --out build/guest $(if $(filter %-core,$@),--core)
+
+guests: recipes fetch
+guests-core: recipes-core
 guests guests-core: build
 	@CAY_JOBS=$(JOBS) guest/build --out build/guest --aot build/src/aot/cay-aot --cay build/src/cli/cay $(if $(filter %-core,$@),--core)
 	@ln -sfn ../../guest build/src/cay/guest

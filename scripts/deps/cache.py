@@ -31,11 +31,18 @@ def place(name, version, pins):
 
 
 @contextlib.contextmanager
+def alone(file):
+    """Holds a lock among all processes and their threads; the file stays."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with open(file, "w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
 def making(target):
     """Yields an empty folder that becomes `target` if the body succeeds, or None if someone else made it meanwhile."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with open(target.parent / f".{target.name}.lock", "w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
+    with alone(target.parent / f".{target.name}.lock"):
         if target.exists():
             yield None
             return

@@ -4,16 +4,15 @@ import pathlib
 import re
 import subprocess
 import tempfile
-import threading
 import time
 
 from . import Problem, cache, machine, say
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LISTS_AGE = 24 * 3600
+RECENT = 600  # of lists that a package in a suite that moves is looked up in
 MTIME = 946684800  # 2000-01-01
 
-_UPDATING = threading.Lock()  # held while package lists are read
 
 
 def _mirrors():
@@ -65,13 +64,14 @@ class _Apt:
         settings = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
         return [tool, "-q", *settings, *arguments]
 
-    def update(self, force=False):
-        with _UPDATING:
-            return self._update(force)
+    def update(self, age=LISTS_AGE):
+        """Reads the lists if those there are older than `age` seconds; True if it did. Others wait: threads, and other fetches."""
+        with cache.alone(self.folder / "updating"):
+            return self._update(age)
 
-    def _update(self, force):
+    def _update(self, age):
         stamp = self.folder / "updated"
-        if not force and stamp.exists() and time.time() - stamp.stat().st_mtime < LISTS_AGE:
+        if stamp.exists() and time.time() - stamp.stat().st_mtime < age:
             return False
         say(f"reading the package lists of Debian {self.suite}")
         cache.run(self._command("apt-get", "update", "--error-on=any"))
@@ -92,7 +92,7 @@ class _Apt:
         fresh = self.update()
         versions = self._versions(name)
         if wanted not in versions and not fresh:
-            self.update(force=True)
+            self.update(RECENT)
             versions = self._versions(name)
         if not versions:
             raise Problem(f"Debian {self.suite} has no source package {name} any more")
@@ -210,7 +210,7 @@ def fetch_packages(name, entry):
 
 def _fetch_new_packages(name, entry, wanted, moved):
     apt = _Apt(entry["suite"], "deb")
-    apt.update(force=True)
+    apt.update(RECENT)
     say(f"fetching {name} {entry['version']} (packages, Debian {entry['suite']})")
     with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=apt.folder) as scratch:
         folder = pathlib.Path(scratch)
