@@ -1,13 +1,16 @@
 """Source packages and programs of another Debian suite, through apt with a private configuration: nothing on the machine changes."""
+import functools
 import os
 import pathlib
 import re
 import subprocess
 import tempfile
 import time
+import urllib.parse
 
 from . import Problem, cache, machine, say
 
+HELPER = "/usr/lib/apt/apt-helper"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LISTS_AGE = 24 * 3600
 RECENT = 600  # of lists that a package in a suite that moves is looked up in
@@ -15,6 +18,7 @@ MTIME = 946684800  # 2000-01-01
 
 
 
+@functools.cache
 def _mirrors():
     """The archive and the security archive that this machine is set up with."""
     release = dict(
@@ -33,6 +37,24 @@ def _mirrors():
 
 def _stanza(kind, uri, suites):
     return f"Types: {kind}\nURIs: {uri}\nSuites: {suites}\nComponents: main\nSigned-By: {KEYRING}\n"
+
+
+def _pool_folder(source):
+    """Where the files of a source package stand in an archive, below main/."""
+    return f"{source[:4] if source.startswith('lib') else source[0]}/{source}"
+
+
+def _download_pinned(files, folder):
+    """The files as deps.lock has them, from the pool of the archive or of the security archive; False if they are in neither any more.
+
+    No package list is read: it may lag behind the pool, or be ahead of it, and takes longer to read than most files."""
+    main, security = _mirrors()
+    for archive, pool in ((main, "pool/main"), (security, "pool/updates/main")):
+        wanted = [part for file, digest in files.items() if archive and not (folder / file).exists() for part in (
+            "/".join([archive.rstrip("/"), pool, _pool_folder(file.split("_")[0]), urllib.parse.quote(file)]), str(folder / file), f"SHA256:{digest}")]
+        if wanted:
+            subprocess.run([HELPER, "-q", "-o", "APT::Sandbox::User=root", "download-file", *wanted], stdin=subprocess.DEVNULL, capture_output=True)
+    return {file.name: cache.sha256(file) for file in folder.iterdir()} == files
 
 
 class _Apt:
@@ -172,23 +194,40 @@ def fetch(name, entry):
 
 
 def _fetch_new(name, entry, pins, target, moved):
-    apt = _Apt(entry["suite"])
-    version = apt.choose(name, entry["version"])
-    say(f"fetching {name} {version} (source, Debian {entry['suite']})")
-    with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=apt.folder) as scratch:
-        folder = pathlib.Path(scratch)
-        patched = any(".debian.tar." in file for file in entry["files"])
-        got = apt.download(name, version, patched, folder)
-        if version == entry["version"] and got != entry["files"]:
-            raise Problem(f"{name} {version} is not what deps.lock describes; it came as\n{_shown(version, got)}")
-        target = cache.place(name, version, {**pins, "version": version, "files": got})
-        with cache.making(target) as aside:
-            if aside is not None:
-                _unpack(folder, got, aside, entry.get("only", ()))
+    scratches = cache.root() / "apt"
+    scratches.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=scratches) as scratch:
+        pinned, newest = pathlib.Path(scratch, "pinned"), pathlib.Path(scratch, "newest")
+        pinned.mkdir()
+        newest.mkdir()
+        say(f"fetching {name} {entry['version']} (source, Debian {entry['suite']})")
+        if _download_pinned(entry["files"], pinned):
+            return _made(target, pinned, entry["files"], entry)
+        version, got = _download_newest(name, entry, newest)
+        target = _made(cache.place(name, version, {**pins, "version": version, "files": got}), newest, got, entry)
     if version != entry["version"]:
         moved.write_text(f"{version} {target}\n")
         say(f"{name}: Debian {entry['suite']} has moved on from {entry['version']}; in deps.lock put\n{_shown(version, got)}")
     return target
+
+
+def _made(target, folder, files, entry):
+    with cache.making(target) as aside:
+        if aside is not None:
+            _unpack(folder, files, aside, entry.get("only", ()))
+    return target
+
+
+def _download_newest(name, entry, folder):
+    """The pinned version if the suite still has it, else its newest: the version and the files."""
+    apt = _Apt(entry["suite"])
+    version = apt.choose(name, entry["version"])
+    if version != entry["version"]:
+        say(f"fetching {name} {version} (source, Debian {entry['suite']})")
+    got = apt.download(name, version, any(".debian.tar." in file for file in entry["files"]), folder)
+    if version == entry["version"] and got != entry["files"]:
+        raise Problem(f"{name} {version} is not what deps.lock describes; it came as\n{_shown(version, got)}")
+    return version, got
 
 
 # ---- programs: the packages' files in one folder, as they would stand under / ----
