@@ -1,8 +1,8 @@
 /* The code of the latest short cells: one that comes again, letter for letter, is not compiled again, which takes longer than most
  * short cells compute. Nothing else tells the two ways apart.
  *
- * - The code has the name of the new cell. Nobody else may refer to it, and it contains no other code (functions, classes), which
- *   would have the name of the old one.
+ * - The code has the name of the new cell. There must be no other reference to it, and it contains no other code (functions,
+ *   classes), which would have the name of the old one.
  * - Its text had no warning: compiling would tell that again.
  * - A hook that watches compilation hears of it. */
 #include "driver.h"
@@ -28,7 +28,7 @@ static PyObject *refusing(void) {
   return filter;
 }
 
-/* warnings.filters, a reference; NULL: it is not what it should be. */
+/* warnings.filters, a reference; NULL: that is not a list. */
 static PyObject *filters_find(void) {
   static PyObject *module_name, *name;
   if (!module_name) module_name = PyUnicode_InternFromString("warnings");
@@ -65,7 +65,7 @@ static bool contains_code(const PyCodeObject *code) {
   return false;
 }
 
-/* Nobody has it, or has left anything with it: a frame of a traceback, a debugger. */
+/* Without other references, and without traces of others: a frame of a traceback, a debugger. */
 static bool is_free(const PyCodeObject *code) {
   return !code || (Py_REFCNT(code) == 1 && !code->co_weakreflist && !code->co_extra && !code->_co_monitoring);
 }
