@@ -60,8 +60,8 @@ typedef struct cay_engine_options {
   cay_log_fn *log;       /* NULL: silent */
   void *log_ctx;
   const cay_net_limits *net_limits; /* of every sandbox with a network; NULL: as net.h says */
-  /* An installed image, such as "science": its programs take the place of namesakes, in every sandbox of this engine;
-   * NULL: none. */
+  /* An installed image, such as "science": its programs take the place of namesakes, in every sandbox of this engine.
+   * Or a userland, "busybox": NAME.list in the folder of the guests, whose programs are the only ones. NULL: none. */
   const char *image;
 } cay_engine_options;
 

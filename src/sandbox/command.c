@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const SHELL = "/bin/bash";
+static const char *const BASH = "/bin/bash", *const SH = "/bin/sh";
 static const char *const HOME = "/home/agent";
 static const char *const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
 
@@ -86,14 +86,24 @@ K_LOCKED static k_ret load_module(sb_command *c, k_process *p, k_program **out) 
   return r;
 }
 
+/* bash, or where there is none, the system's shell. */
+K_LOCKED static k_ret load_shell(sb_command *c, k_process *p, k_program **out) {
+  k_ret r = k_exec_prepare(p, K_AT_FDCWD, BASH, c->shell, sb_env_vector(&c->env), 0, out);
+  if (r != -K_ENOENT) return r;
+  c->shell[0] = "sh";
+  r = k_exec_prepare(p, K_AT_FDCWD, SH, c->shell, sb_env_vector(&c->env), 0, out);
+  if (r < 0) c->shell[0] = "bash";
+  return r;
+}
+
 K_LOCKED k_ret sb_command_load(sb_command *c, k_process *p) {
   k_program *program = NULL;
   k_ret r;
-  c->what = c->argv == NULL ? SHELL : c->argv[0];
+  c->what = c->argv == NULL ? BASH : c->argv[0];
   if (c->module.len != 0)
     r = load_module(c, p, &program);
   else if (c->argv == NULL)
-    r = k_exec_prepare(p, K_AT_FDCWD, SHELL, c->shell, sb_env_vector(&c->env), 0, &program);
+    r = load_shell(c, p, &program);
   else if (strchr(c->argv[0], '/') != NULL)
     r = k_exec_prepare(p, K_AT_FDCWD, c->argv[0], c->argv, sb_env_vector(&c->env), 0, &program);
   else

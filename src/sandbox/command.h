@@ -7,7 +7,7 @@
 typedef struct sb_command {
   cay_sandbox *box;
   const char *const *argv; /* borrowed from the options, or `shell` */
-  const char *shell[4];    /* "bash" "-c" command */
+  const char *shell[4];    /* "bash" or "sh", "-c", command */
   cay_slice module;
   const char *cwd;
   cay_slice input;

@@ -75,7 +75,7 @@ static char *find_extra_dir(const char *guest_dir) {
 
 bool cay_image_is_name(const char *image) {
   return *image != '\0' && strspn(image, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(image) &&
-         strcmp(image, "extra") != 0;
+         strcmp(image, "extra") != 0 && strcmp(image, "guest") != 0;
 }
 
 /* The folder of an installed image: $CAY_GUESTS_SCIENCE for "science", else `science` in that of the guests. */

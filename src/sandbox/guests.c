@@ -204,8 +204,8 @@ static cay_status build_tree(cay_engine *e, cay_error *err) {
   return sb_status(err, mem_builder_finish(b, &e->base), NULL);
 }
 
-static cay_status read_manifest(const char *dir, sb_manifest *out, cay_error *err) {
-  char *path = guests_join(dir, "guest.list", "");
+static cay_status read_manifest(const char *dir, const char *name, sb_manifest *out, cay_error *err) {
+  char *path = guests_join(dir, name, ".list");
   if (path == NULL) return err_no_memory(err);
   sb_mapped file = { 0 };
   cay_status status = sb_map_file(path, &file, err);
@@ -219,12 +219,17 @@ static cay_status read_manifest(const char *dir, sb_manifest *out, cay_error *er
   return status;
 }
 
-static cay_status read_folder(sb_guests *guests, const char *dir, cay_error *err) {
+/* The manifest `name`.list of the folder. */
+static cay_status read_list(sb_guests *guests, const char *dir, const char *name, cay_error *err) {
   sb_guest_folder *folder = &guests->folders[guests->folder_count];
   folder->dir = dir;
-  S_TRY(read_manifest(dir, &folder->manifest, err));
+  S_TRY(read_manifest(dir, name, &folder->manifest, err));
   guests->folder_count++;
   return CAY_OK;
+}
+
+static cay_status read_folder(sb_guests *guests, const char *dir, cay_error *err) {
+  return read_list(guests, dir, "guest", err);
 }
 
 static cay_status read_extra(cay_engine *e, cay_error *err) {
@@ -253,13 +258,27 @@ static size_t count_kind(const sb_guests *guests, enum sb_entry_kind kind) {
   return count;
 }
 
+/* A userland is a list beside that of all guests: its programs are the only ones. CAY_NOT_FOUND: none has this name. */
+static cay_status read_userland(cay_engine *e, const char *name, cay_error *err) {
+  cay_error why;
+  cay_status status = name == NULL ? CAY_NOT_FOUND : read_list(e->guests, e->guest_dir, name, &why);
+  if (status != CAY_OK && status != CAY_NOT_FOUND && err != NULL) *err = why;
+  return status;
+}
+
+static cay_status read_manifests(cay_engine *e, const char *image, cay_error *err) {
+  S_TRY(read_folder(e->guests, e->guest_dir, err));
+  S_TRY(read_extra(e, err));
+  return read_image(e, image, err);
+}
+
 cay_status sb_guests_load(cay_engine *e, const char *image, cay_error *err) {
   sb_guests *guests = mem_zalloc(sizeof *guests);
   if (guests == NULL) return err_no_memory(err);
   e->guests = guests;
-  S_TRY(read_folder(guests, e->guest_dir, err));
-  S_TRY(read_extra(e, err));
-  S_TRY(read_image(e, image, err));
+  cay_status status = read_userland(e, image, err);
+  if (status == CAY_NOT_FOUND) status = read_manifests(e, image, err);
+  if (status != CAY_OK) return status;
   guests->list = mem_zalloc_array(count_kind(guests, SB_FILE), sizeof *guests->list);
   guests->archives.list = mem_zalloc_array(count_kind(guests, SB_TREE), sizeof *guests->archives.list);
   if (guests->list == NULL || guests->archives.list == NULL) return err_no_memory(err);

@@ -35,7 +35,8 @@ typedef struct sb_guests {
   sb_archives archives; /* of `tree` lines */
 } sb_guests;
 
-/* Reads the manifests of engine->guest_dir, ->extra_dir, if there is one, and ->image_dir, which is that of the installed image `image` (NULL: none). Makes engine->guests and ->base. A program's code is
+/* Reads the manifests of engine->guest_dir, ->extra_dir, if there is one, and ->image_dir, which is that of the installed image `image` (NULL: none); if
+ * engine->guest_dir has a list of this name, that one alone. Makes engine->guests and ->base. A program's code is
  * opened when it is first executed, an archive when somebody looks into its folder; where it does not fit this host it is compiled anew, which takes seconds
  * and is logged. */
 cay_status sb_guests_load(cay_engine *engine, const char *image, cay_error *err) CHECKED;

@@ -151,6 +151,27 @@ def test_installed_image_is_chosen_by_name_and_replaces_namesakes(t):
     assert r.code == 125 and "calculating" in r.errors, r
 
 
+def test_userland_busybox_has_dash_for_its_shell_and_no_other_programs(t):
+    r = t.cay("run", "--image", "busybox", "echo $0; seq 3 | sort -rn | tr '\\n' ' '; ls /usr/bin/bash; command -v python3 || [ -z x ] || [[ a = a ]] && awk 'BEGIN { print 6*7 }'")
+    assert r.code == 0 and r.text == "sh\n3 2 1 42\n" and "/usr/bin/bash: No such file" in r.errors, r
+    r = t.cay("python", "--image", "busybox", "-c", "1")
+    assert r.code == 127 and "python3: there is no such program in the sandbox" in r.errors, r
+
+
+def test_userland_is_a_list_in_the_folder_of_the_guests_and_needs_no_other(t):
+    folder = t.path("guests/small.list", "file /usr/bin/bc bc.wasm protect\n").parent
+    guests = pathlib.Path(json.loads(t.cay("guests", "--json").text)["dir"])
+    shutil.copy(guests / "bc.wasm", folder)
+    small = {"CAY_GUESTS": str(folder)}
+    r = t.cay("run", "--image", "small", "--", "bc", env=small, input=b"6*7\n")
+    assert r.code == 0 and r.text == "42\n", r
+    r = t.cay("run", "--image", "small", "true; true", env=small)
+    assert r.code == 127 and "there is no such program in the sandbox" in r.errors, r
+    (folder / "small.list").write_text("nonsense\n")
+    r = t.cay("run", "--image", "small", "true", env=small)
+    assert r.code == 125 and "guests/small.list: line 1" in r.errors, r
+
+
 def test_missing_guests_are_named_with_what_to_do(t):
     r = t.run("true", env={"CAY_GUESTS": "/no/such/folder"})
     assert r.code == 125 and "/no/such/folder" in r.errors and "CAY_GUESTS" in r.errors, r

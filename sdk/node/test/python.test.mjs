@@ -293,5 +293,8 @@ test("sessions end with a block, and images start them", async (t) => {
     const other = await own(t, { image });
     assert.equal((await other.python.run("import fractions; fractions.ready")).value, 42);
     await assert.rejects(Sandbox.create({ image: join(place, "nothing") }), { errno: "ENOENT" });
+    const small = await own(t, { image: "busybox" });
+    assert.equal((await small.commands.run("echo $0; busybox true && ls /usr/bin/bash")).stdout, "sh\n");
+    await assert.rejects(small.python.run("1"), { errno: "ENOENT" });
   }
 });

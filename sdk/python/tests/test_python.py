@@ -635,6 +635,10 @@ def test_images_start_sessions(tmp_path):
         Sandbox(image=tmp_path / "nothing")
     with pytest.raises(SandboxError, match='the image "nonsuch" is not installed: it comes with the package cay-nonsuch'):
         Sandbox(image="nonsuch")
+    with Sandbox(image="busybox") as sandbox:
+        assert sandbox.commands.run("echo $0; busybox true && ls /usr/bin/bash").stdout == "sh\n"
+        with pytest.raises(SandboxError, match="ENOENT: /usr/bin/python3"):
+            sandbox.python.run("1")
 
 
 def test_words_that_make_no_sense_in_a_run(tmp_path):

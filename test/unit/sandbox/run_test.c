@@ -29,6 +29,19 @@ static void expect_prints(cay_sandbox *box, const char *command, const char *out
   cay_result_free(r);
 }
 
+TEST(userland_busybox_runs_commands_with_dash) {
+  cay_engine *engine = NULL;
+  cay_sandbox *box = NULL;
+  EXPECT_EQ(cay_engine_new(&CAY_INIT(cay_engine_options, .guest_dir = box_guests(), .image = "busybox"),
+                           &engine, NULL),
+            CAY_OK);
+  EXPECT_EQ(cay_engine_guests(engine, 0, NULL), 2);
+  EXPECT_EQ(cay_sandbox_new(engine, NULL, &box, NULL), CAY_OK);
+  expect_prints(box, "echo $0 | tr a-z A-Z", "SH\n");
+  cay_sandbox_free(box);
+  cay_engine_free(engine);
+}
+
 TEST(a_command_prints_and_exits) {
   cay_sandbox *box = box_new();
   cay_result *r = sh(box, "echo out; echo err >&2; exit 7");
