@@ -18,6 +18,8 @@ static int64_t meter_ns(const k_cpu_meter *m) {
   return m->running ? clock_read_ns(m->clock, m->from_ns) - m->from_ns : 0;
 }
 
+int64_t k_cpu_meter_read_ns(const k_cpu_meter *m) { return m->running ? clock_read_ns(m->clock, 0) : 0; }
+
 K_LOCKED int64_t k_cpu_spent_ns(k_kernel *k) {
   int64_t ns = k->cpu.ended_ns;
   LIST_EACH (p, &k->processes, k_process, in_kernel)

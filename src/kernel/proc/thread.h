@@ -23,6 +23,9 @@ typedef struct k_cpu_meter {
   bool running;
 } k_cpu_meter;
 
+/* The clock of the host's thread, in ns; 0 while none computes. */
+int64_t k_cpu_meter_read_ns(const k_cpu_meter *meter);
+
 /* Of a thread that sleeps on a word: futex.c. */
 typedef struct k_futex_sleep {
   list node; /* k_process.futexes; not linked: it does not, or was woken */

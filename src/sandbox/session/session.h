@@ -55,7 +55,8 @@ struct cay_session {
   /* kernel.mu */
   k_job *job;          /* of the request that runs */
   enum k_job_stop why; /* it is being stopped */
-  int64_t hard_ns;     /* when by force */
+  int64_t stop_ns;     /* since when */
+  int64_t stop_cpu_ns; /* the clock of the thread that computes, then; 0: it was not running */
   bool forced;
   alarm_entry stop_alarm;
 };

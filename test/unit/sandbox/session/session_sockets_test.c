@@ -79,7 +79,7 @@ TEST(an_undone_evaluation_leaves_no_sockets_and_opens_none_again) {
                          "others = [socket.create_server(('127.0.0.1', 7001 + i)) for i in range(3)]\n"
                          "assert others[0].fileno() == number\n"
                          "more = os.openpty(), socket.create_connection(('127.0.0.1', 7000))" FOR_EVER;
-  expect_stopped(s, stubborn, 100, true);
+  expect_stopped(s, stubborn, 1000, true); /* all that comes first must be done by then */
   expect_error(s, "number", "NameError");
   expect_error(s, "connects(7001)", "ConnectionRefusedError");
   expect_error(s, "b.recv(9)", "OSError"); /* another had its number */

@@ -180,7 +180,7 @@ TEST(code_that_ignores_it_is_undone) {
   const char *stubborn = "x.append(2); f = open('/tmp/new', 'w'); os.chdir('/')\n"
                          "while True:\n  try:\n    while True: pass\n  except BaseException: pass";
   for (int i = 0; i < 3; i++) {
-    expect_stopped(s, stubborn, 50, true);
+    expect_stopped(s, stubborn, 500, true); /* it must have come to its loop by then */
     expect_repr(s, "x, os.getcwd(), len(os.listdir('/proc/self/fd'))", "([1], '/home/agent', 4)");
   }
   expect_error(s, "f", "NameError");
@@ -199,7 +199,7 @@ TEST(undo_keeps_earlier_small_evaluations) {
     for (int i = 0; i < ROWS; i++)
       expect_repr(s, "n += 1; all.append((next(numbers), object(), random.random()))", "");
     cay_value *before = eval_ms(s, "n, len(all), id(all[-1]), hash(str(all))", 0);
-    expect_stopped(s, stubborn, 20, true);
+    expect_stopped(s, stubborn, 200, true);
     expect_repr(s, "n, len(all), id(all[-1]), hash(str(all))", (const char *)before->repr.data);
     cay_value_free(before);
     expect_error(s, "1 / 0", "ZeroDivisionError");
