@@ -55,11 +55,7 @@ static k_ret box_connect(void *ctx, k_net_end *end, const k_net_addr *to) {
   net_choice choice = { .possible = true, .sure = true };
   bool dns = memcmp(to, &box->net.resolver, sizeof *to) == 0;
   if (!dns) K_TRY(box_admit(box, &addr, to->port, &choice));
-  if (box->open >= box->limits.connections) {
-    net_tell_later(box, NET_EVENT_LIMIT, choice.host, &addr, to->port, SIZE_MAX,
-                   "too many connections are open");
-    return -K_EADDRNOTAVAIL;
-  }
+  if ((int32_t)(box->open - box->admitted) >= NET_UNSEEN_MAX) return -K_EADDRNOTAVAIL;
   net_poller *p = net_host_poller(box->host);
   net_conn *c = p != NULL ? net_conn_new(p, box, end) : NULL;
   if (c == NULL) return -K_ENOMEM;

@@ -48,6 +48,7 @@ static void conn_free(net_poller *p, net_conn *c, bool reset) {
   net_dns_forget(c);
   if (c->outer != NULL) c->outer->close(c->outer, reset);
   mem_free(c->sighting);
+  if (c->admitted) c->box->admitted--;
   c->box->open--;
   mem_free(c);
 }
@@ -342,12 +343,34 @@ static bool conn_is_forsaken(net_poller *p, net_conn *c) {
   return state.gone;
 }
 
+void net_conn_add(net_poller *p, net_conn *c) {
+  net_item_add(p, &c->item, net_conn_run);
+  list_push(&c->box->conns, &c->in_box);
+}
+
+/* Counted here and not where the guest connects: what it closed before is gone by now. False: the connection is. */
+static bool conn_admit(net_poller *p, net_conn *c) {
+  net_box *box = c->box;
+  net_choice choice;
+  if (c->admitted) return true;
+  if (conn_is_forsaken(p, c)) return false;
+  if (box->admitted < box->limits.connections) {
+    box->admitted++;
+    c->admitted = true;
+    return true;
+  }
+  net_decide_connect(box, &c->addr, c->port, &choice);
+  net_tell_later(box, NET_EVENT_LIMIT, choice.host, &c->addr, c->port, SIZE_MAX,
+                 "too many connections are open");
+  k_net_refuse(c->end, K_EADDRNOTAVAIL);
+  conn_free(p, c, true);
+  return false;
+}
+
 void net_conn_run(net_poller *p, net_item *item) {
   net_conn *c = CONTAINER_OF(item, net_conn, item);
-  if (!list_linked(&item->all)) {
-    net_item_add(p, item, net_conn_run);
-    list_push(&c->box->conns, &c->in_box);
-  }
+  if (!list_linked(&item->all)) net_conn_add(p, c);
+  if (!conn_admit(p, c)) return;
   if (conn_is_late(p, c)) return;
   if (c->state != NET_CONN_OPEN && conn_is_forsaken(p, c)) return;
   switch (c->state) {

@@ -7,7 +7,12 @@
 #include "net/poller.h"
 #include "net/tape.h"
 
-enum { NET_PINS_MAX = 256, NET_QUERIES_MAX = 64, NET_EVENTS_MAX = 256 };
+enum {
+  NET_PINS_MAX = 256,
+  NET_QUERIES_MAX = 64,
+  NET_EVENTS_MAX = 256,
+  NET_UNSEEN_MAX = 4096 /* connections that the thread has not run yet */
+};
 
 struct net_box {
   net_host *host;
@@ -25,10 +30,11 @@ struct net_box {
   void (*free_ctx)(void *ctx);
   k_kernel *kernel;
   k_net net;
-  _Atomic uint32_t refs;    /* the owner's, and one for each lookup and job on its way */
-  _Atomic uint32_t open;    /* connections */
-  _Atomic uint32_t events;  /* on their way to the poller */
-  _Atomic uint32_t queries; /* names being resolved */
+  _Atomic uint32_t refs;     /* the owner's, and one for each lookup and job on its way */
+  _Atomic uint32_t open;     /* connections */
+  _Atomic uint32_t admitted; /* of them, those that the thread has run, which count against the limit */
+  _Atomic uint32_t events;   /* on their way to the poller */
+  _Atomic uint32_t queries;  /* names being resolved */
   _Atomic uint64_t made, sent, received;
   pthread_mutex_t
       mu; /* for the names, and those granted by the embedder; taken inside kernel.mu, held for microseconds */
@@ -74,6 +80,7 @@ typedef struct net_conn {
   bool sure; /* allowed by its address, whatever the first bytes say */
   bool dns;  /* to the resolver, by TCP */
   bool published;
+  bool admitted; /* it counts against limits.connections */
   net_outer *outer;
   int fd; /* of the outer socket; -1: none */
   enum net_gate gate;
@@ -95,7 +102,8 @@ typedef struct net_conn {
 void net_conn_start(net_poller *p, net_conn *c, net_outer *outer); /* connected; `outer` NULL: no memory */
 void net_conn_free(net_poller *p, net_conn *c);
 net_conn *net_conn_new(net_poller *p, net_box *box, k_net_end *end);
-void net_conn_changed(void *conn); /* for the end: k_net_changed_fn */
+void net_conn_add(net_poller *p, net_conn *c); /* the thread knows it from now on */
+void net_conn_changed(void *conn);             /* for the end: k_net_changed_fn */
 void net_conn_run(net_poller *p, net_item *item);
 void net_conn_fail(net_poller *p, net_conn *c,
                    int32_t error); /* the guest's next operation answers this; freed */

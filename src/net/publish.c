@@ -49,7 +49,7 @@ static void listener_accept(net_poller *p, net_listener *l, int fd) {
   k_net_addr to = publish_loopback(l->port), from = publish_loopback(publish_peer_port(fd));
   k_net_end *end = NULL;
   net_conn *c = NULL;
-  bool full = l->box->open >= l->box->limits.connections;
+  bool full = l->box->admitted >= l->box->limits.connections;
   k_ret r = full ? -K_EAGAIN : k_net_dial(l->box->kernel, &to, &from, &end);
   if (r >= 0 && (c = net_conn_new(p, l->box, end)) == NULL) k_net_free(end);
   if (c == NULL) {
@@ -58,9 +58,9 @@ static void listener_accept(net_poller *p, net_listener *l, int fd) {
     (void)close(fd);
     return;
   }
-  net_item_add(p, &c->item, net_conn_run);
-  list_push(&l->box->conns, &c->in_box);
-  c->sure = c->published = true;
+  net_conn_add(p, c);
+  l->box->admitted++;
+  c->sure = c->published = c->admitted = true;
   c->gate = NET_GATE_OPEN;
   c->item.readable = c->item.writable = true;
   bool watched = net_item_watch(p, &c->item, fd);

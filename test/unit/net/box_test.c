@@ -370,10 +370,23 @@ TEST(no_more_connections_than_the_limit) {
   world *w = world_new("127.0.0.1", (net_limits){ .connections = 1 }, false);
   int peer;
   k_file *f = connected(w, &peer), *g = guest_socket(w, K_SOCK_STREAM);
-  EXPECT_EQ(guest_connect(w, g, address(192, 0, 2, 2, w->port)), -K_EADDRNOTAVAIL);
+  EXPECT_EQ(guest_connect(w, g, address(192, 0, 2, 2, w->port)), -K_EINPROGRESS);
+  guest_await(w, g, K_POLLOUT);
+  EXPECT_EQ(guest_error(w, g), K_EADDRNOTAVAIL);
   guest_close(w, f);
   guest_close(w, g);
   (void)close(peer);
+  world_free(w);
+}
+
+TEST(a_connection_that_was_closed_makes_room_at_once) {
+  world *w = world_new("127.0.0.1", (net_limits){ .connections = 1 }, false);
+  for (int i = 0; i < 200; i++) {
+    int peer;
+    k_file *f = connected(w, &peer);
+    guest_close(w, f);
+    (void)close(peer);
+  }
   world_free(w);
 }
 
