@@ -348,7 +348,7 @@ void net_conn_add(net_poller *p, net_conn *c) {
   list_push(&c->box->conns, &c->in_box);
 }
 
-/* Counted here and not where the guest connects: what it closed before is gone by now. False: the connection is. */
+/* Counted here and not where the guest connects: connections that it closed before are gone by now. False: this one is. */
 static bool conn_admit(net_poller *p, net_conn *c) {
   net_box *box = c->box;
   net_choice choice;

@@ -1,6 +1,6 @@
 """peers.py - what the network tests of comparable sandboxes ask for (just-bash's allow lists, eryx's sockets and TLS, agentos' loopback), asked of this one.
 
-Their tests call their own interfaces and servers on the internet, so none of them runs here as it is: the situations are theirs, the programs and servers are ours.
+Their tests call their own interfaces and servers on the internet: the situations are theirs, the programs and servers are ours. doc/network-peers.md counts theirs, through an adapter.
 """
 import json
 
