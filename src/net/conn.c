@@ -170,6 +170,7 @@ static enum moved conn_receive(net_poller *p, net_conn *c, const k_net_state *st
     k_net_finish(c->end);
     return MOVED_SOME;
   }
+  if (c->gate == NET_GATE_HTTP) net_flow_answer(&c->flow, p->chunk, (size_t)n);
   size_t fits = conn_left(c, (size_t)n, false);
   (void)k_net_put(c->end, p->chunk, fits);
   if (fits < (size_t)n) {

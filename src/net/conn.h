@@ -81,6 +81,7 @@ typedef struct net_conn {
   bool dns;  /* to the resolver, by TCP */
   bool published;
   bool admitted; /* it counts against limits.connections */
+  bool asked;    /* a head of HTTP has passed */
   net_outer *outer;
   int fd; /* of the outer socket; -1: none */
   enum net_gate gate;
@@ -145,6 +146,8 @@ net_verdict net_decide_name(net_box *box, const char *host);
 bool net_decide_hello(net_conn *c, const net_hello *hello, net_choice *out);
 /* Likewise of a request inside of TLS that ends here. */
 bool net_decide_request(net_conn *c, const net_hello *head, net_choice *out);
+/* Whether another protocol may begin behind a request that is allowed: a WebSocket, or any where no rule asks for its method or path. */
+bool net_decide_upgrade(net_conn *c, const net_hello *head);
 /* Whether a relay takes the connection: TLS for a host of a secret, TLS and HTTP for a tape. */
 bool net_conn_is_relayed(const net_conn *c, const net_hello *hello);
 

@@ -174,6 +174,13 @@ bool net_decide_hello(net_conn *c, const net_hello *hello, net_choice *out) {
   return false;
 }
 
+bool net_decide_upgrade(net_conn *c, const net_hello *head) {
+  net_target target = { .scheme = "http", .host = head->name, .port = c->port, .socket = true };
+  net_verdict v = net_policy_check(c->box->policy, &target, &c->addr);
+  return head->websocket || v.allowed ||
+         (v.rule == SIZE_MAX && (c->id != 0 || decide_is_granted(c->box, head->name, v.class)));
+}
+
 bool net_decide_request(net_conn *c, const net_hello *head, net_choice *out) {
   net_target target = hello_target(c, head, head->name);
   target.scheme = "https";

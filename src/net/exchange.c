@@ -201,7 +201,7 @@ static bool request_begin(net_exchange *x) {
   if (!x->ops->check(x->ctx, h, &why)) return net_exchange_refuse(x, 403, "Forbidden", why);
   if (x->broken != NULL) return net_exchange_refuse(x, 502, "Bad Gateway", x->broken);
   request_look(x, h->head_len, &expects);
-  if (h->body == NET_BODY_TUNNEL) h->body = NET_BODY_LENGTH; /* Upgrade does not go on */
+  h->upgrade = false; /* it does not go on */
   x->head_only = strcmp(h->method, "HEAD") == 0;
   x->collecting = request_collects(x, h);
   net_secret_use use = request_use(x);

@@ -6,12 +6,38 @@
 enum { LINE_MAX_LEN = 4096 };
 
 void net_flow_begin(net_flow *flow, const net_hello *head) {
-  flow->left = head->body_len;
-  switch (head->body) {
-  case NET_BODY_LENGTH: flow->state = head->body_len != 0 ? NET_FLOW_BODY : NET_FLOW_HEAD; break;
-  case NET_BODY_CHUNKED: flow->state = NET_FLOW_SIZE; break;
-  case NET_BODY_TUNNEL: flow->state = NET_FLOW_TUNNEL; break;
+  *flow = (net_flow){ .left = head->body_len, .after = head->upgrade ? NET_FLOW_ASKED : NET_FLOW_HEAD };
+  if (head->body == NET_BODY_CHUNKED)
+    flow->state = NET_FLOW_SIZE;
+  else
+    flow->state = head->body_len != 0 ? NET_FLOW_BODY : flow->after;
+}
+
+static void flow_decide(net_flow *flow, enum net_flow_state after) {
+  if (flow->state == NET_FLOW_ASKED) flow->state = after;
+  flow->after = after;
+}
+
+/* Interim answers, 100 and 103, come before. */
+static void flow_answer_byte(net_flow *flow, uint8_t byte) {
+  static const char blank[] = "\r\n\r\n";
+  if (flow->status_len < sizeof flow->status) {
+    flow->status[flow->status_len++] = byte;
+    if (flow->status_len < sizeof flow->status) return;
+    const char *status = (const char *)flow->status;
+    bool http = memcmp(status, "HTTP/1.", 7) == 0 && status[8] == ' ';
+    if (!http || status[9] != '1')
+      flow_decide(flow, NET_FLOW_HEAD);
+    else if (memcmp(status + 9, "101", 3) == 0)
+      flow_decide(flow, NET_FLOW_TUNNEL);
+    return;
   }
+  flow->blank = byte == (uint8_t)blank[flow->blank] ? flow->blank + 1 : byte == '\r' ? 1 : 0;
+  if (flow->blank == sizeof blank - 1) flow->status_len = flow->blank = 0;
+}
+
+void net_flow_answer(net_flow *flow, const uint8_t *data, size_t len) {
+  for (size_t i = 0; i < len && flow->after == NET_FLOW_ASKED; i++) flow_answer_byte(flow, data[i]);
 }
 
 /* The length of a line with its CR LF; 0: more bytes; -1: too long, or another end. */
@@ -58,7 +84,7 @@ static int64_t flow_end_of_data(net_flow *flow, const uint8_t *data, size_t len)
 
 static int64_t flow_trailer(net_flow *flow, const uint8_t *data, size_t len) {
   int64_t n = flow_line(data, len);
-  if (n == 2) flow->state = NET_FLOW_HEAD;
+  if (n == 2) flow->state = flow->after;
   return n;
 }
 
@@ -73,11 +99,12 @@ int64_t net_flow_pass(net_flow *flow, const uint8_t *data, size_t len, net_hello
     if (hello->kind != NET_HELLO_HTTP) return -1;
     *head = hello;
     return 0;
-  case NET_FLOW_BODY: return flow_data(flow, len, NET_FLOW_HEAD);
+  case NET_FLOW_BODY: return flow_data(flow, len, flow->after);
   case NET_FLOW_SIZE: return flow_size(flow, data, len);
   case NET_FLOW_DATA: return flow_data(flow, len, NET_FLOW_DATA_END);
   case NET_FLOW_DATA_END: return flow_end_of_data(flow, data, len);
   case NET_FLOW_TRAILER: return flow_trailer(flow, data, len);
+  case NET_FLOW_ASKED: return 0;
   default: return (int64_t)len;
   }
 }

@@ -89,13 +89,16 @@ static int64_t gate_refuse(net_poller *p, net_conn *c, const net_hello *hello, c
 
 /* Requests are followed where the first one says nothing about the next. */
 static bool gate_follows(const net_conn *c, const net_hello *hello) {
-  return hello->kind == NET_HELLO_HTTP && !c->sure;
+  return hello->kind == NET_HELLO_HTTP && (!c->sure || net_policy_denies(c->box->policy));
 }
 
-static int64_t gate_head(net_poller *p, net_conn *c, const net_hello *hello) {
+/* Another protocol can begin behind the first request alone: of a later one it could not be told which answer is its own. */
+static int64_t gate_head(net_poller *p, net_conn *c, net_hello *hello) {
   net_choice choice;
   if (!net_decide_hello(c, hello, &choice)) return gate_refuse(p, c, hello, &choice);
   gate_tell(c, hello, &choice, true);
+  if (c->asked || c->answered != 0 || !net_decide_upgrade(c, hello)) hello->upgrade = false;
+  c->asked = true;
   net_flow_begin(&c->flow, hello);
   return (int64_t)hello->head_len;
 }
@@ -130,7 +133,7 @@ int64_t net_gate_pass(net_poller *p, net_conn *c, const uint8_t *data, size_t le
   const net_hello *head;
   if (c->gate == NET_GATE_HELLO) return gate_hello(p, c, data, len, last);
   int64_t n = net_flow_pass(&c->flow, data, len, &p->hello, &head);
-  if (head != NULL) return gate_head(p, c, head);
+  if (head != NULL) return gate_head(p, c, &p->hello);
   if (n >= 0) return n;
   p->hello.kind = NET_HELLO_BAD;
   return gate_refuse(p, c, &p->hello, &(net_choice){ .rule = SIZE_MAX });

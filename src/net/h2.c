@@ -241,7 +241,7 @@ static bool h2_begin(net_h2 *h, buf *request, bool *moved) {
   if (h->hello.kind == NET_HELLO_MORE) return true;
   if (h->hello.kind != NET_HELLO_HTTP) return false;
   size_t len = h->hello.head_len;
-  if (h->hello.body == NET_BODY_TUNNEL) h->hello.body = NET_BODY_LENGTH;
+  h->hello.upgrade = false;
   h->head_only = strcmp(h->hello.method, "HEAD") == 0;
   h->begun = h->chunked = h->body_ended = false;
   bool fine = h2_submit(h, request, len);

@@ -163,6 +163,8 @@ static bool http_target(const char *at, size_t len, net_hello *out) {
     at = host + host_len;
     len = rest - host_len;
     if (len == 0) at = "/", len = 1;
+  } else if (len == 0 || (at[0] != '/' && !(len == 1 && at[0] == '*'))) {
+    return false; /* of another scheme: only a proxy would take it */
   }
   if (!net_path_clean(at, len, out->path, sizeof out->path)) out->path[0] = '\0';
   return true;
@@ -195,7 +197,7 @@ static bool http_number(const line *value, uint64_t *out) {
 }
 
 typedef struct seen {
-  bool host, length, coding, upgrade;
+  bool host, length, coding;
 } seen;
 
 static bool http_known_field(const line *name, const line *value, seen *s, net_hello *out) {
@@ -218,7 +220,10 @@ static bool http_known_field(const line *name, const line *value, seen *s, net_h
     out->body = NET_BODY_CHUNKED;
     return fine;
   }
-  if (line_is(name, "upgrade")) s->upgrade = true;
+  if (line_is(name, "upgrade")) {
+    out->websocket = !out->upgrade && line_is(value, "websocket");
+    out->upgrade = true;
+  }
   return true;
 }
 
@@ -250,7 +255,6 @@ static void hello_http(const uint8_t *data, size_t len, net_hello *out) {
       out->kind = s.length && s.coding ? NET_HELLO_BAD : NET_HELLO_HTTP; /* smuggling, RFC 9112, 6.1 */
   }
   out->head_len = (size_t)(at - (const char *)data);
-  if (s.upgrade) out->body = NET_BODY_TUNNEL;
 }
 
 /* ---- both ---- */
@@ -266,6 +270,7 @@ void net_hello_read(const uint8_t *data, size_t len, net_hello *out) {
   memset(out, 0, offsetof(net_hello, path) + 1);
   out->body = NET_BODY_LENGTH;
   out->body_len = 0;
+  out->upgrade = out->websocket = false;
   if (len == 0) return;
   if (data[0] == RECORD_HANDSHAKE)
     hello_tls(data, len, out);

@@ -16,7 +16,7 @@ enum net_hello_kind {
   NET_HELLO_BAD,   /* TLS or HTTP that servers read in several ways */
 };
 
-enum net_hello_body { NET_BODY_LENGTH, NET_BODY_CHUNKED, NET_BODY_TUNNEL };
+enum net_hello_body { NET_BODY_LENGTH, NET_BODY_CHUNKED };
 
 typedef struct net_hello {
   enum net_hello_kind kind;
@@ -29,6 +29,8 @@ typedef struct net_hello {
   char path[NET_PATH_MAX + 1]; /* net_path_clean; "": it has no one form */
   enum net_hello_body body;
   uint64_t body_len;
+  bool upgrade;   /* it asks for another protocol behind it */
+  bool websocket; /* for that one, in which no requests follow */
 } net_hello;
 
 void net_hello_read(const uint8_t *data, size_t len, net_hello *out);

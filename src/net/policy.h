@@ -50,6 +50,7 @@ typedef struct net_policy_parts {
 cay_status net_policy_build(const net_policy_parts *parts, net_policy **out, cay_error *err) CHECKED;
 const char *net_preset_names(void);                 /* "none, package-registries, all-public"; static */
 bool net_policy_is_empty(const net_policy *policy); /* it can only deny */
+bool net_policy_denies(const net_policy *policy);   /* it has a rule that does */
 
 typedef struct net_target {
   const char *scheme; /* NULL: not seen yet */

@@ -144,3 +144,9 @@ bool net_policy_is_empty(const net_policy *policy) {
     if (policy->rules[i].allow) return false;
   return true;
 }
+
+bool net_policy_denies(const net_policy *policy) {
+  for (size_t i = 0; policy != NULL && i < policy->count; i++)
+    if (!policy->rules[i].allow) return true;
+  return false;
+}

@@ -1,4 +1,5 @@
 """policy.py - what the rules decide, as programs in the sandbox see it."""
+import json
 import re
 import pathlib
 
@@ -126,6 +127,96 @@ ask(b'GET / HTTP/1.0\\r\\n\\r\\n')
         assert lines[:2] == ["HTTP/1.1 200 OK", "HTTP/1.1 403 Forbidden"] and lines[2] == "HTTP/1.1 200 OK", r
         assert lines[3] in ("PermissionError", "") and "HTTP/1.1 403 Forbidden" in lines[4:], r
         assert [seen[1] for seen in s.seen] == [f"a.test:{s.port}", "a.test"], s.seen
+
+
+ASK = """
+import socket
+def ask(port, *parts):
+    s = socket.create_connection(('a.test', port), 60)
+    got = b''
+    try:
+        for part in parts:
+            s.sendall(part)
+            more = b'+'
+            while more and not got.endswith(END):
+                more = s.recv(4096)
+                got += more
+            print(got.split(b'\\r\\n')[0].decode(), end=' ')
+            got = got[:0]
+    except OSError as e:
+        print(type(e).__name__, end=' ')
+    print()
+def head(method, path, host, *fields):
+    return '\\r\\n'.join([f'{method} {path} HTTP/1.1', f'Host: {host}', *fields, '', '']).encode()
+"""
+
+
+def test_a_request_behind_an_upgrade_is_a_request(t):
+    """A server that does not change the protocol takes the next bytes for its next request."""
+    code = ASK + """
+END = b'/v1/x\\n'
+for protocol in 'foo', 'websocket', 'h2c', 'websocket, foo':
+    first = head('GET', '/v1/x', f'a.test:{PORT}', 'Connection: Upgrade', f'Upgrade: {protocol}')
+    ask(PORT, first + head('GET', '/v2/x', 'b.test'), b'')
+    ask(PORT, first, head('GET', '/v2/x', 'b.test'))
+    ask(PORT, first[:-2] + b'Content-Length: 5\\r\\n\\r\\nGET /' + head('GET', '/v2/x', 'b.test'), b'')
+    ask(PORT, head('GET', '/v1/x', f'a.test:{PORT}'), first, head('GET', '/v2/x', 'b.test'))
+"""
+    named = {"action": "allow", "host": "a.test", "cidr": "127.0.0.1"}
+    policies = [[named], [{**named, "path": "/v1"}], [{"action": "deny", "host": "b.test"}, {"action": "allow", "cidr": "127.0.0.1"}, named], [{"action": "deny", "path": "/v2"}, named]]
+    for rules in policies:
+        with servers.pages() as s:
+            r = t.run("--net-rules", json.dumps(rules), "--add-host", "a.test=127.0.0.1", "--quiet", "--timeout", "3m", "--", "python3", "-c", f"PORT = {s.port}\n" + code)
+            assert r.code == 0 and len(s.seen) == 4 * 5 and {(host, path) for _, host, path in s.seen} == {(f"a.test:{s.port}", "/v1/x")}, (rules, r, s.seen)
+
+
+def agree(seen):
+    """A server that changes to any protocol, and in it gives back what it gets; seen has it all."""
+    def serve(connection):
+        first = b""
+        while b"\r\n\r\n" not in first:
+            first += connection.recv(4096)
+        connection.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + first.partition(b"\r\n\r\n")[2])
+        while more := connection.recv(4096):
+            seen.append(more)
+            connection.sendall(more)
+    return serve
+
+
+def test_another_protocol_begins_where_the_server_agrees_and_no_rule_asks_for_more(t):
+    code = ASK + """
+END = b'\\r\\n\\r\\n'
+for protocol in 'websocket', 'h2c':
+    s = socket.create_connection(('a.test', PORT), 60)
+    s.sendall(head('GET', '/v1/x', f'a.test:{PORT}', 'Connection: Upgrade', f'Upgrade: {protocol}'))
+    got = b''
+    while got.count(END) < 2: got += s.recv(4096)
+    try:
+        s.sendall(b'\\x81\\x03abc')
+        got = b''
+        while not got.endswith(b'abc') and (more := s.recv(4096)): got += more
+        print(protocol, got == b'\\x81\\x03abc')
+    except OSError as e:
+        print(protocol, type(e).__name__)
+"""
+    named = {"action": "allow", "host": "a.test", "cidr": "127.0.0.1"}
+    for rules, h2c in (([named], "True"), ([{**named, "path": "/v1"}], "PermissionError"), ([{**named, "method": "GET"}], "PermissionError"), ([{"action": "allow", "cidr": "127.0.0.1"}, named], "True")):
+        seen = []
+        with servers.tcp(agree(seen)) as port:
+            r = t.run("--net-rules", json.dumps(rules), "--add-host", "a.test=127.0.0.1", "--quiet", "--", "python3", "-c", f"PORT = {port}\n" + code)
+            assert r.text == f"websocket True\nh2c {h2c}\n" and len(seen) == 1 + (h2c == "True"), (rules, r, seen)
+
+
+def test_no_request_behind_another_has_a_denied_name(t):
+    """Also on a connection to an address that is allowed by itself."""
+    code = ASK + """
+END = b'/\\n'
+ask(PORT, head('GET', '/', 'c.test'), head('GET', '/', 'b.test'))
+ask(PORT, head('GET', '/', 'c.test') + head('GET', '/', 'b.test'), b'')
+"""
+    with servers.pages() as s:
+        r = t.run("--deny-net", "b.test", "--allow-net", f"127.0.0.1:{s.port}", "--add-host", "a.test=127.0.0.1", "--quiet", "--", "python3", "-c", f"PORT = {s.port}\n" + code)
+        assert [host for _, host, _ in s.seen] == ["c.test"] * 2, (r, s.seen)
 
 
 def test_methods_and_paths_of_plain_http(t):

@@ -115,7 +115,10 @@ TEST(bodies_of_requests) {
   EXPECT_EQ(read_text("POST / HTTP/1.1\r\nHost: a\r\ntransfer-encoding:  chunked \r\n\r\n"), NET_HELLO_HTTP);
   EXPECT_EQ(hello.body, NET_BODY_CHUNKED);
   EXPECT_EQ(read_text("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n"), NET_HELLO_HTTP);
-  EXPECT_EQ(hello.body, NET_BODY_TUNNEL);
+  EXPECT(hello.upgrade && hello.body == NET_BODY_LENGTH);
+  EXPECT_EQ(read_text("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: x\r\nTransfer-Encoding: chunked\r\n\r\n"),
+            NET_HELLO_HTTP);
+  EXPECT(hello.upgrade && hello.body == NET_BODY_CHUNKED);
 }
 
 TEST(an_absolute_target_and_the_host_agree) {
@@ -145,6 +148,10 @@ TEST(requests_with_two_meanings_are_bad) {
     "GET / HTTP/1.9\r\nHost: a\r\n\r\n",
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "CONNECT b.org:443 HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET https://b.org/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET ftp://b.org/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET b.org HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET *x HTTP/1.1\r\nHost: a\r\n\r\n",
   };
   for (size_t i = 0; i < COUNT_OF(bad); i++)
     if (read_text(bad[i]) != NET_HELLO_BAD) test_fail_text(__FILE__, __LINE__, "taken", "bad", bad[i]);
@@ -208,6 +215,42 @@ TEST(chunks_with_two_meanings_are_errors) {
     (void)snprintf(bytes, sizeof bytes, CHUNKED "%s", bad[i]);
     EXPECT_TEXT(requests(bytes, 200), "PUT /3;!");
   }
+}
+
+/* What may pass behind a request for another protocol, when these bytes have come from the server `piece` at a time. */
+static enum net_flow_state after_answer(const char *answer, size_t piece) {
+  static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: x\r\n\r\n";
+  net_flow flow = { 0 };
+  const net_hello *head;
+  EXPECT_EQ(net_flow_pass(&flow, (const uint8_t *)request, strlen(request), &hello, &head), 0);
+  EXPECT(head != NULL);
+  net_flow_begin(&flow, &hello);
+  EXPECT_EQ(net_flow_pass(&flow, (const uint8_t *)"DELETE", 6, &hello, &head), 0);
+  for (size_t at = 0, len = strlen(answer); at < len; at += piece)
+    net_flow_answer(&flow, (const uint8_t *)answer + at, len - at < piece ? len - at : piece);
+  return flow.state;
+}
+
+TEST(another_protocol_begins_when_the_server_agrees) {
+#define CONTINUE "HTTP/1.1 100 Continue\r\n\r\n"
+#define HINTS "HTTP/1.1 103 Early Hints\r\nLink: </HTTP/1.1 101>\r\n\r\n"
+  static const struct {
+    const char *answer;
+    enum net_flow_state state;
+  } cases[] = {
+    { "HTTP/1.1 101 Switching Protocols\r\n", NET_FLOW_TUNNEL },
+    { CONTINUE HINTS "HTTP/1.1 101 ", NET_FLOW_TUNNEL },
+    { "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 101 no", NET_FLOW_HEAD },
+    { HINTS CONTINUE "HTTP/1.0 404 ", NET_FLOW_HEAD },
+    { "101 101 101 101", NET_FLOW_HEAD },
+    { "HTTP/1.1 10", NET_FLOW_ASKED },
+    { CONTINUE "HTTP/1.1 ", NET_FLOW_ASKED },
+    { "HTTP/1.1 103 \r\nHTTP/1.1 101 \r\n", NET_FLOW_ASKED },
+    { "", NET_FLOW_ASKED },
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    for (size_t piece = 1; piece < 40; piece += 3)
+      EXPECT_EQ(after_answer(cases[i].answer, piece), cases[i].state);
 }
 
 TEST(what_follows_a_request_and_is_no_request_is_an_error) {
