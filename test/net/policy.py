@@ -152,7 +152,7 @@ def head(method, path, host, *fields):
 
 
 def test_a_request_behind_an_upgrade_is_a_request(t):
-    """A server that does not change the protocol takes the next bytes for its next request."""
+    """The next bytes are a request to a server that does not change the protocol."""
     code = ASK + """
 END = b'/v1/x\\n'
 for protocol in 'foo', 'websocket', 'h2c', 'websocket, foo':
