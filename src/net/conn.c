@@ -35,6 +35,7 @@ net_conn *net_conn_new(net_poller *p, net_box *box, k_net_end *end) {
   c->box = box;
   c->end = end;
   c->fd = -1;
+  c->begun = BUF_INIT(NET_HELLO_MAX);
   c->appetite = LEAST_CHUNK;
   box->open++;
   box->made++;
@@ -48,6 +49,7 @@ static void conn_free(net_poller *p, net_conn *c, bool reset) {
   net_dns_forget(c);
   if (c->outer != NULL) c->outer->close(c->outer, reset);
   mem_free(c->sighting);
+  buf_free(&c->begun);
   if (c->admitted) c->box->admitted--;
   c->box->open--;
   mem_free(c);
@@ -126,13 +128,17 @@ static void conn_see(const net_conn *c, size_t n, const uint8_t *data) {
 }
 
 static enum moved conn_send(net_poller *p, net_conn *c, const k_net_state *state) {
-  size_t want = state->readable < NET_CHUNK ? state->readable : NET_CHUNK;
+  bool looks = c->gate != NET_GATE_OPEN && c->passed == 0;
+  size_t before = looks && c->gate == NET_GATE_HELLO ? c->begun.len : 0;
+  size_t want = state->readable < NET_CHUNK - before ? state->readable : NET_CHUNK - before;
+  uint8_t *bytes = p->chunk + before;
   if (want == 0 || !c->item.writable) return MOVED_NOTHING;
-  size_t n = k_net_peek(c->end, p->chunk, want);
-  if (c->gate != NET_GATE_OPEN && c->passed == 0) {
-    int64_t may = net_gate_pass(p, c, p->chunk, n, state->done && n == state->readable);
+  if (before > 0) memcpy(p->chunk, c->begun.data, before);
+  size_t n = k_net_peek(c->end, bytes, want);
+  if (looks) {
+    int64_t may = net_gate_pass(p, c, p->chunk, before + n, state->done && n == state->readable);
     if (may < 0) return MOVED_AWAY;
-    c->passed = (size_t)may;
+    c->passed = (size_t)may > before ? (size_t)may - before : 0;
   }
   if (c->gate != NET_GATE_OPEN && c->passed < n) n = c->passed;
   if (c->gate == NET_GATE_OPEN) c->passed = 0;
@@ -140,14 +146,14 @@ static enum moved conn_send(net_poller *p, net_conn *c, const k_net_state *state
   if (n == 0) return MOVED_NOTHING;
   n = conn_left(c, n, true);
   if (n == 0) return conn_overrun(p, c, true);
-  ssize_t sent = c->outer->send(c->outer, p->chunk, n);
+  ssize_t sent = c->outer->send(c->outer, bytes, n);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
     c->item.writable = errno == EINTR;
     return MOVED_NOTHING;
   }
   if (sent < 0) return conn_lost(p, c, errno);
   k_net_take(c->end, (size_t)sent);
-  conn_see(c, (size_t)sent, p->chunk);
+  conn_see(c, (size_t)sent, bytes);
   if (c->passed > 0) c->passed -= (size_t)sent;
   conn_count(c, (size_t)sent, true);
   return MOVED_SOME;

@@ -86,6 +86,8 @@ typedef struct net_conn {
   int fd; /* of the outer socket; -1: none */
   enum net_gate gate;
   net_flow flow;
+  buf begun;                     /* first bytes that went before their kind was known */
+  int64_t held_ns;               /* since when such bytes wait; 0: none does */
   size_t passed;                 /* bytes at the beginning of the guest's that may go and have not gone */
   bool finished, ended;          /* no more bytes to the outside, from the outside */
   struct dns_question *question; /* to the resolver, on its way */

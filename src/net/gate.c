@@ -2,6 +2,7 @@
 #include "net/conn.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "net/relay.h"
 
 #include <stdio.h>
@@ -103,12 +104,30 @@ static int64_t gate_head(net_poller *p, net_conn *c, net_hello *hello) {
   return (int64_t)hello->head_len;
 }
 
+/* A client that has sent the beginning of a line may wait for an answer to it. After a while these bytes go, where a rule allows any bytes; they
+ * are still looked at together with the next ones, so that no head of HTTP gets out whole without its check. */
+static int64_t gate_begin(net_poller *p, net_conn *c, const uint8_t *data, size_t len, net_hello *hello) {
+  enum { HOLD_MS = 50 };
+  net_choice choice;
+  hello->kind = NET_HELLO_OTHER;
+  if (c->box->tape != NULL || c->box->cache != NULL || !net_decide_hello(c, hello, &choice)) return 0;
+  if (c->held_ns == 0) {
+    c->held_ns = p->now_ns;
+    c->resume_ns = p->now_ns + HOLD_MS * NS_PER_MS;
+    if (c->resume_ns < c->item.due_ns) net_item_due(p, &c->item, c->resume_ns);
+  }
+  if (p->now_ns < c->held_ns + HOLD_MS * NS_PER_MS) return 0;
+  if (buf_append(&c->begun, data + c->begun.len, len - c->begun.len) != CAY_OK) return 0;
+  c->held_ns = 0;
+  return (int64_t)len;
+}
+
 static int64_t gate_hello(net_poller *p, net_conn *c, const uint8_t *data, size_t len, bool last) {
   net_hello *hello = &p->hello;
   net_choice choice = { .rule = SIZE_MAX };
   net_hello_read(data, len, hello);
   if (hello->kind == NET_HELLO_MORE) {
-    if (len < NET_HELLO_MAX && !last) return 0;
+    if (len < NET_HELLO_MAX && !last) return hello->open ? gate_begin(p, c, data, len, hello) : 0;
     hello->kind = last ? NET_HELLO_OTHER : NET_HELLO_BAD;
   }
   bool relayed = net_conn_is_relayed(c, hello);

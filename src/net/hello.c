@@ -242,6 +242,7 @@ static void hello_http(const uint8_t *data, size_t len, net_hello *out) {
   seen s = { 0 };
   line l;
   int got = http_line(&at, end, &l);
+  out->open = got == 0;
   if (got == 0) return;
   got = got > 0 ? http_request_line(&l, out) : 0;
   if (got == 0) out->kind = NET_HELLO_OTHER;
@@ -262,20 +263,24 @@ static void hello_http(const uint8_t *data, size_t len, net_hello *out) {
 /* A method and a blank, as far as there are bytes. */
 static bool hello_may_be_http(const uint8_t *data, size_t len) {
   size_t i = 0;
-  while (i < len && i < 32 && ((data[i] >= 'A' && data[i] <= 'Z') || data[i] == '-')) i++;
+  while (i < len && i < 32 && http_is_token((const char *)data + i, 1)) i++;
   return i == len || (i > 0 && data[i] == ' ');
 }
 
 void net_hello_read(const uint8_t *data, size_t len, net_hello *out) {
+  size_t blank = 0;
   memset(out, 0, offsetof(net_hello, path) + 1);
   out->body = NET_BODY_LENGTH;
   out->body_len = 0;
   out->upgrade = out->websocket = false;
   if (len == 0) return;
+  while (blank < len && (data[blank] == '\r' || data[blank] == '\n')) blank++;
   if (data[0] == RECORD_HANDSHAKE)
     hello_tls(data, len, out);
-  else if (hello_may_be_http(data, len))
-    hello_http(data, len, out);
+  else if (hello_may_be_http(data + blank, len - blank))
+    hello_http(data + blank, len - blank, out);
   else
     out->kind = NET_HELLO_OTHER;
+  if (blank > 0 && out->kind == NET_HELLO_HTTP)
+    out->kind = NET_HELLO_BAD; /* servers differ about empty lines before it */
 }

@@ -20,6 +20,8 @@ enum net_hello_body { NET_BODY_LENGTH, NET_BODY_CHUNKED };
 
 typedef struct net_hello {
   enum net_hello_kind kind;
+  bool
+      open; /* of MORE: the first line is not over, so that the peer of another protocol may wait for an answer to it */
   bool has_name;
   char name[NET_HOST_MAX + 1]; /* as net_host_clean leaves it, without the port */
   uint16_t name_port;          /* 0: none given */

@@ -171,7 +171,7 @@ for protocol in 'foo', 'websocket', 'h2c', 'websocket, foo':
 
 
 def agree(seen):
-    """A server that changes to any protocol, and in it gives back what it gets; seen has it all."""
+    """To a server that does not change the protocol the next bytes are its next request."""
     def serve(connection):
         first = b""
         while b"\r\n\r\n" not in first:
@@ -217,6 +217,59 @@ ask(PORT, head('GET', '/', 'c.test') + head('GET', '/', 'b.test'), b'')
     with servers.pages() as s:
         r = t.run("--deny-net", "b.test", "--allow-net", f"127.0.0.1:{s.port}", "--add-host", "a.test=127.0.0.1", "--quiet", "--", "python3", "-c", f"PORT = {s.port}\n" + code)
         assert [host for _, host, _ in s.seen] == ["c.test"] * 2, (r, s.seen)
+
+
+def echo(seen):
+    def serve(connection):
+        while more := connection.recv(4096):
+            seen.append(more)
+            connection.sendall(more)
+    return serve
+
+
+ANY = [[{"action": "allow", "host": "a.test", "cidr": "127.0.0.1"}], [{"action": "allow", "cidr": "127.0.0.1"}, {"action": "allow", "host": "a.test", "cidr": "127.0.0.1"}]]
+
+
+def test_first_bytes_of_other_protocols_reach_their_server(t):
+    """Also those that could become a request, by clients that wait for an answer to them."""
+    code = """
+import socket
+for first in b'A', b'GE', b'PING', b'hello', b'HELLO THERE', b'GET / HTTP/1.1', b'\\r\\n', b'PING\\r\\n', b'G' * 40, b'\\0':
+    with socket.create_connection(('a.test', PORT), 60) as s:
+        for part in first, b' and more', b'\\nlast':
+            got = b''
+            s.sendall(part)
+            while len(got) < len(part): got += s.recv(4096)
+            assert got == part, (first, part, got)
+print('end')
+"""
+    for rules in ANY:
+        with servers.tcp(echo([])) as port:
+            r = t.run("--net-rules", json.dumps(rules), "--add-host", "a.test=127.0.0.1", "--quiet", "--timeout", "3m", "--", "python3", "-c", f"PORT = {port}\n" + code)
+            assert r.text == "end\n", (rules, r)
+
+
+def test_no_request_gets_out_in_pieces_or_behind_empty_lines(t):
+    code = """
+import socket
+request = b'GET / HTTP/1.1\\r\\nHost: b.test\\r\\n\\r\\n'
+for parts in ([b'GE', request[2:]], [request[:3], request[3:9], request[9:]], [b'\\r\\n', request], [b'\\r\\n' + request], [b'\\n\\n', b'get' + request[3:]], [b'get' + request[3:]], [b'Get', request[3:]]):
+    with socket.create_connection(('a.test', PORT), 60) as s:
+        try:
+            for part in parts:
+                s.sendall(part)
+                got = s.recv(4096)
+                if not got or b'403' in got: break
+                assert got in part, (parts, got)
+            else: print('through', parts)
+        except PermissionError: pass
+print('end')
+"""
+    for rules in ANY[:1], [[{"action": "deny", "host": "b.test"}, *ANY[1]]]:
+        seen = []
+        with servers.tcp(echo(seen)) as port:
+            r = t.run("--net-rules", json.dumps(rules[0]), "--add-host", "a.test=127.0.0.1", "--quiet", "--timeout", "3m", "--", "python3", "-c", f"PORT = {port}\n" + code)
+            assert r.text == "end\n" and not any(b"Host" in more for more in seen), (rules, r, seen)
 
 
 def test_methods_and_paths_of_plain_http(t):

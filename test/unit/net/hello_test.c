@@ -152,19 +152,26 @@ TEST(requests_with_two_meanings_are_bad) {
     "GET ftp://b.org/ HTTP/1.1\r\nHost: a\r\n\r\n",
     "GET b.org HTTP/1.1\r\nHost: a\r\n\r\n",
     "GET *x HTTP/1.1\r\nHost: a\r\n\r\n",
+    "\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "\n\nget / HTTP/1.1\r\nHost: a\r\n\r\n",
   };
   for (size_t i = 0; i < COUNT_OF(bad); i++)
     if (read_text(bad[i]) != NET_HELLO_BAD) test_fail_text(__FILE__, __LINE__, "taken", "bad", bad[i]);
 }
 
 TEST(other_protocols_are_other) {
-  static const char *const other[] = { "SSH-2.0-x\r\n", "EHLO me\r\n", "USER me\r\n",    "\x80\x01", "a",
+  static const char *const other[] = { "SSH-2.0-x\r\n", "EHLO me\r\n", "USER me\r\n",    "\x80\x01",
                                        "{\"a\":1}",     "GET \r\n",    "HELO a HTTP\r\n" };
   for (size_t i = 0; i < COUNT_OF(other); i++)
     if (read_text(other[i]) != NET_HELLO_OTHER)
       test_fail_text(__FILE__, __LINE__, "taken", "other", other[i]);
   EXPECT_EQ(read_text("GET / HT"), NET_HELLO_MORE);
   EXPECT_EQ(read_text("GE"), NET_HELLO_MORE);
+  EXPECT(hello.open);
+  EXPECT_EQ(read_text("a"), NET_HELLO_MORE);
+  EXPECT(hello.open);
+  EXPECT_EQ(read_text("GET / HTTP/1.1\r\nHos"), NET_HELLO_MORE);
+  EXPECT(!hello.open);
   EXPECT_EQ(read_text(""), NET_HELLO_MORE);
 }
 
