@@ -171,7 +171,7 @@ for protocol in 'foo', 'websocket', 'h2c', 'websocket, foo':
 
 
 def agree(seen):
-    """To a server that does not change the protocol the next bytes are its next request."""
+    """A server that changes to any protocol and then gives all bytes back; `seen` has them, too."""
     def serve(connection):
         first = b""
         while b"\r\n\r\n" not in first:
