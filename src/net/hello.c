@@ -242,7 +242,6 @@ static void hello_http(const uint8_t *data, size_t len, net_hello *out) {
   seen s = { 0 };
   line l;
   int got = http_line(&at, end, &l);
-  out->open = got == 0;
   if (got == 0) return;
   got = got > 0 ? http_request_line(&l, out) : 0;
   if (got == 0) out->kind = NET_HELLO_OTHER;
@@ -260,27 +259,46 @@ static void hello_http(const uint8_t *data, size_t len, net_hello *out) {
 
 /* ---- both ---- */
 
-/* A method and a blank, as far as there are bytes. */
-static bool hello_may_be_http(const uint8_t *data, size_t len) {
-  size_t i = 0;
-  while (i < len && i < 32 && http_is_token((const char *)data + i, 1)) i++;
-  return i == len || (i > 0 && data[i] == ' ');
+/* Where lines and words end for the one server or the other. */
+static bool text_is_blank(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static bool text_mentions_http(const char *at, size_t len) {
+  for (size_t i = 0; i + 5 <= len; i++)
+    if (strncasecmp(at + i, "http/", 5) == 0) return true;
+  return false;
+}
+
+/* Lines that some servers take for a request of HTTP, and that are none as it has to be, are bad. */
+static void hello_text(const uint8_t *data, size_t len, net_hello *out) {
+  enum { BLANKS = 64, METHOD = 32, LINE = 16 << 10 };
+  const char *at = (const char *)data;
+  size_t blanks = 0, method = 0;
+  while (blanks < len && blanks <= BLANKS && text_is_blank(data[blanks])) blanks++;
+  at += blanks;
+  len -= blanks;
+  while (method < len && method <= METHOD && http_is_token(at + method, 1)) method++;
+  bool other = blanks > BLANKS || method > METHOD ||
+               (method < len && (method == 0 || !text_is_blank((uint8_t)at[method])));
+  const char *lf = other ? NULL : memchr(at, '\n', len < LINE ? len : LINE);
+  if (lf == NULL) {
+    if (other || len >= LINE) out->kind = NET_HELLO_OTHER;
+    out->open = out->kind == NET_HELLO_MORE;
+    return;
+  }
+  hello_http((const uint8_t *)at, len, out);
+  bool request = out->kind == NET_HELLO_HTTP || out->kind == NET_HELLO_MORE;
+  if (request ? blanks > 0 : out->kind == NET_HELLO_OTHER && text_mentions_http(at, (size_t)(lf - at)))
+    out->kind = NET_HELLO_BAD;
 }
 
 void net_hello_read(const uint8_t *data, size_t len, net_hello *out) {
-  size_t blank = 0;
   memset(out, 0, offsetof(net_hello, path) + 1);
   out->body = NET_BODY_LENGTH;
   out->body_len = 0;
   out->upgrade = out->websocket = false;
   if (len == 0) return;
-  while (blank < len && (data[blank] == '\r' || data[blank] == '\n')) blank++;
   if (data[0] == RECORD_HANDSHAKE)
     hello_tls(data, len, out);
-  else if (hello_may_be_http(data + blank, len - blank))
-    hello_http(data + blank, len - blank, out);
   else
-    out->kind = NET_HELLO_OTHER;
-  if (blank > 0 && out->kind == NET_HELLO_HTTP)
-    out->kind = NET_HELLO_BAD; /* servers differ about empty lines before it */
+    hello_text(data, len, out);
 }

@@ -234,7 +234,7 @@ def test_first_bytes_of_other_protocols_reach_their_server(t):
     """Also those that could become a request, by clients that wait for an answer to them."""
     code = """
 import socket
-for first in b'A', b'GE', b'PING', b'hello', b'HELLO THERE', b'GET / HTTP/1.1', b'\\r\\n', b'PING\\r\\n', b'G' * 40, b'\\0':
+for first in b'A', b'GE', b'PING', b'hello', b'HELLO THERE', b'GET / ICAP/1.0', b'\\r\\n', b'PING\\r\\n', b'G' * 40, b'\\0', b'A\\0', b'word ' * 20000, b'a' * 100000, b'\\n' * 100000:
     with socket.create_connection(('a.test', PORT), 60) as s:
         for part in first, b' and more', b'\\nlast':
             got = b''
@@ -253,7 +253,7 @@ def test_no_request_gets_out_in_pieces_or_behind_empty_lines(t):
     code = """
 import socket
 request = b'GET / HTTP/1.1\\r\\nHost: b.test\\r\\n\\r\\n'
-for parts in ([b'GE', request[2:]], [request[:3], request[3:9], request[9:]], [b'\\r\\n', request], [b'\\r\\n' + request], [b'\\n\\n', b'get' + request[3:]], [b'get' + request[3:]], [b'Get', request[3:]]):
+for parts in ([b'GE', request[2:]], [request[:3], request[3:9], request[9:]], [b'\\r\\n', request], [b'\\r\\n' + request], [b'\\n\\n', b'get' + request[3:]], [b'get' + request[3:]], [b'Get', request[3:]], [b' ' + request], [b'GET\\t/' + request[5:]], [request.replace(b'\\r', b'')], [b'GET /\\0' + request[5:]], [b'GET', b'\\x0b/' + request[5:]]):
     with socket.create_connection(('a.test', PORT), 60) as s:
         try:
             for part in parts:

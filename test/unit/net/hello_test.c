@@ -154,6 +154,14 @@ TEST(requests_with_two_meanings_are_bad) {
     "GET *x HTTP/1.1\r\nHost: a\r\n\r\n",
     "\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
     "\n\nget / HTTP/1.1\r\nHost: a\r\n\r\n",
+    " GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET\v/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET / HTTP/1.1 \r\nHost: a\r\n\r\n",
+    "GET / HTTP/1.1\nHost: a\n\n",
+    "GET / http/1.1\r\nHost: a\r\n\r\n",
+    "GET /x y HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET / HTTP/11.1\r\nHost: a\r\n\r\n",
   };
   for (size_t i = 0; i < COUNT_OF(bad); i++)
     if (read_text(bad[i]) != NET_HELLO_BAD) test_fail_text(__FILE__, __LINE__, "taken", "bad", bad[i]);
