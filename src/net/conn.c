@@ -139,6 +139,7 @@ static enum moved conn_send(net_poller *p, net_conn *c, const k_net_state *state
     int64_t may = net_gate_pass(p, c, p->chunk, before + n, state->done && n == state->readable);
     if (may < 0) return MOVED_AWAY;
     c->passed = (size_t)may > before ? (size_t)may - before : 0;
+    if (c->gate != NET_GATE_HELLO) buf_free(&c->begun);
   }
   if (c->gate != NET_GATE_OPEN && c->passed < n) n = c->passed;
   if (c->gate == NET_GATE_OPEN) c->passed = 0;
