@@ -256,6 +256,7 @@ static const uint8_t *secret_next(const net_secrets *s, const uint8_t *at, const
 }
 
 size_t net_secret_bound(const net_secrets *s, const void *text, size_t len) {
+  if (len == 0) return NET_SECRETS_MAX; /* an empty body may have no address */
   const uint8_t *at = text, *end = at + len;
   size_t bound = len, i = 0;
   while ((at = secret_next(s, at, end, &i)) != NULL) {
@@ -267,6 +268,7 @@ size_t net_secret_bound(const net_secrets *s, const void *text, size_t len) {
 
 cay_status net_secret_substitute(net_secret_use *use, unsigned place, enum net_secret_form form,
                                  const void *text, size_t len, buf *out) {
+  if (len == 0) return CAY_OK;
   const uint8_t *at = text, *end = at + len, *found;
   size_t i = 0;
   while ((found = secret_next(use->secrets, at, end, &i)) != NULL) {
@@ -288,7 +290,7 @@ static cay_status secret_substitute_basic(net_secret_use *use, const char *text,
                                           buf *out) {
   OWNED(buf_free) buf plain = BUF_INIT(1 << 15), changed = BUF_INIT(1 << 16);
   *done = false;
-  if (base64_decode(text, len, &plain) != CAY_OK) return CAY_OK;
+  if (base64_decode(text, len, &plain) != CAY_OK || plain.len == 0) return CAY_OK;
   cay_status status =
       net_secret_substitute(use, NET_SECRET_IN_HEADER, NET_FORM_PLAIN, plain.data, plain.len, &changed);
   *done = status == CAY_OK && (changed.len != plain.len || memcmp(changed.data, plain.data, plain.len) != 0);

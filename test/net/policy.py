@@ -161,13 +161,14 @@ for protocol in 'foo', 'websocket', 'h2c', 'websocket, foo':
     ask(PORT, first, head('GET', '/v2/x', 'b.test'))
     ask(PORT, first[:-2] + b'Content-Length: 5\\r\\n\\r\\nGET /' + head('GET', '/v2/x', 'b.test'), b'')
     ask(PORT, head('GET', '/v1/x', f'a.test:{PORT}'), first, head('GET', '/v2/x', 'b.test'))
+    ask(PORT, first, head('GET', '/v1/x', f'a.test:{PORT}'))
 """
     named = {"action": "allow", "host": "a.test", "cidr": "127.0.0.1"}
     policies = [[named], [{**named, "path": "/v1"}], [{"action": "deny", "host": "b.test"}, {"action": "allow", "cidr": "127.0.0.1"}, named], [{"action": "deny", "path": "/v2"}, named]]
     for rules in policies:
         with servers.pages() as s:
             r = t.run("--net-rules", json.dumps(rules), "--add-host", "a.test=127.0.0.1", "--quiet", "--timeout", "3m", "--", "python3", "-c", f"PORT = {s.port}\n" + code)
-            assert r.code == 0 and len(s.seen) == 4 * 5 and {(host, path) for _, host, path in s.seen} == {(f"a.test:{s.port}", "/v1/x")}, (rules, r, s.seen)
+            assert r.code == 0 and len(s.seen) == 4 * 7 and {(host, path) for _, host, path in s.seen} == {(f"a.test:{s.port}", "/v1/x")}, (rules, r, s.seen)
 
 
 def agree(seen):
