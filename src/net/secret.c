@@ -315,6 +315,7 @@ cay_status net_secret_substitute_field(net_secret_use *use, const char *value, s
 /* ---- names in place of placeholders ---- */
 
 cay_status net_secrets_write_names(const net_secrets *s, const void *text, size_t len, buf *out) {
+  if (len == 0) return CAY_OK;
   const uint8_t *at = text, *end = at + len, *found;
   size_t i = 0;
   while ((found = secret_next(s, at, end, &i)) != NULL) {
