@@ -26,6 +26,16 @@ static void host_put(const host *h, const char *path, const char *text) {
   EXPECT_EQ(fclose(f), 0);
 }
 
+/* `count` files f0, f1, … in a directory, all with this text and mode. */
+static void host_put_many(const host *h, const char *dir, int count, const char *text, mode_t mode) {
+  for (int i = 0; i < count; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%s/f%d", dir, i);
+    host_put(h, name, text);
+    EXPECT_EQ(chmod(at(h, name), mode), 0);
+  }
+}
+
 /* "-": there is none. */
 static const char *host_get(const host *h, const char *path) {
   static char text[256];
@@ -195,12 +205,7 @@ TEST(what_was_listed_and_is_gone_can_be_removed_and_not_opened) {
 TEST(a_file_that_may_not_be_read_holds_no_descriptor) {
   enum { MANY = 1100 }; /* more than a mount may hold */
   host h = host_new();
-  for (int i = 0; i < MANY; i++) {
-    char name[32];
-    snprintf(name, sizeof name, "tree/dir/f%d", i);
-    host_put(&h, name, "x");
-    EXPECT_EQ(chmod(at(&h, name), 0), 0);
-  }
+  host_put_many(&h, "tree/dir", MANY, "x", 0);
   cay_sandbox *box = box_over(&h);
   run_ok(box, "cd /w/dir && for f in f*; do ! read x 2> /dev/null < $f || exit 1; done");
   EXPECT(has_text(box, "/w/dir/c", "c\n"));
@@ -209,11 +214,7 @@ TEST(a_file_that_may_not_be_read_holds_no_descriptor) {
 
 TEST(several_programs_look_at_the_same_files_at_once) {
   host h = host_new();
-  for (int i = 0; i < 200; i++) {
-    char name[32];
-    snprintf(name, sizeof name, "tree/dir/f%d", i);
-    host_put(&h, name, "some word\n");
-  }
+  host_put_many(&h, "tree/dir", 200, "some word\n", 0644);
   cay_sandbox *box = box_over(&h);
   run_ok(box,
          "cd /w && for i in 1 2 3; do grep -r word . | wc -l & ls -lR . > /dev/null & done > /tmp/n; wait; "
@@ -240,15 +241,12 @@ TEST(directories_are_renamed_with_what_was_never_looked_at) {
 
 TEST(the_limits_count_copied_bytes_changed_files_and_remembered_names) {
   host h = host_new();
-  char name[40], big[5000];
+  char big[5000];
   memset(big, 'x', sizeof big - 1);
   big[sizeof big - 1] = '\0';
   host_put(&h, "tree/big", big);
   EXPECT_EQ(mkdir(at(&h, "tree/many"), 0755), 0);
-  for (int i = 0; i < 300; i++) {
-    snprintf(name, sizeof name, "tree/many/%d", i);
-    host_put(&h, name, "");
-  }
+  host_put_many(&h, "tree/many", 300, "", 0644);
   cay_sandbox *box = NULL;
   cay_error err = { .message = "" };
   const cay_limits limits = CAY_INIT(cay_limits, .disk = 4096, .memory = 256 << 10);
@@ -263,7 +261,7 @@ TEST(the_limits_count_copied_bytes_changed_files_and_remembered_names) {
   EXPECT_EQ(got.len, sizeof big - 1);
   cay_buf_free(&got);
   cay_stat st;
-  EXPECT(cay_file_stat(box, "/w/many/1", &st, &err) != CAY_OK);
+  EXPECT(cay_file_stat(box, "/w/many/f1", &st, &err) != CAY_OK);
   EXPECT_EQ(err.os_errno, 12); /* ENOMEM */
   cay_usage usage;
   cay_sandbox_usage(box, &usage);
