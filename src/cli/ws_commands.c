@@ -1,4 +1,5 @@
 /* ws_commands.c - what `cay ws` does with a client. */
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/say.h"
@@ -217,7 +218,8 @@ static const char *const ws_kinds[] = { "file", "directory", "link", "other" };
 static bool ls_entry(void *ctx, const char *name, const cay_stat *stat) {
   json *j = ctx;
   if (j == NULL)
-    return printf("%-9s %12llu  %s\n", ws_kinds[stat->kind], (unsigned long long)stat->len, name) > 0;
+    return printf("%-9s %12llu  %s\n", ws_kinds[stat->kind], (unsigned long long)stat->len, TEXT_NAME(name)) >
+           0;
   json_open(j, NULL, '{');
   json_bytes(j, "name", name, strlen(name));
   json_string(j, "type", ws_kinds[stat->kind]);

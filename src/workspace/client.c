@@ -118,7 +118,9 @@ static cay_status provision_sandbox(cay_ws_session *s, cay_ws_error *err) {
   cay_error cause;
   cay_sandbox_options options = ws_session_options(s, &limits);
   cay_status status = cay_sandbox_new(s->ws->engine, &options, &s->box, &cause);
-  if (status == CAY_OK) status = cay_file_mkdir(s->box, WS_ROOT, true, &cause);
+  if (status == CAY_OK && cay_file_mkdir(s->box, WS_ROOT, true, &cause) != CAY_OK)
+    return ws_fail(err, CAY_WS_PROVISION_FAILED, cause.status, ".",
+                   "the limits leave no room for the workspace: %s", cause.message);
   if (status == CAY_OK) return CAY_OK;
   return ws_fail_from(err, status == CAY_INVALID ? CAY_WS_INVALID_REQUEST : CAY_WS_ENFORCER_UNAVAILABLE,
                       "cay", &cause);

@@ -20,6 +20,8 @@ const char *cay_ws_code_name(cay_ws_code code) {
   return (size_t)code < COUNT_OF(codes) ? codes[code].name : "";
 }
 
+enum { ENTRY_NAME = 36 }; /* the reason behind it may name the path again */
+
 static void error_set_code(cay_ws_error *err, cay_ws_code code, const char *subject) {
   err->code = code;
   err->limit = 0;
@@ -67,9 +69,10 @@ cay_status ws_no_memory(cay_ws_error *err) {
 cay_status ws_fail_entry(cay_ws_error *err, cay_status status, size_t index, const char *path) {
   if (err == NULL) return status;
   if (err->code != CAY_WS_PATH_TRAVERSAL) error_set_code(err, CAY_WS_PROVISION_FAILED, path);
-  return err_prefix(&err->cause, status, "entry %zu, %s", index, TEXT_NAME(path));
+  return err_prefix(&err->cause, status, "entry %zu, %s", index,
+                    text_name((char[ENTRY_NAME]){ 0 }, ENTRY_NAME, path, strlen(path)));
 }
 
 cay_status ws_traversal(cay_ws_error *err, const char *path, const char *why) {
-  return ws_fail(err, CAY_WS_PATH_TRAVERSAL, CAY_DENIED, path, "%s: %s", TEXT_NAME(path), why);
+  return ws_fail(err, CAY_WS_PATH_TRAVERSAL, CAY_DENIED, path, "%s: %s", WS_PATH_NAME(path), why);
 }

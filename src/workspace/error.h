@@ -20,5 +20,8 @@ cay_status ws_no_memory(cay_ws_error *err);
 /* Puts a context in front of the message and makes it a failure of provisioning, except for PathTraversal. */
 cay_status ws_fail_entry(cay_ws_error *err, cay_status status, size_t index, const char *path);
 
+/* A path in a message, cut so that the reason behind it has room. Of base/text.h; lives to the end of the block. */
+#define WS_PATH_NAME(path) text_name((char[120]){ 0 }, 120, (path), strlen(path))
+
 /* Every path outside of a workspace is refused with this. */
 cay_status ws_traversal(cay_ws_error *err, const char *path, const char *why);

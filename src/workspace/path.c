@@ -5,9 +5,11 @@
 
 #include <string.h>
 
+enum { SHOWN_CAP = 200 };
+
 static cay_status path_too_long(cay_ws_error *err, const char *shown) {
   cay_status status = ws_fail(err, CAY_WS_EXECUTION_FAILED, CAY_INVALID, shown,
-                              "ENAMETOOLONG: %s: longer than a path can be", TEXT_NAME(shown));
+                              "ENAMETOOLONG: %s: longer than a path can be", WS_PATH_NAME(shown));
   if (err != NULL) err->cause.os_errno = 36;
   return status;
 }
@@ -47,12 +49,21 @@ static bool path_push(char *text, size_t *len, const char *name, size_t name_len
   return true;
 }
 
+/* The subject of a failure: its beginning, or with its NUL bytes made visible. */
+static void path_show(cay_slice path, char shown[static SHOWN_CAP]) {
+  size_t len = path.len < SHOWN_CAP ? path.len : SHOWN_CAP - 1;
+  if (memchr(path.data, 0, path.len) != NULL) {
+    (void)text_name(shown, SHOWN_CAP, path.data, path.len);
+    return;
+  }
+  memcpy(shown, path.data, len);
+  shown[len] = '\0';
+}
+
 cay_status ws_path_clean(cay_slice path, ws_path *out, cay_ws_error *err) {
   const char *at = path.data, *end = at + path.len;
-  char shown[200] = "";
-  if (path.len > 0) (void)text_name(shown, sizeof shown, path.data, path.len);
-  if (path.len > 0 && memchr(path.data, 0, path.len) == NULL && path.len < sizeof shown)
-    memcpy(shown, path.data, path.len), shown[path.len] = '\0';
+  char shown[SHOWN_CAP] = "";
+  if (path.len > 0) path_show(path, shown);
   const char *refusal = path_refusal(at, path.len);
   if (refusal != NULL) return ws_traversal(err, shown, refusal);
   size_t len = 0;

@@ -38,6 +38,12 @@ def test_a_workspace_lives_from_command_to_command(t):
     assert r.code == 1 and "SessionNotFound" in r.errors, r
 
 
+def test_names_in_a_workspace_do_not_drive_the_terminal(t):
+    h = provisioned(t)
+    assert ws(t, "exec", h, r"rm -r *; touch $'e\033[1m' $'n\nl' 'b c'").code == 0
+    assert [line.split(None, 2)[2] for line in ws(t, "ls", h).text.splitlines()] == ["'b c'", r"'e\x1b[1m'", r"'n\nl'"]
+
+
 def test_a_snapshot_is_resumed(t):
     h = provisioned(t)
     r = ws(t, "snapshot", h)

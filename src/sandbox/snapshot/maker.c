@@ -27,6 +27,7 @@ struct cay_snapshot_maker {
   k_file *file; /* the one that was put last */
   int64_t mtime_ns, at;
   uint64_t len;
+  uint32_t mode;
   made_dir *dirs; /* their times come last: entries change them */
   size_t dir_count, dir_cap;
 };
@@ -75,7 +76,10 @@ cay_status cay_snapshot_maker_new(cay_engine *engine, const cay_snapshot_maker_o
 K_LOCKED static k_ret maker_close_file(cay_snapshot_maker *m) {
   if (m->file == NULL) return 0;
   k_inode *i = m->file->inode;
-  k_attr attr = { .which = K_ATTR_ATIME | K_ATTR_MTIME, .atime_ns = m->mtime_ns, .mtime_ns = m->mtime_ns };
+  k_attr attr = { .which = K_ATTR_MODE | K_ATTR_ATIME | K_ATTR_MTIME,
+                  .mode = m->mode, /* once more: its bytes have cleared the set-id bits */
+                  .atime_ns = m->mtime_ns,
+                  .mtime_ns = m->mtime_ns };
   uint64_t size = (uint64_t)m->at > m->len ? (uint64_t)m->at : m->len;
   k_ret r = 0;
   k_stat st;
@@ -255,6 +259,7 @@ K_LOCKED static k_ret maker_set(cay_snapshot_maker *m, k_inode *i, const cay_ent
   m->mtime_ns = e->mtime_ns;
   m->at = 0;
   m->len = e->len;
+  m->mode = e->mode;
   return i->ops->open(i, K_O_WRONLY, &m->file);
 }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { CONTEXT = 3, FILE_MAX = 64 << 20, LOOK_FOR_NUL = 8000 };
+enum { CONTEXT = 3, FILE_MAX = 64 << 20, LOOK_FOR_NUL = 8000, GIT_LINK = 0120000 };
 
 typedef struct patching {
   cay_write_fn *write;
@@ -47,7 +47,7 @@ typedef struct patch_side {
 } patch_side;
 
 static uint32_t patch_mode(const mem_node *n) {
-  if (sb_node_is(n, K_S_IFLNK)) return 0120000;
+  if (sb_node_is(n, K_S_IFLNK)) return GIT_LINK;
   if (!sb_node_is(n, K_S_IFREG)) return 0;
   return (n->mode & 0111) != 0 ? 0100755 : 0100644;
 }
@@ -158,17 +158,26 @@ static cay_status patch_head(buf *out, const char *name, uint32_t before, uint32
   return buf_appendf(out, "old mode %06o\nnew mode %06o\n", before, after);
 }
 
-static cay_status patch_names(buf *out, const char *line, const char *prefix, const char *name, bool there) {
+static cay_status patch_side_name(buf *out, const char *line, const char *prefix, const char *name,
+                                  bool there) {
   cay_status status = buf_append_text(out, line);
   if (status == CAY_OK) status = there ? patch_name(out, prefix, name) : buf_append_text(out, "/dev/null");
   return status;
 }
 
+/* A tab ends a name with blanks, as git has it: patch(1) would take it for the first word. */
+static cay_status patch_head_name(buf *out, const char *line, const char *prefix, const char *name,
+                                  bool there) {
+  cay_status status = patch_side_name(out, line, prefix, name, there);
+  if (status != CAY_OK) return status;
+  return buf_append_text(out, there && strchr(name, ' ') != NULL ? "\t\n" : "\n");
+}
+
 static cay_status patch_body(buf *out, const char *name, const patch_side *a, const patch_side *b,
                              cay_error *err) {
   if (side_is_binary(a) || side_is_binary(b)) {
-    cay_status status = patch_names(out, "Binary files ", "a/", name, a->mode != 0);
-    if (status == CAY_OK) status = patch_names(out, " and ", "b/", name, b->mode != 0);
+    cay_status status = patch_side_name(out, "Binary files ", "a/", name, a->mode != 0);
+    if (status == CAY_OK) status = patch_side_name(out, " and ", "b/", name, b->mode != 0);
     if (status == CAY_OK) status = buf_append_text(out, " differ\n");
     return status == CAY_OK ? CAY_OK : err_no_memory(err);
   }
@@ -176,13 +185,17 @@ static cay_status patch_body(buf *out, const char *name, const patch_side *a, co
   S_TRY(sb_lines_compare(side_text(a), side_text(b), &d, err));
   cay_status status = CAY_OK;
   if (a->bytes.len != 0 || b->bytes.len != 0) {
-    status = patch_names(out, "--- ", "a/", name, a->mode != 0);
-    if (status == CAY_OK) status = patch_names(out, "\n+++ ", "b/", name, b->mode != 0);
-    if (status == CAY_OK) status = buf_append_byte(out, '\n');
+    status = patch_head_name(out, "--- ", "a/", name, a->mode != 0);
+    if (status == CAY_OK) status = patch_head_name(out, "+++ ", "b/", name, b->mode != 0);
     if (status == CAY_OK) status = patch_hunks(out, &d);
   }
   sb_lines_free(&d);
   return status == CAY_OK ? CAY_OK : err_no_memory(err);
+}
+
+/* An empty file that comes or goes has no hunk. patch(1) learns from git's names of contents that it is not emptied. */
+static cay_status patch_empty(buf *out, bool comes) {
+  return buf_append_text(out, comes ? "index 0000000..e69de29\n" : "index e69de29..0000000\n");
 }
 
 static bool sides_same(const patch_side *a, const patch_side *b) {
@@ -194,6 +207,9 @@ static cay_status patch_sides(patching *p, const char *name, const patch_side *a
   if (a->mode == b->mode && sides_same(a, b)) return CAY_OK;
   buf out = BUF_INIT(BUF_UNLIMITED);
   cay_status status = patch_head(&out, name, a->mode, b->mode) == CAY_OK ? CAY_OK : err_no_memory(p->err);
+  bool empty = a->bytes.len == 0 && b->bytes.len == 0;
+  if (status == CAY_OK && empty && (a->mode == 0 || b->mode == 0))
+    status = patch_empty(&out, a->mode == 0) == CAY_OK ? CAY_OK : err_no_memory(p->err);
   if (status == CAY_OK && !sides_same(a, b)) status = patch_body(&out, name, a, b, p->err);
   if (status == CAY_OK && !p->write(p->ctx, (cay_slice){ out.data, out.len }))
     status = err_set(p->err, CAY_CANCELLED, "the writer of the patch stopped");
@@ -201,14 +217,20 @@ static cay_status patch_sides(patching *p, const char *name, const patch_side *a
   return status;
 }
 
-/* A file that becomes a link, or the other way, goes and comes: no patch changes the type. */
+/* No patch changes a type, and patch(1) changes no link. */
+static bool sides_need_two(const patch_side *a, const patch_side *b) {
+  if (a->mode == 0 || b->mode == 0) return false;
+  bool link = a->mode == GIT_LINK || b->mode == GIT_LINK;
+  return link && !(a->mode == b->mode && sides_same(a, b));
+}
+
 static cay_status patch_pair(patching *p, const char *name, const mem_node *before, const mem_node *after) {
   patch_side a = { 0 }, b = { 0 }, none = { 0 };
   cay_status status = before != NULL ? side_read(before, name, &a, p->err) : CAY_OK;
   if (status == CAY_OK && after != NULL) status = side_read(after, name, &b, p->err);
-  bool retyped = a.mode != 0 && b.mode != 0 && (a.mode & K_S_IFMT) != (b.mode & K_S_IFMT);
-  if (status == CAY_OK) status = patch_sides(p, name, &a, retyped ? &none : &b);
-  if (status == CAY_OK && retyped) status = patch_sides(p, name, &none, &b);
+  bool two = status == CAY_OK && sides_need_two(&a, &b);
+  if (status == CAY_OK) status = patch_sides(p, name, &a, two ? &none : &b);
+  if (status == CAY_OK && two) status = patch_sides(p, name, &none, &b);
   buf_free(&a.bytes);
   buf_free(&b.bytes);
   return status;

@@ -88,6 +88,21 @@ TEST(provision_failed_names_the_entry_and_leaves_nothing) {
   cay_ws_close(ws);
 }
 
+TEST(a_long_path_leaves_room_for_the_reason) {
+  cay_ws *ws = ws_open(NULL);
+  char handle[CAY_WS_ID_MAX], path[600];
+  for (size_t i = 0; i < 2; i++) {
+    memset(path, 'x', sizeof path);
+    memcpy(path, i == 0 ? "../" : "xxx", 3);
+    path[i == 0 ? sizeof path - 1 : 300] = '\0';
+    cay_ws_entry e = CAY_INIT(cay_ws_entry, .kind = CAY_WS_FILE, .path = path);
+    EXPECT(cay_ws_provision(ws, &CAY_INIT(cay_ws_manifest, .entries = &e, .entry_count = 1), handle, &err) !=
+           CAY_OK);
+    EXPECT(strstr(err.cause.message, i == 0 ? "leads out of the workspace" : "longer than a path") != NULL);
+  }
+  cay_ws_close(ws);
+}
+
 TEST(provision_beyond_the_limits_is_provision_failed) {
   cay_ws *ws = ws_open(NULL);
   char handle[CAY_WS_ID_MAX];
@@ -99,6 +114,10 @@ TEST(provision_beyond_the_limits_is_provision_failed) {
                           handle, &err) != CAY_OK);
   EXPECT_EQ(err.code, CAY_WS_PROVISION_FAILED);
   EXPECT_TEXT(err.subject, "large");
+  limits = CAY_INIT(cay_limits, .files = 1);
+  EXPECT(cay_ws_provision(ws, &CAY_INIT(cay_ws_manifest, .limits = &limits), handle, &err) != CAY_OK);
+  EXPECT_EQ(err.code, CAY_WS_PROVISION_FAILED);
+  EXPECT(strstr(err.cause.message, "no room for the workspace") != NULL);
   cay_ws_close(ws);
 }
 
@@ -488,7 +507,7 @@ TEST(without_a_store_snapshots_are_invalid_requests) {
 static void begin_kept(ws_started *w, const char *store) {
   ws_begin_on(w, ws_open(store),
               MANIFEST(FILE_ENTRY("a", "before"), FILE_ENTRY("bin/x", "1"), FILE_ENTRY("large", "")));
-  EXPECT_TEXT(ws_sh(w->s, "chmod 700 bin/x; ln -s a link; ln a hard; seq 40000 > large; mkdir -m 500 dir;"
+  EXPECT_TEXT(ws_sh(w->s, "chmod 4700 bin/x; ln -s a link; ln a hard; seq 40000 > large; mkdir -m 500 dir;"
                           " touch -t 202001020304.05 a; : > empty; truncate -s 1M holes"),
               "");
 }

@@ -2,7 +2,7 @@
 #include "snapshots.h"
 
 static const char story[] =
-    "mkdir -p d/e; echo one > d/f; ln d/f d/g; ln -s f d/l; chmod 640 d/e; mkfifo d/p; : > empty; "
+    "mkdir -p d/e; echo one > d/f; ln d/f d/g; ln -s f d/l; chmod 640 d/e; chmod 6751 d/f; mkfifo d/p; : > empty; "
     "touch -h -d @1234567890 d/f d/l d/e d empty d/p .";
 
 static cay_snapshot *of_story(void) {
@@ -292,30 +292,34 @@ TEST(a_patch_has_the_form_of_git) {
   cay_sandbox *box = box_new();
   run_ok(
       box,
-      "seq 20 > n; echo x > gone; printf 'no end' > e; ln -s a l; echo m > m; printf 'a\\0b' > bin; echo t > t");
+      "seq 20 > n; echo x > gone; printf 'no end' > e; ln -s a l; echo m > m; printf 'a\\0b' > bin; echo t > t; : > none");
   cay_snapshot *one = taken(box);
   run_ok(
       box,
       "sed -i '2s/.*/two/; 10d' n; rm gone; printf 'no end at all' > e; ln -sf b l; chmod +x m; printf 'c\\0d' > bin; "
-      "echo q > 'with \"quote'; : > empty; rm t; ln -s x t; mkdir d");
+      "echo q > 'with \"quote'; echo b > 'a blank'; : > empty; rm none; rm t; ln -s x t; mkdir d");
   cay_snapshot *two = taken(box);
   EXPECT_TEXT(
       patched(one, two),
+      "diff --git a/a blank b/a blank\nnew file mode 100644\n--- /dev/null\n+++ b/a blank\t\n@@ -0,0 +1 @@\n+b\n"
       "diff --git a/bin b/bin\nBinary files a/bin and b/bin differ\n"
       "diff --git a/e b/e\n--- a/e\n+++ b/e\n@@ -1 +1 @@\n-no end\n\\ No newline at end of file\n"
       "+no end at all\n\\ No newline at end of file\n"
-      "diff --git a/empty b/empty\nnew file mode 100644\n"
+      "diff --git a/empty b/empty\nnew file mode 100644\nindex 0000000..e69de29\n"
       "diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
-      "diff --git a/l b/l\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n"
-      "+b\n\\ No newline at end of file\n"
+      "diff --git a/l b/l\ndeleted file mode 120000\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+      "\\ No newline at end of file\n"
+      "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+b\n"
+      "\\ No newline at end of file\n"
       "diff --git a/m b/m\nold mode 100644\nnew mode 100755\n"
       "diff --git a/n b/n\n--- a/n\n+++ b/n\n@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n"
       "@@ -7,7 +7,6 @@\n 7\n 8\n 9\n-10\n 11\n 12\n 13\n"
+      "diff --git a/none b/none\ndeleted file mode 100644\nindex e69de29..0000000\n"
       "diff --git a/t b/t\ndeleted file mode 100644\n--- a/t\n+++ /dev/null\n@@ -1 +0,0 @@\n-t\n"
       "diff --git a/t b/t\nnew file mode 120000\n--- /dev/null\n+++ b/t\n@@ -0,0 +1 @@\n+x\n"
       "\\ No newline at end of file\n"
       "diff --git \"a/with \\\"quote\" \"b/with \\\"quote\"\nnew file mode 100644\n--- /dev/null\n"
-      "+++ \"b/with \\\"quote\"\n@@ -0,0 +1 @@\n+q\n");
+      "+++ \"b/with \\\"quote\"\t\n@@ -0,0 +1 @@\n+q\n");
   EXPECT_TEXT(patched(two, two), "");
   cay_snapshot_free(one);
   cay_snapshot_free(two);

@@ -56,9 +56,11 @@ static cay_snapshot *loaded(const buf *file) {
 
 static cay_sandbox *with_story(void) {
   cay_sandbox *box = box_new();
-  run_ok(box, "mkdir -p d/e; echo one > d/f; ln d/f d/g; ln -s f d/l; chmod 640 d/e; mkfifo d/p; : > empty; "
-              "truncate -s 1M holes; printf x | dd of=holes bs=1 seek=500000 conv=notrunc 2>/dev/null; "
-              "seq 100000 > many; touch -h -d @1234567890 d/f d/l d/e d empty d/p holes many .");
+  run_ok(
+      box,
+      "mkdir -p d/e; echo one > d/f; ln d/f d/g; ln -s f d/l; chmod 640 d/e; chmod 6751 d/f; mkfifo d/p; : > empty; "
+      "truncate -s 1M holes; printf x | dd of=holes bs=1 seek=500000 conv=notrunc 2>/dev/null; "
+      "seq 100000 > many; touch -h -d @1234567890 d/f d/l d/e d empty d/p holes many .");
   EXPECT_EQ(cay_file_remove(box, "/etc/hostname", false, NULL), CAY_OK);
   EXPECT_EQ(cay_sandbox_setenv(box, "SAID", "yes", NULL), CAY_OK);
   return box;
