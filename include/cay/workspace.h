@@ -200,10 +200,12 @@ CAY_CHECK CAY_API cay_status cay_ws_write_file(cay_ws_session *session, const ch
 CAY_CHECK CAY_API cay_status cay_ws_list_dir(cay_ws_session *session, const char *path, cay_list_fn *each,
                                              void *ctx, cay_ws_error *err);
 
+#define CAY_WS_NO_FUZZ UINT32_MAX
 typedef struct cay_ws_patch_options {
   size_t size;
-  bool strict;   /* hunks only where they say, and with all of their context */
-  uint32_t fuzz; /* lines of context that may be passed over at each end; 0: 2, as patch(1) does */
+  bool strict; /* hunks only where they say, and with all of their context */
+  uint32_t
+      fuzz; /* lines of context that may be passed over at each end; 0: 2, as patch(1) does; CAY_WS_NO_FUZZ: none */
   int32_t strip; /* folders taken off names, plus 1; 0: what the headers suggest */
 } cay_ws_patch_options;
 

@@ -64,7 +64,10 @@ static bool ws_take_option(ws_words *w, int option, const char *value) {
   case 'e': return strchr(value, '=') != NULL && (w->env[w->env_count++] = value) != NULL;
   case 'm': return ws_number(value, 07777, &w->mode, 8);
   case 'S': return w->strict = true;
-  case 'F': return ws_number(value, 1000, &w->fuzz, 10) && w->fuzz > 0;
+  case 'F':
+    if (!ws_number(value, 1000, &w->fuzz, 10)) return false;
+    if (w->fuzz == 0) w->fuzz = CAY_WS_NO_FUZZ;
+    return true;
   case 'p': return ws_number(value, 99, &w->strip, 10) && ++w->strip > 0;
   case 'k': return ws_number(value, UINT32_MAX, &w->keep, 10) && w->keep > 0;
   case 'a': return value_duration(value, &w->max_age_ms);

@@ -236,10 +236,11 @@ enum answer rpc_sandbox_park(call *c) {
 
 /* ---- save, load: files of this machine ---- */
 
-static cay_status save_beside(const cay_snapshot *s, const char *path, char *beside, cay_error *err) {
+static cay_status save_beside(const cay_snapshot *s, const cay_snapshot_save_options *how, const char *path,
+                              char *beside, cay_error *err) {
   int fd = mkostemp(beside, O_CLOEXEC);
   if (fd < 0) return err_errno(err, errno, "%.150s", path);
-  cay_status status = cay_snapshot_save_fd(s, NULL, fd, err);
+  cay_status status = cay_snapshot_save_fd(s, how, fd, err);
   if (status == CAY_OK && fsync(fd) != 0) status = err_errno(err, errno, "%.150s", path);
   (void)close(fd);
   if (status == CAY_OK && rename(beside, path) != 0) status = err_errno(err, errno, "%.150s", path);
@@ -250,28 +251,38 @@ static cay_status save_beside(const cay_snapshot *s, const char *path, char *bes
 enum answer rpc_snapshot_save(call *c) {
   char path[SERVE_PATH_MAX], beside[SERVE_PATH_MAX + 8];
   cay_error err;
-  const char *name = "";
-  if (!param_text(c, "name", true, &name) || !param_file(c, "path", true, path)) return ANSWER_ERROR;
+  const char *name = "", *dir = NULL;
+  bool tar = false;
+  if (!param_text(c, "name", true, &name) || !param_file(c, "path", true, path) ||
+      !param_bool(c, "tar", &tar) || !param_text(c, "dir", false, &dir))
+    return ANSWER_ERROR;
+  if (dir != NULL && !tar) return fail(c, RPC_INVALID_PARAMS, "dir: is for archives (tar)");
   const serve_snapshot *one = find_snapshot(c, name);
   if (one == NULL) return ANSWER_ERROR;
   (void)snprintf(beside, sizeof beside, "%s.XXXXXX", path);
-  return answer_done(c, save_beside(one->snapshot, path, beside, &err), &err);
+  const cay_snapshot_save_options how = CAY_INIT(
+      cay_snapshot_save_options, .format = tar ? CAY_SNAPSHOT_TAR : CAY_SNAPSHOT_NATIVE, .path = dir);
+  return answer_done(c, save_beside(one->snapshot, &how, path, beside, &err), &err);
 }
 
 enum answer rpc_snapshot_load(call *c) {
-  const char *name, *wasm_dir = "";
+  const char *name, *wasm_dir = "", *dir = NULL;
+  bool sessions = true;
   char path[SERVE_PATH_MAX];
   cay_engine *engine = NULL;
   cay_snapshot *snapshot = NULL;
   cay_error err;
   if (!param_new_name(c, "name", &name) || !param_file(c, "path", true, path) ||
-      !param_text(c, "wasmDir", false, &wasm_dir))
+      !param_text(c, "wasmDir", false, &wasm_dir) || !param_bool(c, "sessions", &sessions) ||
+      !param_text(c, "dir", false, &dir))
     return ANSWER_ERROR;
+  const cay_snapshot_load_options how =
+      CAY_INIT(cay_snapshot_load_options, .no_sessions = !sessions, .path = dir);
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   cay_status status = fd >= 0           ? engine_for(c->server, wasm_dir, "", &engine, &err)
                       : errno == ENOENT ? err_set(&err, CAY_NOT_FOUND, "there is no file %.150s", path)
                                         : err_errno(&err, errno, "%.150s", path);
-  if (status == CAY_OK) status = cay_snapshot_load_fd(engine, NULL, fd, &snapshot, &err);
+  if (status == CAY_OK) status = cay_snapshot_load_fd(engine, &how, fd, &snapshot, &err);
   if (fd >= 0) (void)close(fd);
   if (status == CAY_OK) status = snapshot_add(c->server, name, snapshot, &err);
   return status == CAY_OK ? snapshot_answer(c, snapshot) : fail_status(c, &err);

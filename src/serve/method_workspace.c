@@ -289,14 +289,14 @@ static enum answer ws_patch(call *c) {
   cay_ws_patch_options o = CAY_INIT(cay_ws_patch_options);
   const char *patch = NULL;
   size_t len = 0;
-  uint64_t fuzz = 0, strip = UINT64_MAX;
+  uint64_t fuzz = 2, strip = UINT64_MAX;
   cay_ws_session *s = NULL;
   cay_ws_error err;
   if (!param_text_len(c, "patch", true, &patch, &len) || !param_bool(c, "strict", &o.strict) ||
       !param_number(c, "fuzz", 0, 1000, &fuzz) || !param_number(c, "strip", 0, 99, &strip) ||
       !ws_begin(c, &s))
     return ANSWER_ERROR;
-  o.fuzz = (uint32_t)fuzz;
+  o.fuzz = fuzz != 0 ? (uint32_t)fuzz : CAY_WS_NO_FUZZ;
   o.strip = strip != UINT64_MAX ? (int32_t)strip + 1 : 0;
   cay_status status = cay_ws_apply_patch(s, (cay_slice){ patch, len }, &o, &err);
   cay_ws_session_free(s);

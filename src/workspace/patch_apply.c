@@ -358,9 +358,10 @@ cay_status cay_ws_apply_patch(cay_ws_session *s, cay_slice patch, const cay_ws_p
                               cay_ws_error *err) {
   cay_ws_patch_options o = { 0 };
   if (options != NULL) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-  if (o.strip < 0 || o.strip > 100 || o.fuzz > 1000)
+  if (o.strip < 0 || o.strip > 100 || (o.fuzz > 1000 && o.fuzz != CAY_WS_NO_FUZZ))
     return ws_fail(err, CAY_WS_INVALID_REQUEST, CAY_INVALID, NULL, "apply_patch: strip or fuzz out of range");
-  patch_job j = { .s = s, .how = { o.strict, o.fuzz != 0 ? o.fuzz : 2 }, .err = err };
+  uint32_t fuzz = o.fuzz == CAY_WS_NO_FUZZ ? 0 : o.fuzz != 0 ? o.fuzz : 2;
+  patch_job j = { .s = s, .how = { o.strict, fuzz }, .err = err };
   S_TRY(ws_session_enter(s, WS_USE, err));
   cay_status status = job_run(&j, patch, &o);
   ws_session_leave(s);

@@ -66,6 +66,10 @@ def test_patches_apply_whole_or_not_at_all(t):
     r = ws(t, "patch", h, input=b"--- a\n+++ a\n@@ -1 +1 @@\n-1\n+2\n--- run\n+++ run\n@@ -1 +1 @@\n-no\n+x\n")
     assert r.code == 1 and "run: hunk 1 (line 8 of the patch)" in r.errors, r
     assert ws(t, "read", h, "a").text == "1\n"
+    assert ws(t, "write", h, "a", input=b"0\n1\n2\n").code == 0
+    fuzzy = b"--- a\n+++ a\n@@ -1,3 +1,3 @@\n other\n-1\n+one\n 2\n"
+    assert ws(t, "patch", "--fuzz", "0", h, input=fuzzy).code == 1
+    assert ws(t, "patch", h, input=fuzzy).code == 0
 
 
 def test_exec_as_json_has_both_streams(t):

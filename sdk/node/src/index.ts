@@ -33,6 +33,7 @@ export type {
   RunningCommand,
   RunOptions,
   Secret,
+  SaveOptions,
   SnapshotOptions,
   StartOptions,
   TerminalOptions,

@@ -11,7 +11,7 @@ import { Link, type Params, unlessAborted } from "./link.js";
 import { ABORTABLE, checkOptions, checkTexts, type Kind, pathParam, type Remote } from "./options.js";
 import { Callbacks, JavaScript, Python, TypeScript } from "./python.js";
 import { isolationOf } from "./servers.js";
-import type { CreateOptions, MountChange, MountOptions, NetDecision, NetOptions, SnapshotOptions, Usage } from "./types.js";
+import type { CreateOptions, MountChange, MountOptions, NetDecision, NetOptions, SaveOptions, SnapshotOptions, Usage } from "./types.js";
 
 const START_PATIENCE = 60_000; // milliseconds
 
@@ -215,14 +215,14 @@ export class Sandbox {
    * Keeps the sandbox as it is now in a file: files, variables, and sessions with all that is in their memory. The file holds what the
    * sandbox held: keep it as you would keep that. SandboxError EBUSY: a process runs in the background, or a session evaluates.
    */
-  async saveSnapshot(path: string | URL, options: SnapshotOptions = {}): Promise<void> {
-    checkOptions("saveSnapshot", options, { ...ABORTABLE, label: "text", leaveOut: "boolean", waitMs: "count" });
+  async saveSnapshot(path: string | URL, options: SaveOptions = {}): Promise<void> {
+    checkOptions("saveSnapshot", options, { ...ABORTABLE, label: "text", leaveOut: "boolean", waitMs: "count", tar: "boolean", directory: "text" });
     const name = `node saved ${++snapshots}`;
     options.signal?.throwIfAborted();
-    const { label = "", leaveOut = false, waitMs = 0 } = options;
+    const { label = "", leaveOut = false, waitMs = 0, tar = false, directory } = options;
     await this.link.call("snapshot.take", { name, label, leaveOut, waitMs });
     try {
-      await unlessAborted(options.signal, () => this.link.call("snapshot.save", { name, ...pathParam("path", hostPath(path)) }));
+      await unlessAborted(options.signal, () => this.link.call("snapshot.save", { name, tar, dir: directory, ...pathParam("path", hostPath(path)) }));
     } finally {
       await this.link.call("snapshot.remove", { name });
     }

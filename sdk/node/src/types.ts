@@ -46,6 +46,14 @@ export interface SnapshotOptions extends Abortable {
   waitMs?: number;
 }
 
+/** Of saveSnapshot. */
+export interface SaveOptions extends SnapshotOptions {
+  /** A tar archive of the files, those that are not in every sandbox, in place of all of it. */
+  tar?: boolean;
+  /** Of an archive: the directory that it is of; "/" without. */
+  directory?: string;
+}
+
 /** A decision about the network, or a question. */
 export interface NetDecision {
   /** "resolve", "connect", "tls", "http", "limit" or "secret". */

@@ -229,9 +229,13 @@ export class WorkspaceSession {
     return (await this.call("workspace.list", { path }))["entries"] as unknown as WorkspaceEntry[];
   }
 
-  /** Applies a unified diff: all of it or nothing. `strict`: hunks only where they say, and with all of their context. */
-  async applyPatch(patch: string, options: { strict?: boolean } = {}): Promise<void> {
-    await this.call("workspace.patch", { patch, strict: options.strict ?? false });
+  /**
+   * Applies a unified diff: all of it or nothing. `strict`: hunks only where they say, and with all of their context; else `fuzz` lines of
+   * it may be passed over at each end, 2 unless given. `strip`: folders taken off names, else what the headers suggest.
+   */
+  async applyPatch(patch: string, options: { strict?: boolean; fuzz?: number; strip?: number } = {}): Promise<void> {
+    checkOptions("applyPatch", options, { strict: "boolean", fuzz: "count", strip: "count" });
+    await this.call("workspace.patch", { patch, ...options });
   }
 
   /** Keeps the files; the id of the snapshot, which is on the disk. */

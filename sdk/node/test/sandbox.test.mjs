@@ -247,5 +247,8 @@ test("a snapshot in a file is what a sandbox begins as", async (t) => {
   await sandbox.commands.run("sleep 100 > /dev/null 2>&1 &");
   await assert.rejects(sandbox.saveSnapshot(path), errno("EBUSY"));
   await sandbox.saveSnapshot(path, { leaveOut: true });
+  const archive = join(folder(t), "a.tar");
+  await sandbox.saveSnapshot(archive, { leaveOut: true, tar: true, directory: "/home/agent" });
+  assert.equal(await (await own(t, { snapshot: archive })).files.readText("f"), "kept");
   await assert.rejects(Sandbox.create({ snapshot: join(folder(t), "nothing") }), /nothing/);
 });

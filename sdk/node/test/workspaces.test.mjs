@@ -29,6 +29,11 @@ test("a session runs commands and has files", async (t) => {
   await session.applyPatch("--- a\n+++ a\n@@ -1 +1 @@\n-one\n+two\n");
   assert.equal((await session.readFile("a")).toString(), "two\n");
   assert.ok((await session.exec("sleep 100", { timeoutMs: 200 })).timedOut);
+  await session.writeFile("a", "0\n1\n2\n");
+  const fuzzy = "--- o/x/a\n+++ n/x/a\n@@ -1,3 +1,3 @@\n other\n-1\n+one\n 2\n";
+  for (const refused of [{ strip: 1 }, { strip: 2, strict: true }, { strip: 2, fuzz: 0 }]) await assert.rejects(session.applyPatch(fuzzy, refused));
+  await session.applyPatch(fuzzy, { strip: 2, fuzz: 1 });
+  assert.equal((await session.readFile("a")).toString(), "0\none\n2\n");
 });
 
 test("a snapshot is resumed, and parked sessions go on, in another process", async (t) => {

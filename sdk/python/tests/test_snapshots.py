@@ -54,6 +54,20 @@ def test_a_snapshot_is_saved_and_loaded(sandbox, tmp_path):
         Snapshot.load(tmp_path / "cut")
 
 
+def test_files_alone_go_to_an_archive_and_come_back(sandbox, tmp_path):
+    sandbox.files.write("d/f", "kept")
+    sandbox.python.run("x = 1")
+    snapshot = sandbox.snapshot()
+    snapshot.save(tmp_path / "a.tar", tar=True, directory="/home/agent/d")
+    assert subprocess.run(["tar", "-tf", tmp_path / "a.tar"], check=True, capture_output=True, text=True).stdout == "f\n"
+    with Sandbox(snapshot=Snapshot.load(tmp_path / "a.tar", directory="/tmp")) as again:
+        assert again.files.read("/tmp/f") == b"kept"
+    snapshot.save(tmp_path / "a.snap")
+    with Sandbox(snapshot=Snapshot.load(tmp_path / "a.snap", sessions=False)) as again:
+        assert again.files.read("d/f") == b"kept"
+        assert again.python.run("'x' in globals()").value is False
+
+
 def test_an_archive_is_a_snapshot_of_files(tmp_path):
     (tmp_path / "f").write_text("text")
     subprocess.run(["tar", "-cf", tmp_path / "a.tar", "-C", tmp_path, "f"], check=True)

@@ -80,6 +80,18 @@ def test_output_comes_as_it_is_written_and_processes_go_on():
         assert [s.state for s in workspaces.sessions()] == ["running"]
 
 
+def test_patches_take_fuzz_and_strip():
+    with Workspaces() as workspaces:
+        session = workspaces.provision(MANIFEST)
+        session.write_file("a", "0\n1\n2\n")
+        patch = "--- o/x/a\n+++ n/x/a\n@@ -1,3 +1,3 @@\n other\n-1\n+one\n 2\n"
+        for refused in {"strip": 1}, {"strip": 2, "strict": True}, {"strip": 2, "fuzz": 0}:
+            with pytest.raises(WorkspaceError):
+                session.apply_patch(patch, **refused)
+        session.apply_patch(patch, strip=2, fuzz=1)
+        assert session.read_file("a") == b"0\none\n2\n"
+
+
 def test_the_store_is_cared_for(tmp_path):
     with Workspaces(tmp_path) as workspaces:
         session = workspaces.provision(MANIFEST)
@@ -113,7 +125,15 @@ def test_the_same_for_asyncio(tmp_path):
             with pytest.raises(WorkspaceError) as refused:
                 await session.exec("true")
             assert refused.value.name == "SessionNotFound"
+            assert (await workspaces.fsck(), await workspaces.prune(keep=1)) == ([], 0)
             again = await workspaces.resume(id)
+            await again.write_file("a", "0\n1\n2\n")
+            await again.apply_patch("--- o/x/a\n+++ n/x/a\n@@ -1,3 +1,3 @@\n other\n-1\n+one\n 2\n", strip=2, fuzz=1)
+            assert await again.read_file("a") == b"0\none\n2\n"
+            async with await again.start("sleep 1000") as sleeper:
+                pass
+            assert (await sleeper.wait()).exit_code == 124
+            await again.write_file("a", "one\n")
             assert (await asyncio.gather(again.exec("cat d/new"), again.exec("cat a")))[0].stdout == "x"
 
     asyncio.run(work())

@@ -466,7 +466,7 @@ unsafe fn take_output(raw: *mut sys::cay_ws_output) -> Exec {
 #[derive(Debug, Clone, Default)]
 pub struct PatchOptions {
     pub strict: bool,
-    /// Lines of context that may be passed over at each end; 0: 2.
+    /// Lines of context that may be passed over at each end; 0: 2, `u32::MAX`: none.
     pub fuzz: u32,
     /// Folders taken off names; none: as the headers suggest.
     pub strip: Option<u32>,

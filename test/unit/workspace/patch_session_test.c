@@ -108,6 +108,23 @@ TEST(folders_before_names_are_taken_off_as_the_headers_suggest) {
   ws_end(&w);
 }
 
+TEST(a_patch_without_fuzz_still_finds_its_place) {
+  ws_started w;
+  ws_begin(&w, NULL);
+  ws_put(w.s, "f", "0\n1\n2\n");
+  const cay_ws_patch_options none = CAY_INIT(cay_ws_patch_options, .fuzz = CAY_WS_NO_FUZZ);
+  EXPECT_EQ(cay_ws_apply_patch(w.s, CAY_TEXT("--- f\n+++ f\n@@ -1,2 +1,2 @@\n-x\n 2\n+3\n"), &none, &err),
+            CAY_INVALID);
+  cay_slice other = CAY_TEXT("--- f\n+++ f\n@@ -1,2 +1,2 @@\n other\n-2\n+3\n");
+  EXPECT_EQ(cay_ws_apply_patch(w.s, other, &none, &err), CAY_INVALID);
+  EXPECT_EQ(cay_ws_apply_patch(w.s, CAY_TEXT("--- f\n+++ f\n@@ -1,2 +1,2 @@\n 1\n-2\n+3\n"), &none, &err),
+            CAY_OK);
+  EXPECT_EQ(cay_ws_apply_patch(w.s, CAY_TEXT("--- f\n+++ f\n@@ -1,2 +1,2 @@\n other\n-3\n+4\n"), NULL, &err),
+            CAY_OK);
+  EXPECT_TEXT(ws_sh(w.s, "cat f"), "0\n1\n4\n");
+  ws_end(&w);
+}
+
 TEST(strict_patches_accept_no_offset) {
   ws_started w;
   ws_begin(&w, NULL);

@@ -14,7 +14,7 @@ from ._errors import SandboxDied, SandboxError
 from ._options import Local, decode, encode
 from ._rpc import Item, Link
 from .aio import _Calls, _in_thread
-from .workspaces import Entry, Executed, SessionInfo, SnapshotInfo, exec_params, executed, open_params, workspace_error
+from .workspaces import Entry, Executed, SessionInfo, SnapshotInfo, exec_params, executed, open_params, patch_params, prune_params, workspace_error
 
 AsyncOutput = Callable[[str], Union[Any, Awaitable[Any]]]
 
@@ -47,6 +47,15 @@ class AsyncWorkspaceProcess:
     async def kill(self) -> None:
         """As WorkspaceProcess.kill."""
         await self._call("workspace.kill")
+
+    async def __aenter__(self) -> "AsyncWorkspaceProcess":
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.kill()
+
+    def __repr__(self) -> str:
+        return f"<cay.AsyncWorkspaceProcess {self.pid} {self.command!r}>"
 
 
 class AsyncWorkspaceSession:
@@ -93,9 +102,9 @@ class AsyncWorkspaceSession:
         """As WorkspaceSession.list_dir."""
         return [Entry(e["name"], e["type"], e["size"]) for e in (await self._call("workspace.list", {"path": path}))["entries"]]
 
-    async def apply_patch(self, patch: str, *, strict: bool = False) -> None:
+    async def apply_patch(self, patch: str, *, strict: bool = False, fuzz: Optional[int] = None, strip: Optional[int] = None) -> None:
         """As WorkspaceSession.apply_patch."""
-        await self._call("workspace.patch", {"patch": patch, "strict": strict})
+        await self._call("workspace.patch", patch_params(patch, strict, fuzz, strip))
 
     async def snapshot(self) -> str:
         """As WorkspaceSession.snapshot."""
@@ -181,6 +190,15 @@ class AsyncWorkspaces:
     async def delete(self, id: str) -> None:
         """As Workspaces.delete."""
         await self._call("workspace.delete", {"id": id})
+
+    async def prune(self, keep: Optional[int] = None, max_age: Optional[float] = None) -> int:
+        """As Workspaces.prune."""
+        return int((await self._call("workspace.prune", prune_params(keep, max_age)))["removed"])
+
+    async def fsck(self, repair: bool = False) -> List[str]:
+        """As Workspaces.fsck."""
+        problems: List[str] = (await self._call("workspace.fsck", {"repair": repair}))["problems"]
+        return problems
 
     async def close(self) -> None:
         """As Workspaces.close."""

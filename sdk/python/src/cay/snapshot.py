@@ -69,19 +69,26 @@ class Snapshot:
         return cls(link, name, link.call("snapshot.take", {"name": name, "label": label, **how}))
 
     @classmethod
-    def load(cls, path: Local, *, binary: Optional[str] = None, isolation: Optional[str] = None) -> "Snapshot":
-        """From a file of save(), of `cay run --save-snapshot`, or from a tar archive, whose names begin at /home/agent."""
+    def load(cls, path: Local, *, binary: Optional[str] = None, isolation: Optional[str] = None, sessions: bool = True,
+             directory: str = "/home/agent") -> "Snapshot":
+        """From a file of save(), of `cay run --save-snapshot`, or from a tar archive, whose names begin at `directory`. Without its
+        sessions a file loads with other guests, too."""
         name, link = f"snapshot {next(_numbers)}", Link(command(binary), isolation=isolation_of(isolation))
-        return cls(link, name, link.call("snapshot.load", {"name": name, **path_param("path", os.path.abspath(path))}))
+        return cls(link, name, link.call("snapshot.load", {"name": name, "sessions": sessions, "dir": directory,
+                                                              **path_param("path", os.path.abspath(path))}))
 
     def _name_in(self, link: Link) -> str:
         if self._link.channel is not link.channel:
             raise ValueError("the snapshot is in another server process: save it, and load it with the same binary and isolation")
         return self._name
 
-    def save(self, path: Local) -> None:
-        """To a file, which is replaced as a whole. It holds what the sandbox held: keep it as you would keep that."""
-        self._link.call("snapshot.save", {"name": self._name, **path_param("path", os.path.abspath(path))})
+    def save(self, path: Local, *, tar: bool = False, directory: str = "/") -> None:
+        """To a file, which is replaced as a whole. It holds what the sandbox held: keep it as you would keep that.
+
+        With `tar` an archive of the files in `directory` and below, those that are not in every sandbox.
+        """
+        archive = {"tar": True, "dir": directory} if tar else {}
+        self._link.call("snapshot.save", {"name": self._name, **archive, **path_param("path", os.path.abspath(path))})
 
     def diff(self, later: "Snapshot", path: str = "/") -> List[Change]:
         """The changes from this one to a later one, at `path` and below."""

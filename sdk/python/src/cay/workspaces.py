@@ -63,6 +63,16 @@ def exec_params(handle: str, command: str, working_dir: Optional[str], timeout_m
     return params
 
 
+def patch_params(patch: str, strict: bool, fuzz: Optional[int], strip: Optional[int]) -> Dict[str, Any]:
+    given = {"fuzz": fuzz, "strip": strip}
+    return {"patch": patch, "strict": strict, **{name: number for name, number in given.items() if number is not None}}
+
+
+def prune_params(keep: Optional[int], max_age: Optional[float]) -> Dict[str, Any]:
+    rules = {"keep": keep, "maxAgeMs": None if max_age is None else max(1, int(max_age * 1000))}
+    return {name: value for name, value in rules.items() if value is not None}
+
+
 def open_params(store: Optional[Local], network: Optional[Mapping[str, Any]], git_files: Optional[Local],
                 git_credentials: Optional[str], git_ca_file: Optional[Local], git_timeout_ms: Optional[int]) -> Dict[str, Any]:
     params: Dict[str, Any] = {}
@@ -157,9 +167,13 @@ class WorkspaceSession:
         """The entries of a directory in the order of their names."""
         return [Entry(e["name"], e["type"], e["size"]) for e in self._call("workspace.list", {"path": path})["entries"]]
 
-    def apply_patch(self, patch: str, *, strict: bool = False) -> None:
-        """Applies a unified diff: all of it or nothing."""
-        self._call("workspace.patch", {"patch": patch, "strict": strict})
+    def apply_patch(self, patch: str, *, strict: bool = False, fuzz: Optional[int] = None, strip: Optional[int] = None) -> None:
+        """Applies a unified diff: all of it or nothing.
+
+        `strict`: hunks only where they say, and with all of their context; else `fuzz` lines of it may be passed over at each end,
+        2 unless given. `strip`: folders taken off names, else what the headers suggest.
+        """
+        self._call("workspace.patch", patch_params(patch, strict, fuzz, strip))
 
     def snapshot(self) -> str:
         """Keeps the files; gives the id of the snapshot, which is on the disk."""
@@ -287,8 +301,7 @@ class Workspaces:
 
     def prune(self, keep: Optional[int] = None, max_age: Optional[float] = None) -> int:
         """Deletes snapshots: the newest `keep` stay, and those younger than `max_age` seconds. How many were deleted."""
-        rules = {"keep": keep, "maxAgeMs": None if max_age is None else max(1, int(max_age * 1000))}
-        return int(self._call("workspace.prune", {name: value for name, value in rules.items() if value is not None})["removed"])
+        return int(self._call("workspace.prune", prune_params(keep, max_age))["removed"])
 
     def fsck(self, repair: bool = False) -> List[str]:
         """Compares the store with its digests: a line for each problem. `repair` removes snapshots that cannot be resumed."""
