@@ -1,5 +1,5 @@
-/* cow_source.h - where a node of a copy-on-write mount comes from: its path on the host, and what it was when it was
- * looked at last. Private to this folder. */
+/* cow_source.h - where a node of a copy-on-write mount comes from: its path on the host, and the state of the last look
+ * there. Private to this folder. */
 #pragma once
 
 #include "kernel/fs/cow/cow_mount.h"
