@@ -1,10 +1,11 @@
-/* tar_read.c - an archive becomes files: ustar, with the long names of GNU tar and the records of pax(1).
+/* tar_read.c - an archive becomes files: ustar, with the long names and sparse files of GNU tar and the records of pax(1).
  *
  * One header at a time. Devices and unknown types are passed over; names that lead out are refused. */
 #include "sandbox/snapshot/sections.h"
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "sandbox/snapshot/tar_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +19,27 @@ typedef struct tar_header {
 } tar_header;
 _Static_assert(sizeof(tar_header) == BLOCK, "a header is one block");
 
+/* A piece of a sparse file, and what GNU's header of type S has in place of the end of another: the first pieces. */
+typedef struct tar_piece {
+  char offset[12], len[12];
+} tar_piece;
+typedef struct tar_gnu_header {
+  char before[386];
+  tar_piece pieces[4];
+  char more, size[12], pad[17];
+} tar_gnu_header;
+typedef struct tar_more_pieces {
+  tar_piece pieces[21];
+  char more, pad[7];
+} tar_more_pieces;
+_Static_assert(sizeof(tar_gnu_header) == BLOCK && sizeof(tar_more_pieces) == BLOCK, "one block each");
+
 /* The values of extended headers, which stand before the header they are for. */
 typedef struct tar_extra {
-  char *path, *link;
+  char *path, *link, *sparse_path;
   bool has_size, has_mtime, has_uid, has_gid;
+  bool sparse, map_inside; /* the map stands before the contents */
+  tar_map map;
   uint64_t size, uid, gid;
   int64_t mtime_ns;
 } tar_extra;
@@ -98,11 +116,23 @@ bool sb_tar_looks_so(const void *first, size_t len) {
   return len >= BLOCK && (memcmp(first, zeros, BLOCK) == 0 || tar_sum_fits(first));
 }
 
+/* Also negative, as GNU's number after a byte 0xff; false: makes no sense. */
+static bool tar_seconds(const char *field, size_t len, int64_t *out) {
+  uint64_t value = 0;
+  bool negative = (uint8_t)field[0] == 0xff;
+  if (!negative && !tar_number(field, len, &value)) return false;
+  for (size_t i = negative ? len - 8 : len; i < len; i++) value = value << 8 | (uint8_t)field[i];
+  *out = (int64_t)value;
+  return negative == (*out < 0);
+}
+
 /* ---- extended headers ---- */
 
 static void extra_clear(tar_extra *x) {
   mem_free(x->path);
   mem_free(x->link);
+  mem_free(x->sparse_path);
+  tar_map_free(&x->map);
   *x = (tar_extra){ 0 };
 }
 
@@ -137,9 +167,28 @@ static bool extra_number(const char *text, size_t len, uint64_t *out) {
   return text_number(copy, INT64_MAX, out, NULL) == CAY_OK;
 }
 
+/* The three forms of GNU tar for sparse files: pieces one by one (0.0), in a list (0.1), before the contents (1.0). */
+static cay_status extra_sparse(tar_extra *x, const char *key, size_t key_len, const char *value, size_t len,
+                               cay_error *err) {
+  uint64_t number = 0;
+  x->sparse = true;
+  if (key_len == 4 && memcmp(key, "name", 4) == 0) return extra_text(&x->sparse_path, value, len, err);
+  if (key_len == 3 && memcmp(key, "map", 3) == 0) return tar_map_parse(&x->map, value, len, err);
+  if (!extra_number(value, len, &number)) return untar_corrupt(err, "a sparse file makes no sense");
+  bool piece =
+      (key_len == 6 && memcmp(key, "offset", 6) == 0) || (key_len == 8 && memcmp(key, "numbytes", 8) == 0);
+  if (piece) return tar_map_add(&x->map, number, err);
+  if ((key_len == 4 && memcmp(key, "size", 4) == 0) || (key_len == 8 && memcmp(key, "realsize", 8) == 0))
+    x->map.size = number;
+  if (key_len == 5 && memcmp(key, "major", 5) == 0) x->map_inside = number == 1;
+  return CAY_OK;
+}
+
 static cay_status extra_set(tar_extra *x, const char *key, size_t key_len, const char *value, size_t len,
                             cay_error *err) {
   bool ok = true;
+  if (key_len > 11 && memcmp(key, "GNU.sparse.", 11) == 0)
+    return extra_sparse(x, key + 11, key_len - 11, value, len, err);
   if (key_len == 4 && memcmp(key, "path", 4) == 0) return extra_text(&x->path, value, len, err);
   if (key_len == 8 && memcmp(key, "linkpath", 8) == 0) return extra_text(&x->link, value, len, err);
   if (key_len == 4 && memcmp(key, "size", 4) == 0) ok = x->has_size = extra_number(value, len, &x->size);
@@ -206,11 +255,85 @@ static cay_status untar_contents(untar *u, uint64_t size, cay_error *err) {
   return CAY_OK;
 }
 
+/* ---- sparse files ---- */
+
+static cay_status untar_pieces(untar *u, const tar_piece *pieces, size_t count, cay_error *err) {
+  for (size_t i = 0; i < count && pieces[i].len[0] != '\0'; i++) {
+    uint64_t offset, len;
+    if (!tar_number(pieces[i].offset, sizeof pieces[i].offset, &offset) ||
+        !tar_number(pieces[i].len, sizeof pieces[i].len, &len))
+      return untar_corrupt(err, "a piece of a sparse file makes no sense");
+    S_TRY(tar_map_add(&u->extra.map, offset, err));
+    S_TRY(tar_map_add(&u->extra.map, len, err));
+  }
+  return CAY_OK;
+}
+
+/* Of a header of type S: the first pieces are in it, more in blocks behind it. */
+static cay_status untar_gnu_map(untar *u, const tar_header *h, cay_error *err) {
+  const tar_gnu_header *g = (const void *)h;
+  tar_more_pieces next;
+  u->extra.sparse = true;
+  if (!tar_number(g->size, sizeof g->size, &u->extra.map.size))
+    return untar_corrupt(err, "a length makes no sense");
+  S_TRY(untar_pieces(u, g->pieces, COUNT_OF(g->pieces), err));
+  for (bool more = g->more != '\0'; more; more = next.more != '\0') {
+    S_TRY(untar_get(u, &next, sizeof next, err));
+    S_TRY(untar_pieces(u, next.pieces, COUNT_OF(next.pieces), err));
+  }
+  return CAY_OK;
+}
+
+/* A line with a number, of the first *left bytes of the contents. */
+static cay_status untar_line(untar *u, uint64_t *left, uint64_t *out, cay_error *err) {
+  *out = 0;
+  for (char digit = '\0'; *left > 0; *out = *out * 10 + (uint64_t)(digit - '0')) {
+    S_TRY(untar_get(u, &digit, 1, err));
+    --*left;
+    if (digit == '\n') return CAY_OK;
+    if (digit < '0' || digit > '9' || *out > INT64_MAX / 16) break;
+  }
+  return untar_corrupt(err, "the map of a sparse file makes no sense");
+}
+
+/* The map before the contents, in whole blocks: how many pieces, then their numbers. *size: the bytes behind it. */
+static cay_status untar_map_inside(untar *u, uint64_t *size, cay_error *err) {
+  uint64_t left = *size, pieces, number;
+  S_TRY(untar_line(u, &left, &pieces, err));
+  if (pieces > left) return untar_corrupt(err, "the map of a sparse file makes no sense");
+  for (uint64_t i = 0; i < pieces; i++) {
+    for (int part = 0; part < 2; part++) {
+      S_TRY(untar_line(u, &left, &number, err));
+      S_TRY(tar_map_add(&u->extra.map, number, err));
+    }
+  }
+  uint64_t padding = tar_padding(*size - left);
+  if (padding > left) return untar_corrupt(err, "the map of a sparse file makes no sense");
+  *size = left - padding;
+  return untar_skip(u, padding, err);
+}
+
+static cay_status untar_sparse(untar *u, uint64_t size, cay_error *err) {
+  const tar_map *m = &u->extra.map;
+  uint64_t at = 0;
+  if (u->extra.map_inside) S_TRY(untar_map_inside(u, &size, err));
+  S_TRY(tar_map_check(m, size, err));
+  for (size_t i = 0; i < m->count; i += 2) {
+    S_TRY(cay_snapshot_maker_skip(u->maker, m->numbers[i] - at, err));
+    S_TRY(untar_contents(u, m->numbers[i + 1], err));
+    at = m->numbers[i] + m->numbers[i + 1];
+  }
+  return CAY_OK;
+}
+
+/* ---- putting ---- */
+
 static uint32_t tar_type(char type) {
   switch (type) {
   case '0':
   case '\0':
-  case '7': return K_S_IFREG;
+  case '7':
+  case 'S': return K_S_IFREG;
   case '2': return K_S_IFLNK;
   case '5': return K_S_IFDIR;
   case '6': return K_S_IFIFO;
@@ -228,34 +351,45 @@ static cay_status untar_put(untar *u, cay_entry *e, bool hard, const char *link,
   return status;
 }
 
+static bool seconds_fit(int64_t s) { return s < INT64_MAX / 1000000000 && s > INT64_MIN / 1000000000; }
+
+static const char *entry_name(const tar_extra *x, const char *name) {
+  if (x->sparse && x->sparse_path != NULL) return x->sparse_path;
+  return x->path != NULL ? x->path : name;
+}
+
 static cay_status untar_entry(untar *u, const tar_header *h, uint64_t size, cay_error *err) {
   const tar_extra *x = &u->extra;
-  uint64_t mode, uid, gid, mtime;
+  uint64_t mode, uid, gid;
+  int64_t mtime;
   char name[257], target[101], *path = NULL;
   if (!tar_number(h->mode, sizeof h->mode, &mode) || !tar_number(h->uid, sizeof h->uid, &uid) ||
-      !tar_number(h->gid, sizeof h->gid, &gid) || !tar_number(h->mtime, sizeof h->mtime, &mtime))
+      !tar_number(h->gid, sizeof h->gid, &gid) || !tar_seconds(h->mtime, sizeof h->mtime, &mtime))
     return untar_corrupt(err, "a number of a header makes no sense");
   bool has_prefix = h->prefix[0] != '\0' && memcmp(h->magic, "ustar\0", 6) == 0;
   (void)snprintf(name, sizeof name, "%.155s%s%.100s", has_prefix ? h->prefix : "", has_prefix ? "/" : "",
                  h->name);
   (void)snprintf(target, sizeof target, "%.100s", h->link);
   bool hard = h->type == '1';
+  if (h->type == 'S') S_TRY(untar_gnu_map(u, h, err));
   cay_entry e = { .type = hard ? K_S_IFREG : tar_type(h->type),
                   .mode = (uint32_t)mode & 07777,
                   .uid = (uint32_t)(x->has_uid ? x->uid : uid),
                   .gid = (uint32_t)(x->has_gid ? x->gid : gid),
-                  .mtime_ns = x->has_mtime                     ? x->mtime_ns
-                              : mtime < INT64_MAX / 1000000000 ? (int64_t)mtime * 1000000000
-                                                               : 0 };
+                  .len = x->sparse && !hard ? x->map.size : 0,
+                  .mtime_ns = x->has_mtime         ? x->mtime_ns
+                              : seconds_fit(mtime) ? mtime * 1000000000
+                                                   : 0 };
   if (e.type == 0) return untar_skip(u, size, err);
-  S_TRY(untar_path(u, x->path != NULL ? x->path : name, &path, err));
+  S_TRY(untar_path(u, entry_name(x, name), &path, err));
   e.path = path;
   cay_status status = untar_put(u, &e, hard, x->link != NULL ? x->link : target, err);
   if (status == CAY_INVALID)
     status = err_set(err, CAY_CORRUPT, "the archive has an entry where none can be: %s", TEXT_NAME(path));
   mem_free(path);
   S_TRY(status);
-  return e.type == K_S_IFREG && !hard ? untar_contents(u, size, err) : untar_skip(u, size, err);
+  if (e.type != K_S_IFREG || hard) return untar_skip(u, size, err);
+  return x->sparse ? untar_sparse(u, size, err) : untar_contents(u, size, err);
 }
 
 static cay_status untar_next(untar *u, bool *end, cay_error *err) {

@@ -299,14 +299,12 @@ TEST(an_archive_has_the_files_and_comes_back) {
   cay_sandbox_free(box);
 }
 
-static void from_tar(const char *options) {
+/* A sandbox whose folder x is as tar(1) keeps what the script makes of an empty directory. */
+static cay_sandbox *of_tar(const char *script, const char *options) {
   char command[1000], file[300];
   const char *dir = test_dir();
-  snprintf(
-      command, sizeof command,
-      "cd %s && rm -rf t && mkdir -p t/a && cd t && echo text > a/f && ln a/f a/g && ln -s f a/l && "
-      "N=a/$(printf %%0150d 7) && echo long > $N && ln -s $N a/long && mkfifo p && tar %s -cf ../t.tar .",
-      dir, options);
+  snprintf(command, sizeof command, "cd %s && rm -rf t && mkdir t && cd t && %s && tar %s -cf ../t.tar .",
+           dir, script, options);
   EXPECT_EQ(system(command), 0);
   snprintf(file, sizeof file, "%s/t.tar", dir);
   int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -317,18 +315,108 @@ static void from_tar(const char *options) {
             &err);
   close(fd);
   cay_sandbox *box = restored(s);
+  cay_snapshot_free(s);
+  return box;
+}
+
+static void from_tar(const char *options) {
+  cay_sandbox *box =
+      of_tar("mkdir a && echo text > a/f && ln a/f a/g && ln -s f a/l && N=a/$(printf %0150d 7) && "
+             "echo long > $N && ln -s $N a/long && mkfifo p",
+             options);
   run_ok(
       box,
       "cd x && [ $(cat a/g) = text ] && [ $(stat -c %h a/f) = 2 ] && [ $(readlink a/l) = f ] && [ -p p ] && "
       "[ $(cat a/0*7) = long ] && [ $(readlink a/long | wc -c) -gt 150 ]");
   cay_sandbox_free(box);
-  cay_snapshot_free(s);
 }
 
 TEST(archives_of_other_programs_are_read) {
   from_tar("--format=gnu");
   from_tar("--format=pax");
   from_tar("--format=ustar --exclude=*0007 --exclude=long 2>/dev/null; true");
+}
+
+TEST(sparse_files_of_archives_have_their_holes) {
+  static const char *const forms[] = { "--format=gnu", "--format=pax --sparse-version=0.0",
+                                       "--format=pax --sparse-version=0.1",
+                                       "--format=pax --sparse-version=1.0" };
+  for (size_t i = 0; i < COUNT_OF(forms); i++) {
+    char options[80];
+    snprintf(options, sizeof options, "%s -S", forms[i]);
+    cay_sandbox *box =
+        of_tar("truncate -s 2M hole && truncate -s 2M end && echo end >> end && i=0 && "
+               "while [ $i -lt 30 ]; do printf %06d $i | dd of=many bs=1 seek=$((i * 65536)) "
+               "conv=notrunc 2> /dev/null; i=$((i + 1)); done && truncate -s 3M many && echo f > f && "
+               "touch -d '1950-01-01 00:00:00 UTC' f",
+               options);
+    run_ok(box,
+           "cd x && ls | tr '\\n' ' ' > /tmp/names && [ \"$(cat /tmp/names)\" = 'end f hole many ' ] && "
+           "[ \"$(stat -c %s end hole many | tr '\\n' ' ')\" = '2097156 2097152 3145728 ' ] && "
+           "[ $(tail -c 4 end) = end ] && [ $(tr -d '\\0' < many) = $(seq -f %06g 0 29 | tr -d '\\n') ] && "
+           "[ $(stat -c %b many) -lt 2000 ] && [ $(stat -c %Y f) = -631152000 ]");
+    cay_sandbox_free(box);
+  }
+}
+
+/* A header and its contents, in whole blocks. */
+static void tar_put(buf *out, const char *name, char type, const char *text, size_t len) {
+  char block[512] = { 0 };
+  unsigned sum = 0;
+  snprintf(block, 100, "%s", name);
+  snprintf(block + 100, 8, "%07o", 0644u);
+  snprintf(block + 124, 12, "%011zo", len);
+  memset(block + 148, ' ', 8);
+  block[156] = type;
+  for (size_t i = 0; i < sizeof block; i++) sum += (unsigned char)block[i];
+  snprintf(block + 148, 8, "%06o", sum);
+  EXPECT_EQ(buf_append(out, block, sizeof block), CAY_OK);
+  EXPECT_EQ(buf_append(out, text, len), CAY_OK);
+  while (out->len % sizeof block != 0) EXPECT_EQ(buf_append_byte(out, 0), CAY_OK);
+}
+
+/* A file of these bytes with these pairs of "key=value;" in its extended header. */
+static cay_status load_sparse(const char *pairs, const char *bytes) {
+  buf tar = BUF_INIT(BUF_UNLIMITED), records = BUF_INIT(BUF_UNLIMITED);
+  while (*pairs != '\0') {
+    int len = (int)strcspn(pairs, ";");
+    EXPECT_EQ(buf_appendf(&records, "%02d GNU.sparse.%.*s\n", len + 15, len, pairs), CAY_OK);
+    pairs += len + 1;
+  }
+  tar_put(&tar, "x", 'x', (const char *)records.data, records.len);
+  tar_put(&tar, "f", '0', bytes, strlen(bytes));
+  tar_put(&tar, "end", '5', "", 0);
+  EXPECT_EQ(buf_append(&tar, (char[1024]){ 0 }, 1024), CAY_OK);
+  cay_snapshot *s = NULL;
+  cay_status status = load_bytes(tar.data, tar.len, CAY_INIT(cay_snapshot_load_options), &s, NULL);
+  cay_snapshot_free(s);
+  buf_free(&records);
+  buf_free(&tar);
+  return status;
+}
+
+TEST(maps_of_sparse_files_that_make_no_sense_are_refused) {
+  EXPECT_EQ(load_sparse("map=10,4;size=20;", "data"), CAY_OK);
+  EXPECT_EQ(load_sparse("offset=1;numbytes=2;offset=5;numbytes=2;size=9;", "data"), CAY_OK);
+  static const char *const wrong[] = {
+    "map=10,5;size=20;",      /* more than there is */
+    "map=10,3;size=20;",      /* less */
+    "map=17,4;size=20;",      /* beyond the end */
+    "map=10,2,11,2;size=20;", /* over each other */
+    "map=10,2,8,2;size=20;",  /* backwards */
+    "map=10;size=20;",
+    "map=a,4;size=20;",
+    "map=10,,4;size=20;",
+    "map=9223372036854775807,4;size=20;",
+    "map=18446744073709551612,4;size=20;",
+    "map=0,4;size=-1;",
+    "map=0,4;",
+    "major=1;realsize=20;", /* "data" is no map */
+  };
+  for (size_t i = 0; i < COUNT_OF(wrong); i++) EXPECT_EQ(load_sparse(wrong[i], "data"), CAY_CORRUPT);
+  EXPECT_EQ(load_sparse("major=1;realsize=20;", "9\n1\n2\n"), CAY_CORRUPT);
+  EXPECT_EQ(load_sparse("major=1;realsize=20;", "99999999999999999999999\n"), CAY_CORRUPT);
+  EXPECT_EQ(load_sparse("major=1;realsize=20;", ""), CAY_CORRUPT);
 }
 
 /* ---- damage ---- */
