@@ -1,6 +1,7 @@
 /* patch_hunk.c - finds the places of hunks and makes the new bytes.
  *
- * Lines of the old file are counted from 1, as in headers. `done` is the last one that a hunk has used up. */
+ * Lines of the old file are counted from 1, as in headers. `done` is the last one that is copied or removed; the context at the
+ * end of a hunk is not, so that the next one may begin in it. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "workspace/patch.h"
@@ -97,24 +98,28 @@ static long run_find(patch_run *run, long first, long fuzz) {
 
 /* ---- the new bytes ---- */
 
+/* A line without an end gets one when another comes behind it. */
+static cay_status new_line(buf *new, cay_slice line) {
+  if (new->len > 0 && new->data[new->len - 1] != '\n') S_TRY(buf_append_byte(new, '\n'));
+  return buf_append(new, line.data, line.len);
+}
+
 static cay_status run_copy_to(patch_run *run, long line, buf *new) {
   for (; run->done < line && run->done < run->old_count; run->done++)
-    S_TRY(buf_append(new, run->old[run->done].data, run->old[run->done].len));
+    S_TRY(new_line(new, run->old[run->done]));
   return CAY_OK;
 }
 
 /* Context comes from the old file, since it may differ from the hunk's where fuzz was needed; at the end of the file there
  * may be less of it. */
 static cay_status run_write(patch_run *run, const ws_hunk *h, long where, buf *new) {
-  S_TRY(run_copy_to(run, where - 1, new));
+  long at = where - 1;
   for (size_t i = h->first; i < h->first + h->count; i++) {
     const ws_patch_line *l = &run->patch->lines[i];
-    if (l->kind == '+')
-      S_TRY(buf_append(new, l->text.data, l->text.len));
-    else if (l->kind == '-')
-      run->done++;
-    else
-      S_TRY(run_copy_to(run, run->done + 1, new));
+    if (l->kind != ' ') S_TRY(run_copy_to(run, at, new));
+    if (l->kind == '+') S_TRY(new_line(new, l->text));
+    if (l->kind == '-') run->done++;
+    if (l->kind != '+') at++;
   }
   return CAY_OK;
 }
@@ -138,7 +143,8 @@ static cay_status run_hunk(patch_run *run, const ws_hunk *h, size_t number, cons
     return err_set(err, CAY_LIMIT,
                    "hunk %zu (line %zu of the patch): its place cannot be found in reasonable time", number,
                    h->at);
-  bool inside = where > run->done && where - 1 <= run->old_count;
+  bool anywhere = run->pattern.count == 0 && !how->strict; /* without context, behind the end is at the end */
+  bool inside = where > run->done && (where - 1 <= run->old_count || anywhere);
   if (!inside)
     return err_set(err, CAY_INVALID, "hunk %zu (line %zu of the patch) does not fit near line %zu", number,
                    h->at, h->old_start);

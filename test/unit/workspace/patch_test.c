@@ -68,7 +68,24 @@ TEST(lines_without_an_end_are_kept) {
               "a\nb");
 }
 
+TEST(a_line_behind_one_without_an_end_is_a_line_of_its_own) {
+  EXPECT_TEXT(applied("a\nb", HEAD "@@ -2,0 +3 @@\n+x\n", NULL), "a\nb\nx\n");
+  EXPECT_TEXT(applied("a\nb", HEAD "@@ -1,2 +1,3 @@\n a\n B\n+x\n", NULL), "a\nb\nx\n");
+}
+
+TEST(a_hunk_begins_in_the_context_of_the_one_before) {
+  EXPECT_TEXT(
+      applied("a\nb\nc\nd\n", HEAD "@@ -1,3 +1,3 @@\n-a\n+A\n b\n c\n@@ -3,2 +3,2 @@\n c\n-d\n+D\n", NULL),
+      "A\nb\nc\nD\n");
+  EXPECT_TEXT(applied("a\nb\n", HEAD "@@ -1,2 +1,2 @@\n a\n-b\n+B\n@@ -2 +2 @@\n-b\n+C\n", NULL),
+              "(hunk 2 (line 7 of the patch) does not fit near line 2)");
+}
+
 TEST(an_insertion_without_context_goes_behind_its_line) {
+  static const ws_fuzz strict = { true, 0 };
+  EXPECT_TEXT(applied("a\nb\n", HEAD "@@ -9,0 +10 @@\n+x\n", NULL), "a\nb\nx\n");
+  EXPECT_TEXT(applied("a\nb\n", HEAD "@@ -9,0 +10 @@\n+x\n", &strict),
+              "(hunk 1 (line 3 of the patch) does not fit near line 9)");
   EXPECT_TEXT(applied("a\nb\n", HEAD "@@ -1,0 +2,1 @@\n+x\n", NULL), "a\nx\nb\n");
   EXPECT_TEXT(applied("a\nb\n", HEAD "@@ -0,0 +1,1 @@\n+x\n", NULL), "x\na\nb\n");
 }
