@@ -66,12 +66,13 @@ static bool run_matches(patch_run *run, long where, long head, long tail) {
   return true;
 }
 
-/* Outwards from `guess`, after it first; 0: nowhere. */
+/* Outwards from `guess`, after it first, or from the nearest line that can be; 0: nowhere. */
 static long run_search(patch_run *run, long guess, long head, long tail) {
   long least = run->done + 1, most = run->old_count - (run->pattern.count - tail) + 1;
   long below = guess - least, above = most - guess;
   if (below >= guess) below = guess - 1;
-  for (long off = 0; (off <= above || off <= below) && run->comparisons >= 0; off++) {
+  long from = above < 0 ? -above : below < 0 ? -below : 0;
+  for (long off = from; (off <= above || off <= below) && run->comparisons >= 0; off++) {
     if (off <= above && guess + off >= 1 && run_matches(run, guess + off, head, tail)) return guess + off;
     if (off > 0 && off <= below && run_matches(run, guess - off, head, tail)) return guess - off;
   }

@@ -73,6 +73,11 @@ TEST(a_line_behind_one_without_an_end_is_a_line_of_its_own) {
   EXPECT_TEXT(applied("a\nb", HEAD "@@ -1,2 +1,3 @@\n a\n B\n+x\n", NULL), "a\nb\nx\n");
 }
 
+TEST(context_that_is_passed_over_is_looked_for_within_the_file) {
+  EXPECT_TEXT(applied("x\nx\nx\na\nb\n", HEAD "@@ -1,2 +1,3 @@\n a\n+1\n b\n@@ -5 +6,2 @@\n c\n+2\n", NULL),
+              "x\nx\nx\na\n1\nb\n2\n");
+}
+
 TEST(a_hunk_begins_in_the_context_of_the_one_before) {
   EXPECT_TEXT(
       applied("a\nb\nc\nd\n", HEAD "@@ -1,3 +1,3 @@\n-a\n+A\n b\n c\n@@ -3,2 +3,2 @@\n c\n-d\n+D\n", NULL),
