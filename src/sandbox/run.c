@@ -164,6 +164,7 @@ K_LOCKED static k_ret sandbox_run_prepare(sb_run *run, sb_command *command, k_pr
   K_TRY(vfs_chdir(&p->view, cwd));
   command->what = NULL;
   K_TRY(open_streams(run, p, command->input));
+  if (run->job->stop != K_JOB_RUNNING) return -K_EKILLED;
   return sb_command_load(command, p);
 }
 
@@ -176,7 +177,8 @@ static cay_status sandbox_run_start(sb_run *run, sb_command *command, cay_error 
     r = sandbox_run_prepare(run, command, p);
     if (r >= 0) r = k_process_start(p);
     if (r == -K_EKILLED)
-      k_process_exit(p, p->exit_status); /* its deadline, or an interrupt, came while its file was compiled */
+      k_process_exit(
+          p, p->exit_status); /* its deadline, or an interrupt, came before it was compiled, or meanwhile */
     else if (r < 0)
       k_process_discard(p);
   }

@@ -34,6 +34,7 @@ k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out)
   job->deadline = (alarm_entry){ .fn = job_on_deadline, .try_fn = job_try_deadline, .ctx = job };
   k_waitq_init(&job->changed);
   k_waitq_init(&job->output_free);
+  k_cpu_budget_admit(job);
   *out = job;
   return 0;
 }
@@ -68,7 +69,7 @@ void k_job_entered(k_job *job, k_process *p) {
   p->job = k_job_ref(job);
   job->alive++;
   if (job->pid == 0) job->pid = p->pid;
-  if (job->stop != K_JOB_RUNNING) k_process_end(p, K_SIGKILL);
+  if (job->stop != K_JOB_RUNNING && !p->resident) k_process_end(p, K_SIGKILL);
 }
 
 K_LOCKED static bool job_is_over(const k_job *job) { return job->ended && (job->tty == NULL || job->shown); }

@@ -76,6 +76,9 @@ struct k_job {
   void *on_display_ctx;
 };
 
+/* While the processor time of the kernel is used up (k_limits.cpu_ms), the new job is stopped already: `stop` is
+ * K_JOB_TIME, `detail` says why, and a process that enters it is ended before it runs. A resident one is not ended by
+ * k_job_attach: its embedder looks at `stop`. */
 k_ret k_job_new(k_kernel *k, k_output_fn *output, void *output_ctx, k_job **out) CHECKED K_LOCKED;
 void k_job_explain(k_job *job, const char *why) K_LOCKED; /* sets `detail`, unless it is set already */
 void k_job_unref(k_job *job) K_LOCKED; /* NULL is fine; the last one may release and retake kernel.mu */

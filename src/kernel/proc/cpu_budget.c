@@ -5,8 +5,8 @@
  * wall clock gives, so the alarm is set for the earliest moment at which the budget could be used up by as many
  * threads as there may be processes, and again for the rest. While nothing computes there is no alarm.
  *
- * When the budget is used up every process is ended, as by a deadline, and so is whatever begins to compute
- * afterwards. */
+ * When the budget is used up every process is ended, as by a deadline. A job that is made afterwards is stopped before
+ * its first process runs: the alarm alone would let a program of less than a millisecond end first. */
 #include "kernel/core/job.h"
 #include "kernel/proc/inner.h"
 
@@ -32,17 +32,27 @@ static int64_t budget_ns(const k_kernel *k) {
   return ms == 0 || ms > INT64_MAX / NS_PER_MS ? INT64_MAX : (int64_t)ms * NS_PER_MS;
 }
 
+K_LOCKED static void budget_explain(k_job *job) {
+  char why[100];
+  (void)snprintf(why, sizeof why, "the processor time of the sandbox is used up (cpu_ms %llu)",
+                 (unsigned long long)job->kernel->limits.cpu_ms);
+  k_job_explain(job, why);
+}
+
 K_LOCKED static void budget_end_one(k_process *p) {
   k_job *job = p->job;
   if (job == NULL) {
     k_process_end(p, K_SIGKILL);
     return;
   }
-  char why[100];
-  (void)snprintf(why, sizeof why, "the processor time of the sandbox is used up (cpu_ms %llu)",
-                 (unsigned long long)p->kernel->limits.cpu_ms);
-  if (!job->ended) k_job_explain(job, why);
+  if (!job->ended) budget_explain(job);
   k_job_kill(job, K_JOB_TIME);
+}
+
+void k_cpu_budget_admit(k_job *job) {
+  if (k_cpu_spent_ns(job->kernel) < budget_ns(job->kernel)) return;
+  budget_explain(job);
+  job->stop = K_JOB_TIME;
 }
 
 K_LOCKED static void budget_end_all(k_kernel *k) {

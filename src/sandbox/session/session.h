@@ -119,7 +119,8 @@ typedef struct sb_request {
 
   /* what became of it */
   bool returned;
-  bool skipped; /* it was cancelled before it began */
+  bool
+      skipped; /* it was stopped before it began: cancelled, or the processor time of the sandbox is used up */
   bool undone;
   enum k_job_stop stop;
   abi_gone gone;

@@ -33,7 +33,7 @@ K_LOCKED static k_ret request_begin_job(sb_request *q) {
   s->job = job;
   bool cancelled =
       s->slot.closing || (q->cancelled != NULL && __atomic_load_n(q->cancelled, __ATOMIC_ACQUIRE));
-  s->why = cancelled ? K_JOB_CANCELLED : K_JOB_RUNNING;
+  s->why = cancelled ? K_JOB_CANCELLED : job->stop;
   s->forced = false;
   return 0;
 }
@@ -99,7 +99,7 @@ void sb_request_run(sb_request *q) {
   q->returned = true;
   k_lock(s->box->kernel);
   k_ret r = request_begin_job(q);
-  q->skipped = r >= 0 && s->why == K_JOB_CANCELLED;
+  q->skipped = r >= 0 && s->why != K_JOB_RUNNING;
   k_unlock(s->box->kernel);
   if (r < 0) {
     q->status = sb_status(&q->err, r, NULL);

@@ -33,6 +33,7 @@ static const char *text_of(const sb_gathered *got, enum talk_tag tag) {
 
 /* What the interpreter said, as one of ours. */
 static cay_status judge(const sb_request *q, const transfer *t, cay_status refused, cay_error *err) {
+  if (q->stop == K_JOB_TIME && q->gone.why[0] != '\0') return err_set(err, CAY_TIMEOUT, "%s", q->gone.why);
   if (q->stop == K_JOB_TIME) return err_set(err, CAY_TIMEOUT, "longer than %u ms", q->wall_ms);
   if (q->stop == K_JOB_CANCELLED) return err_set(err, CAY_CANCELLED, "cancelled");
   if (!q->returned) return err_set(err, refused, "the interpreter ended: %.150s", q->gone.why);

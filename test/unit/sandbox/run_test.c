@@ -423,6 +423,26 @@ TEST(background_processes_end_when_the_processors_time_is_used_up) {
   cay_sandbox_free(box);
 }
 
+TEST(with_the_processors_time_used_up_no_run_however_short_begins) {
+  cay_sandbox *box = box_limited((cay_limits){ .cpu_ms = 100, .wall_ms = UINT32_MAX });
+  cay_result *r = sh(box, "while :; do :; done");
+  EXPECT_EQ(r->end, CAY_END_TIME);
+  cay_result_free(r);
+  cay_usage before, after;
+  cay_sandbox_usage(box, &before);
+  for (int i = 0; i < 100; i++) {
+    r = sh(box, "echo begun");
+    EXPECT_EQ(r->end, CAY_END_TIME);
+    EXPECT_EQ(r->out.len, 0);
+    EXPECT(strstr((const char *)r->detail.data, "cpu_ms 100") != NULL);
+    cay_result_free(r);
+  }
+  cay_sandbox_usage(box, &after);
+  EXPECT_EQ(after.syscalls, before.syscalls);
+  EXPECT_EQ(after.processes, 0);
+  cay_sandbox_free(box);
+}
+
 TEST(time_that_is_slept_is_not_the_processors) {
   cay_sandbox *box = box_limited((cay_limits){ .cpu_ms = 60000 });
   expect_prints(box, "sleep 0.2; sleep 0.2 & wait; echo done", "done\n");

@@ -318,6 +318,41 @@ TEST(an_evaluation_can_be_cancelled) {
   cay_sandbox_free(box);
 }
 
+static void expect_no_evaluation_begins(cay_session *s) {
+  for (int i = 0; i < 50; i++) {
+    cay_value *v = eval_ms(s, "x += 1\nprint(x)", 0);
+    EXPECT_EQ(v->outcome, CAY_OUTCOME_STOPPED);
+    EXPECT_EQ(v->end, CAY_END_TIME);
+    EXPECT(!v->undone);
+    EXPECT_EQ(v->out.len, 0);
+    EXPECT(strstr((const char *)v->detail.data, "cpu_ms 300") != NULL);
+    cay_value_free(v);
+  }
+  cay_buf bytes = { 0 };
+  cay_error err = { 0 };
+  EXPECT_EQ(cay_session_save_state(s, &bytes, &err), CAY_TIMEOUT);
+  EXPECT(strstr(err.message, "cpu_ms 300") != NULL);
+}
+
+TEST(with_the_processors_time_used_up_no_evaluation_however_short_begins) {
+  const cay_limits limits = CAY_INIT(cay_limits, .cpu_ms = 300, .wall_ms = UINT32_MAX);
+  for (int by_itself = 0; by_itself < 2; by_itself++) {
+    cay_sandbox *box = NULL;
+    EXPECT_EQ(cay_sandbox_new(box_engine(), &CAY_INIT(cay_sandbox_options, .limits = &limits), &box, NULL),
+              CAY_OK);
+    cay_session *s = session(box), *other = session(box);
+    expect_repr(s, "x = 1; x", "1");
+    cay_value *v = eval_ms(by_itself ? s : other, "while True: pass", 0);
+    EXPECT_EQ(v->end, CAY_END_TIME);
+    EXPECT(strstr((const char *)v->detail.data, "cpu_ms 300") != NULL);
+    cay_value_free(v);
+    expect_no_evaluation_begins(s);
+    cay_session_free(s);
+    cay_session_free(other);
+    cay_sandbox_free(box);
+  }
+}
+
 static void *free_soon(void *ctx) {
   usleep(50000);
   cay_sandbox_interrupt(ctx);
