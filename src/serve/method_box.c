@@ -112,15 +112,28 @@ static cay_status box_restore(server *s, const char *name, const cay_sandbox_opt
   return sessions_resume(box, one->snapshot, err);
 }
 
+static cay_status box_image_try(serve_box *box, const char *language, const char *path, cay_error *err) {
+  box->image_language = language;
+  return cay_image_load(box->engine, language, path, &box->image, err);
+}
+
+/* The image is Python's or JavaScript's; the error is that of Python. */
+static cay_status box_image_load(serve_box *box, const char *path, cay_error *err) {
+  cay_error other;
+  cay_status status = box_image_try(box, "python", path, err);
+  if (status != CAY_UNSUPPORTED) return status;
+  return box_image_try(box, "javascript", path, &other) == CAY_OK ? CAY_OK : CAY_UNSUPPORTED;
+}
+
 /* The image of a file fits the standard interpreter or that of an installed image. */
 static cay_status box_image_file(server *s, const struct wanted *w, serve_box *box, cay_error *err) {
   static const char *const bases[] = { "science" };
   cay_error other;
   S_TRY(engine_for(s, w->wasm_dir, "", &box->engine, err));
-  cay_status status = cay_image_load(box->engine, NULL, w->image, &box->image, err);
+  cay_status status = box_image_load(box, w->image, err);
   for (size_t i = 0; i < COUNT_OF(bases) && status == CAY_UNSUPPORTED; i++)
     if (engine_for(s, w->wasm_dir, bases[i], &box->engine, &other) == CAY_OK &&
-        cay_image_load(box->engine, NULL, w->image, &box->image, &other) == CAY_OK)
+        box_image_load(box, w->image, &other) == CAY_OK)
       return CAY_OK;
   return status;
 }

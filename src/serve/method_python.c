@@ -110,6 +110,12 @@ static bool speaks(call *c, const serve_session *one, const char *language) {
   return false;
 }
 
+/* What a new session of the language begins as; NULL: the standard image. */
+static const cay_image *box_image_for(const serve_box *box, const char *language) {
+  const char *interpreter = strcmp(language, "typescript") == 0 ? "javascript" : language;
+  return box->image != NULL && strcmp(interpreter, box->image_language) == 0 ? box->image : NULL;
+}
+
 /* The session that the request names; it is made when it is not there. The failure is written. */
 static serve_session *session_of(call *c) {
   const char *name, *language = "";
@@ -119,7 +125,7 @@ static serve_session *session_of(call *c) {
   if (one != NULL) return speaks(c, one, language) ? one : NULL;
   cay_session_options options = CAY_INIT(cay_session_options);
   options.language = *language != '\0' ? language : NULL;
-  options.image = language_named(options.language) == LANGUAGES[0] ? c->box->image : NULL;
+  options.image = box_image_for(c->box, language_named(options.language));
   if (session_new(c, name, &options, &one, &err) != CAY_OK) {
     fail_status(c, &err);
     return NULL;

@@ -171,7 +171,7 @@ export interface CreateOptions extends Abortable {
   packages?: readonly (string | URL)[];
   /** A file of saveSnapshot, of `cay run --save-snapshot`, or a tar archive: what the sandbox begins as. Not with packages. */
   snapshot?: string | URL;
-  /** What sessions of Python begin as: an image of `cay image build`, a file of this machine, or the name of an installed image, such as "science" of the package cay-science. Or "busybox": a sandbox with BusyBox and dash alone. */
+  /** What sessions of the image's language begin as: an image of `cay image build`, a file of this machine, or the name of an installed image, such as "science" of the package cay-science. Or "busybox": a sandbox with BusyBox and dash alone. */
   image?: string | URL;
   /** Hosts that it may connect to. Default: none, the network is off. */
   net?: NetOptions;

@@ -290,6 +290,10 @@ test("sessions end with a block, and images start them", async (t) => {
     assert.equal((await imaged.run("import fractions; fractions.ready")).value, 42);
     execFileSync(program, ["image", "build", "--language", "javascript", "-c", "globalThis.ready = 42", `${image}.js`]);
     assert.equal((await (await sandbox.js.openSession("imaged too", `${image}.js`)).run("ready")).value, 42);
+    const scripted = await own(t, { image: `${image}.js` });
+    assert.equal((await scripted.js.run("ready")).value, 42);
+    assert.equal((await scripted.ts.run("ready as number")).value, 42);
+    assert.equal((await scripted.python.run("6 * 7")).value, 42);
     const other = await own(t, { image });
     assert.equal((await other.python.run("import fractions; fractions.ready")).value, 42);
     await assert.rejects(Sandbox.create({ image: join(place, "nothing") }), { errno: "ENOENT" });

@@ -661,6 +661,9 @@ def test_images_of_other_languages_start_sessions(tmp_path, language, kind):
     with Sandbox() as sandbox:
         with getattr(sandbox, kind).session("imaged", image=image) as session:
             assert session.run("ready").value == 42
+    with Sandbox(image=image) as sandbox:
+        assert getattr(sandbox, kind).run("ready").value == 42
+        assert sandbox.python.run("6 * 7").value == 42
 
     async def body():
         async with AsyncSandbox() as sandbox:

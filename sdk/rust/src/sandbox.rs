@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub(crate) struct SandboxInner {
     pub(crate) raw: *mut sys::cay_sandbox,
-    _engine: Engine, // outlives it
+    pub(crate) engine: Engine, // outlives it
 }
 
 unsafe impl Send for SandboxInner {}
@@ -74,7 +74,7 @@ impl SandboxBuilder {
         };
         let mut raw = null_mut();
         check(|e| unsafe { sys::cay_sandbox_new(engine.0.0, &options, &mut raw, e) })?;
-        Ok(Sandbox(Arc::new(SandboxInner { raw, _engine: engine.clone() })))
+        Ok(Sandbox(Arc::new(SandboxInner { raw, engine: engine.clone() })))
     }
 }
 

@@ -1,7 +1,9 @@
 use crate::error::{Error, c_text, check};
 use crate::sandbox::{Sandbox, milliseconds};
 use crate::sys;
-use std::ptr::null_mut;
+use std::ffi::CStr;
+use std::path::Path;
+use std::ptr::{null, null_mut};
 use std::time::Duration;
 
 /// An interpreter that keeps its variables between evaluations.
@@ -44,12 +46,28 @@ pub struct Evaluation {
 }
 
 impl Session {
-    /// "python" or "javascript".
+    /// "python", "javascript" or "typescript".
     pub fn new(sandbox: &Sandbox, language: &str) -> Result<Session, Error> {
+        Session::begin(sandbox, &c_text(language)?, null())
+    }
+
+    /// Begins as an image of `cay image build`, a file of this machine: its imports are done, and its variables set.
+    pub fn from_image(sandbox: &Sandbox, language: &str, path: impl AsRef<Path>) -> Result<Session, Error> {
         let language = c_text(language)?;
+        let path = c_text(&path.as_ref().to_string_lossy())?;
+        let engine = sandbox.0.engine.0.0;
+        let mut image = null_mut();
+        check(|e| unsafe { sys::cay_image_load(engine, language.as_ptr(), path.as_ptr(), &mut image, e) })?;
+        let session = Session::begin(sandbox, &language, image);
+        unsafe { sys::cay_image_free(image) }; // the session has its own
+        session
+    }
+
+    fn begin(sandbox: &Sandbox, language: &CStr, image: *const sys::cay_image) -> Result<Session, Error> {
         let mut options: sys::cay_session_options = unsafe { std::mem::zeroed() };
         options.size = size_of::<sys::cay_session_options>();
         options.language = language.as_ptr();
+        options.image = image;
         let mut raw = null_mut();
         check(|e| unsafe { sys::cay_session_new(sandbox.0.raw, &options, &mut raw, e) })?;
         Ok(Session { raw, _sandbox: sandbox.clone() })

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 macro_rules! opaque {
     ($($name:ident),*) => { $(#[repr(C)] pub struct $name { _private: [u8; 0] })* };
 }
-opaque!(cay_engine, cay_sandbox, cay_session, cay_ws, cay_ws_session, cay_ws_process, cay_ws_document);
+opaque!(cay_engine, cay_sandbox, cay_session, cay_image, cay_ws, cay_ws_session, cay_ws_process, cay_ws_document);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -115,7 +115,7 @@ pub type cay_list_fn = unsafe extern "C" fn(*mut c_void, *const c_char, *const c
 pub struct cay_session_options {
     pub size: usize,
     pub language: *const c_char,
-    pub image: *const c_void,
+    pub image: *const cay_image,
     pub cwd: *const c_char,
     pub env: *const *const c_char,
 }
@@ -288,6 +288,10 @@ unsafe extern "C" {
         b: *mut cay_sandbox, o: *const cay_session_options, out: *mut *mut cay_session, e: *mut cay_error,
     ) -> c_int;
     pub fn cay_session_free(s: *mut cay_session);
+    pub fn cay_image_load(
+        engine: *mut cay_engine, language: *const c_char, path: *const c_char, out: *mut *mut cay_image, e: *mut cay_error,
+    ) -> c_int;
+    pub fn cay_image_free(image: *mut cay_image);
     pub fn cay_session_eval(
         s: *mut cay_session, o: *const cay_eval_options, out: *mut *mut cay_value, e: *mut cay_error,
     ) -> c_int;

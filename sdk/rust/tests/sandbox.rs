@@ -45,6 +45,21 @@ fn a_session_keeps_its_variables() {
 }
 
 #[test]
+fn an_image_starts_a_session() {
+    let program = format!("{}/cli/cay", std::env::var("CAY_LIB_DIR").expect("run-tests sets it"));
+    let image = std::env::temp_dir().join(format!("cay-rust-{}.image", std::process::id()));
+    let made = std::process::Command::new(program).args(["image", "build", "-c", "ready = 41"]).arg(&image).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let sandbox = Sandbox::new(&Engine::new().unwrap()).unwrap();
+    let session = Session::from_image(&sandbox, "python", &image);
+    let other = Session::from_image(&sandbox, "javascript", &image);
+    std::fs::remove_file(&image).unwrap();
+    assert_eq!(session.unwrap().eval("ready + 1", None).unwrap().repr, "42");
+    assert_eq!(other.err().unwrap().status, Status::Unsupported);
+    assert_eq!(Session::from_image(&sandbox, "python", "/nowhere").err().unwrap().status, Status::NotFound);
+}
+
+#[test]
 fn output_of_a_workspace_comes_as_it_is_written() {
     let workspaces = Workspaces::open(&Engine::new().unwrap()).unwrap();
     let handle = workspaces.provision(&Manifest::default()).unwrap();

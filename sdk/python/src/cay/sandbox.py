@@ -80,7 +80,7 @@ class Sandbox:
                 Mount("dir", writable=True) or Mount("dir", copy_on_write=True) for more.
             packages: what code can import, of pure Python or JavaScript: wheels, archives of npm (``.tgz``), folders, modules.
             callbacks: functions of this process that code may call (see cay.callbacks).
-            image: what Python begins as: a file of `cay image build`, or the name of an installed image. "science", of the
+            image: what sessions of its language begin as: a file of `cay image build`, or the name of an installed image. "science", of the
                 package cay-science, has numpy and what stands on it, already imported. "busybox": a sandbox with BusyBox and dash alone.
             snapshot: what the sandbox begins as, in place of an empty one; not with packages.
 
