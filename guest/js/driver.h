@@ -12,10 +12,11 @@
 #include "requests.h"
 
 /* runtime.c: the engine, and the object `host` of lib/. */
-extern JSContext *js;            /* NULL before runtime_start */
-int runtime_start(bool image);   /* to be frozen? -1 after a message on stderr */
-void runtime_enter(void);        /* at each entry: the stack may begin elsewhere */
-void runtime_hold_reserve(void); /* memory for code that catches the error of there being none */
+extern JSContext *js;             /* NULL before runtime_start */
+int runtime_start(bool image);    /* to be frozen? -1 after a message on stderr */
+void runtime_enter(void);         /* at each entry: the stack may begin elsewhere */
+void runtime_hooks_run(bool now); /* hooks of promises have more of the stack than other code */
+void runtime_hold_reserve(void);  /* memory for code that catches the error of there being none */
 JSValue runtime_call(const char *function, int argc,
                      JSValue *argv);     /* host.FUNCTION(…); takes the arguments */
 JSValue runtime_get(const char *name);   /* host.NAME */

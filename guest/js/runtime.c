@@ -7,9 +7,9 @@
 #include "binding/pack.h"
 #include "driver.h"
 
-/* The program's own stack is larger by what a system call or a part of the library may need below the last call of
- * JavaScript; see build. */
-enum { STACK_MAX = 2 << 20 };
+/* About as many calls as V8 has in its stack. The program's own stack is larger by what a system call or a part of the library may
+ * need below the last call of JavaScript; see build. */
+enum { STACK_MAX = 4 << 20, HOOKS_STACK_MAX = 256 << 10 };
 
 JSContext *js;
 static JSValue host;
@@ -95,6 +95,10 @@ int runtime_start(bool image) {
   if (JS_IsException(made)) return fail("starting");
   JS_FreeValue(js, made);
   return 0;
+}
+
+void runtime_hooks_run(bool now) {
+  JS_SetMaxStackSize(JS_GetRuntime(js), now ? STACK_MAX + HOOKS_STACK_MAX : STACK_MAX);
 }
 
 void runtime_enter(void) { JS_UpdateStackTop(JS_GetRuntime(js)); }

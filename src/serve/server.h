@@ -30,17 +30,17 @@ typedef struct serve_box {
   char *name;         /* "" for the one of the plain form */
   cay_engine *engine; /* the server's */
   cay_sandbox *sandbox;
-  struct cay_image *image; /* what sessions of image_language begin as; NULL: the standard one */
+  struct cay_image *image;    /* what sessions of image_language begin as; NULL: the standard one */
   const char *image_language; /* static: python, or javascript, which is TypeScript's interpreter, too */
-  uint32_t timeout_ms;     /* of a run that names none */
-  size_t output_max;       /* bytes of each stream of a run that are kept */
-  uint64_t disk_max;       /* bytes in files: the limit of the sandbox */
-  uint32_t runs;           /* under way */
-  uint32_t takes;          /* snapshots that wait for rest; with server.mu */
-  bool takes_end;          /* they give up; with server.mu */
-  bool ending;             /* asks nothing any more; with server.mu */
-  list sinks;              /* method_run.c */
-  list sessions;           /* python.h */
+  uint32_t timeout_ms;        /* of a run that names none */
+  size_t output_max;          /* bytes of each stream of a run that are kept */
+  uint64_t disk_max;          /* bytes in files: the limit of the sandbox */
+  uint32_t runs;              /* under way */
+  uint32_t takes;             /* snapshots that wait for rest; with server.mu */
+  bool takes_end;             /* they give up; with server.mu */
+  bool ending;                /* asks nothing any more; with server.mu */
+  list sinks;                 /* method_run.c */
+  list sessions;              /* python.h */
 } serve_box;
 
 struct server {

@@ -1,6 +1,7 @@
 /* Jobs of the engine: reactions of promises, import(), hooks of promises, and the context that follows promises around. */
 #include "native.h"
 
+#include "driver.h"
 #include "engine.h"
 #include "tasks.h"
 
@@ -85,13 +86,25 @@ static void call_hook(JSContext *c, int hook, int count, JSValueConst *args) {
   JS_FreeValue(c, done);
 }
 
+/* The last call that fits into the stack may make a promise: a hook has a part of its own, since its failure ends the program. */
+static JSValue call_with_room(JSContext *c, JSValueConst function, int count, JSValueConst *args) {
+  static bool inside;
+  if (inside) return JS_Call(c, function, JS_UNDEFINED, count, args);
+  inside = true;
+  runtime_hooks_run(true);
+  JSValue done = JS_Call(c, function, JS_UNDEFINED, count, args);
+  runtime_hooks_run(false);
+  inside = false;
+  return done;
+}
+
 static void tell(JSContext *c, int hook, JSValueConst promise, JSValueConst parent) {
   if (!tasks.hooked || !JS_IsObject(promise) || !JS_IsFunction(c, tasks.hooks[hook])) return;
   bool pending = JS_HasException(c);
   JSValue kept = pending ? JS_GetException(c) : JS_UNDEFINED;
   JSValueConst args[] = { promise, parent };
   JSValue function = JS_DupValue(c, tasks.hooks[hook]); /* it may take itself off */
-  JSValue done = JS_Call(c, function, JS_UNDEFINED, hook == HOOK_INIT ? 2 : 1, args);
+  JSValue done = call_with_room(c, function, hook == HOOK_INIT ? 2 : 1, args);
   JS_FreeValue(c, function);
   if (JS_IsException(done)) {
     done = JS_GetException(c);

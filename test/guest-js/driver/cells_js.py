@@ -1,5 +1,6 @@
 """Cells that await nothing: values, errors, names, output, being stopped."""
 
+import json
 import struct
 
 from driver import *
@@ -126,6 +127,30 @@ def test_exit_ends_the_cell_and_not_the_session(d):
 def test_recursion_without_end_is_a_range_error(d):
     d.fails("(function f() { f() })()", "RangeError", "Maximum call stack")
     assert d.value("1") == "1"
+    calls = "let n = 0; const count = () => { n++; count() }; try { count() } catch (e) { [n > 10000, e instanceof RangeError, typeof e.stack, e.stack.split('\\n').length > 5] }"
+    assert d.value(calls) == "[ true, true, 'string', true ]"
+
+
+def test_nested_source_is_an_error_and_no_trap(d):
+    """Of each kind 100,000, at the bottom of the stack and near its end."""
+    sources = ["[", "(", "{", "({a:", "`${", "function f(){", "()=>{", "(class{a=", "class A{static{", "new ", "if(1)", "a=", "f(", "!(", "async(a=(", "/(?:", "1?1:("]
+    d.ok(f"""const sources = {json.dumps(sources)}.map((one) => one.repeat(100000))
+      const attempt = (compile) => {{ try {{ compile(); return 'compiled' }} catch (e) {{ return `${{e.name}} ${{typeof e.stack}}` }} }}
+      const below = (depth, compile) => depth > 0 ? below(depth - 1, compile) : attempt(compile)
+      const all = (depth) => [...new Set(sources.map((source) => below(depth, () => new Function(source))))].sort().join()""")
+    for depth in (0, 5000, 8000):
+        assert d.value(f"all({depth})") in ("'RangeError string,SyntaxError string'", "'RangeError string'"), d.value(f"all({depth})")
+    for code in ("JSON.parse('['.repeat(100000))", "new RegExp('(?:'.repeat(100000))", "new RegExp('['.repeat(100000), 'v')"):
+        assert d.value(f"attempt(() => {code})") == "'SyntaxError string'", code
+    assert d.value("JSON.parse('['.repeat(100000) + ']'.repeat(100000)).length") == "1"
+
+
+def test_chains_of_the_engines_own_calls_are_an_error_and_no_trap(d):
+    d.ok("""const chain = (made, next) => { for (let i = 0; i < 100000; i++) made = next(made); return made }
+      const attempt = (use) => { try { return typeof use() } catch (e) { return `${e.name} ${typeof e.stack}` } }
+      const proxies = chain({}, (p) => new Proxy(p, {})), helpers = chain([1].values(), (it) => it.take(3))""")
+    for use in ("proxies.a", "proxies.a = 1", "Object.keys(proxies)", "({ ...proxies })", "helpers.next()", "chain([], (a) => [a]).flat(Infinity)"):
+        assert d.value(f"attempt(() => {use})") == "'RangeError string'", use
 
 
 def test_what_computes_is_stopped(d):

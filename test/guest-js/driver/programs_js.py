@@ -104,6 +104,14 @@ def test_weak_references_live_until_the_job_ends():
     check(program("-e", "const w = new WeakRef({}); console.log(typeof w.deref()); setTimeout(() => console.log(w.deref()), 1)"), "object\nundefined\n")
 
 
+def test_a_registry_does_not_keep_a_target_that_is_its_own_token():
+    code = """globalThis.registry = new FinalizationRegistry(() => {}); globalThis.own = {}
+      const registered = (target, held) => { registry.register(target, held, target); return new WeakRef(target) }
+      const gone = registered({}, 'gone'), kept = registered(own, 'kept')
+      setTimeout(() => console.log(typeof gone.deref(), typeof kept.deref(), registry.unregister(own), registry.unregister(own)), 1)"""
+    check(program("-e", code), "undefined object true false\n")
+
+
 def test_serialized_values():
     code = """const v8 = require('v8'), assert = require('assert'); const a = {x: 1, y: [1, , -3.5, '\u65e5', null], m: new Map([[{k: 1}, new Set([1])]]), d: new Date(5), r: /a/gi, b: Buffer.from('b'), n: -12345678901234567890n};
       assert.deepStrictEqual(v8.deserialize(v8.serialize(a)), a); console.log(v8.serialize({a: [1, 'x']}).toString('hex')); try { v8.serialize(() => 1) } catch (e) { console.log(e.message) }"""
@@ -206,6 +214,12 @@ def test_options_that_the_library_reads_when_it_is_loaded():
     assert (done.stdout, done.returncode) == ("on\n", 0) and "UnhandledPromiseRejectionWarning" in done.stderr, done
     assert program("--unhandled-rejections=loudly", "-e", "1").returncode == 9
     check(program("--max-old-space-size=100", "--stack_size=900", "-p", "1"), "1\n")
+
+
+def test_hooks_of_promises_have_room_where_the_stack_ends():
+    code = """require('async_hooks').createHook({ init() {}, before() {}, after() {}, destroy() {}, promiseResolve() {} }).enable(); async function thing() { return 1 }
+      let depth = 0; const deeper = () => { depth++; thing(); deeper() }; try { deeper() } catch (e) { console.log(e.name, typeof e.stack, depth > 1000) }"""
+    check(program("-e", code), "RangeError string true\n")
 
 
 def test_gzips_in_a_row_byte_by_byte():
