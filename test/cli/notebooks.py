@@ -63,7 +63,7 @@ def test_the_first_failure_ends_the_run_and_is_written(t):
 
 def test_limits_hold_for_each_cell_and_options_are_those_of_run(t):
     t.path("data.txt", "7")
-    outputs, _, r = run(t, notebook("int(open('data.txt').read())", "while True: pass"), "--in", "data.txt", "--timeout", "500ms", code=1)
+    outputs, _, r = run(t, notebook("int(open('data.txt').read())", "while True: pass"), "--in", "data.txt", "--timeout", "5s", code=1)
     assert outputs[0][0]["data"]["text/plain"] == "7" and outputs[1][0]["evalue"] == "time", outputs
     assert "code cell 2 ended by time" in r.errors, r
     run(t, notebook("open('made', 'w').write('x')"), "--out", "made")

@@ -287,7 +287,7 @@ def test_a_hundred_megabytes_each_way_in_parts():
 def test_much_output_in_a_stream_is_never_held():
     s = Server()
     s.call("create")
-    number = s.send("run", command="yes 0123456789abcde | head -c 100000000", stream=True)
+    number = s.send("run", command="yes 0123456789abcde | head -c 100000000", stream=True, timeoutMs=600000)
     total = 0
     while (reply := s.hear()).get("id") != number:
         total += len(reply["params"]["data"])
