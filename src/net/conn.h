@@ -88,6 +88,7 @@ typedef struct net_conn {
   net_flow flow;
   buf begun;                     /* first bytes that went before their kind was known */
   int64_t held_ns;               /* since when such bytes wait; 0: none does */
+  uint64_t answered_before;      /* they went */
   size_t passed;                 /* bytes at the beginning of the guest's that may go and have not gone */
   bool finished, ended;          /* no more bytes to the outside, from the outside */
   struct dns_question *question; /* to the resolver, on its way */

@@ -104,19 +104,26 @@ static int64_t gate_head(net_poller *p, net_conn *c, net_hello *hello) {
   return (int64_t)hello->head_len;
 }
 
-/* A client that has sent the beginning of a line may wait for an answer to it. After a while these bytes go, where a rule allows any bytes; they
- * are still looked at together with the next ones, so that no head of HTTP gets out whole without its check. */
+/* A client that has sent the beginning of a line may wait for an answer to it. These bytes go where a rule allows any: at once to an address that is
+ * allowed by itself, else after a while. Then they are looked at together with the next ones, so that no head of HTTP gets out whole without
+ * its check, until the server has answered: one of HTTP does not before the head is over. */
 static int64_t gate_begin(net_poller *p, net_conn *c, const uint8_t *data, size_t len, net_hello *hello) {
   enum { HOLD_MS = 50 };
   net_choice choice;
   hello->kind = NET_HELLO_OTHER;
   if (c->box->tape != NULL || c->box->cache != NULL || !net_decide_hello(c, hello, &choice)) return 0;
+  if ((c->sure && !net_policy_denies(c->box->policy)) ||
+      (c->begun.len > 0 && c->answered > c->answered_before)) {
+    c->gate = NET_GATE_OPEN;
+    return (int64_t)len;
+  }
   if (c->held_ns == 0) {
     c->held_ns = p->now_ns;
     c->resume_ns = p->now_ns + HOLD_MS * NS_PER_MS;
     if (c->resume_ns < c->item.due_ns) net_item_due(p, &c->item, c->resume_ns);
   }
   if (p->now_ns < c->held_ns + HOLD_MS * NS_PER_MS) return 0;
+  if (c->begun.len == 0) c->answered_before = c->answered;
   if (buf_append(&c->begun, data + c->begun.len, len - c->begun.len) != CAY_OK) return 0;
   c->held_ns = 0;
   return (int64_t)len;
