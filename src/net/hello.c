@@ -152,19 +152,25 @@ static bool http_host(const char *at, size_t len, net_hello *out) {
   return net_host_clean(at, host, out->name);
 }
 
-/* The target: a path, or a whole URL, whose host then must be the header's. */
+/* Where the host of a whole URL begins; NULL: it is none. */
+static const char *http_url_host(const char *at, size_t len) {
+  const char *mark = len > 0 && at[0] != '/' ? memmem(at, len, "://", 3) : NULL;
+  for (const char *p = at; mark != NULL && p < mark; p++)
+    if (!http_is_token(p, 1)) return NULL;
+  return mark != NULL ? mark + 3 : NULL;
+}
+
+/* The target: a path, or a whole URL of any scheme, as proxies take it, whose host then must be the header's. */
 static bool http_target(const char *at, size_t len, net_hello *out) {
   if (strcmp(out->method, "CONNECT") == 0) return false; /* a proxy is no host that a rule named */
-  if (len >= 7 && strncasecmp(at, "http://", 7) == 0) {
-    const char *host = at + 7;
-    size_t host_len = 0, rest = len - 7;
+  const char *host = http_url_host(at, len);
+  if (host != NULL) {
+    size_t host_len = 0, rest = len - (size_t)(host - at);
     while (host_len < rest && host[host_len] != '/' && host[host_len] != '?') host_len++;
     if (!http_host(host, host_len, out)) return false;
     at = host + host_len;
     len = rest - host_len;
     if (len == 0) at = "/", len = 1;
-  } else if (len == 0 || (at[0] != '/' && !(len == 1 && at[0] == '*'))) {
-    return false; /* of another scheme: only a proxy would take it */
   }
   if (!net_path_clean(at, len, out->path, sizeof out->path)) out->path[0] = '\0';
   return true;
