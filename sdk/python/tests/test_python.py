@@ -1,6 +1,7 @@
 import asyncio
 import dataclasses
 import enum
+import inspect
 import signal
 import subprocess
 import threading
@@ -9,6 +10,8 @@ import typing
 from typing import Any, Dict, List, Literal, Optional, Union
 
 import pytest
+
+import cay
 
 from cay import AsyncSandbox, Callback, PythonFailed, Sandbox, SandboxError, SandboxTimeout, ValueTooLarge
 from cay import _binary
@@ -617,6 +620,13 @@ def test_sessions_end_with_a_block():
         with sandbox.python.session("b") as session:
             session.run("1")
             session.close()
+
+
+def test_every_public_name_explains_itself():
+    public = {name: getattr(cay, name) for name in cay.__all__}
+    for kind in [one for one in public.values() if inspect.isclass(one)]:
+        public.update({f"{kind.__name__}.{name}": one for name, one in vars(kind).items() if not name.startswith("_") and (callable(one) or isinstance(one, property))})
+    assert len(public) > 100 and [name for name, one in public.items() if not inspect.getdoc(one)] == []
 
 
 def test_images_start_sessions(tmp_path):

@@ -100,7 +100,8 @@ def _set_value(result: PythonResult, value: Any) -> None:
     result.__dict__["value"] = value
 
 
-PythonResult.value = property(_get_value, _set_value)  # a value that is too large is told from none
+PythonResult.value = property(  # a value that is too large is told from none
+    _get_value, _set_value, doc="Of the last expression, when it is JSON; None without one. ValueTooLarge when its JSON is too long.")
 
 
 class PythonFailed(CommandFailed):
