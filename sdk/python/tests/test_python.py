@@ -12,7 +12,6 @@ from typing import Any, Dict, List, Literal, Optional, Union
 import pytest
 
 import cay
-
 from cay import AsyncSandbox, Callback, PythonFailed, Sandbox, SandboxError, SandboxTimeout, ValueTooLarge
 from cay import _binary
 from cay.callbacks import describe
