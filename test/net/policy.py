@@ -111,7 +111,10 @@ def ask(*requests):
     try:
         for r in requests:
             s.sendall(r)
-            got = s.recv(4096)
+            got, more = b'', b'+'
+            while more and (got.endswith(b'\\r\\n') or not got.endswith(b'\\n')):
+                more = s.recv(4096)
+                got += more
             print(got.split(b'\\r\\n')[0].decode())
     except OSError as e:
         print(type(e).__name__)
