@@ -17,7 +17,6 @@ RECENT = 600  # of lists that a package in a suite that moves is looked up in
 MTIME = 946684800  # 2000-01-01
 
 
-
 @functools.cache
 def _mirrors():
     """The archive and the security archive that this machine is set up with."""

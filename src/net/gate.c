@@ -88,9 +88,12 @@ static int64_t gate_refuse(net_poller *p, net_conn *c, const net_hello *hello, c
   return -1;
 }
 
+/* The address is allowed by itself, and no rule could deny a request to it. */
+static bool gate_asks_nothing(const net_conn *c) { return c->sure && !net_policy_denies(c->box->policy); }
+
 /* Requests are followed where the first one says nothing about the next. */
 static bool gate_follows(const net_conn *c, const net_hello *hello) {
-  return hello->kind == NET_HELLO_HTTP && (!c->sure || net_policy_denies(c->box->policy));
+  return hello->kind == NET_HELLO_HTTP && !gate_asks_nothing(c);
 }
 
 /* Another protocol can begin behind the first request alone: of a later one it could not be told which answer is its own. */
@@ -112,8 +115,7 @@ static int64_t gate_begin(net_poller *p, net_conn *c, const uint8_t *data, size_
   net_choice choice;
   hello->kind = NET_HELLO_OTHER;
   if (c->box->tape != NULL || c->box->cache != NULL || !net_decide_hello(c, hello, &choice)) return 0;
-  if ((c->sure && !net_policy_denies(c->box->policy)) ||
-      (c->begun.len > 0 && c->answered > c->answered_before)) {
+  if (gate_asks_nothing(c) || (c->begun.len > 0 && c->answered > c->answered_before)) {
     c->gate = NET_GATE_OPEN;
     return (int64_t)len;
   }

@@ -232,12 +232,17 @@ static cay_status read_folder(sb_guests *guests, const char *dir, cay_error *err
   return read_list(guests, dir, "guest", err);
 }
 
-static cay_status read_extra(cay_engine *e, cay_error *err) {
+/* *err is left alone where there is no such list: CAY_NOT_FOUND. */
+static cay_status read_optional(sb_guests *guests, const char *dir, const char *name, cay_error *err) {
   cay_error why;
-  cay_status status = read_folder(e->guests, e->extra_dir, &why);
-  if (status == CAY_OK || status == CAY_NOT_FOUND) return CAY_OK;
-  if (err != NULL) *err = why;
+  cay_status status = read_list(guests, dir, name, &why);
+  if (status != CAY_OK && status != CAY_NOT_FOUND && err != NULL) *err = why;
   return status;
+}
+
+static cay_status read_extra(cay_engine *e, cay_error *err) {
+  cay_status status = read_optional(e->guests, e->extra_dir, "guest", err);
+  return status == CAY_NOT_FOUND ? CAY_OK : status;
 }
 
 static cay_status read_image(cay_engine *e, const char *name, cay_error *err) {
@@ -260,10 +265,7 @@ static size_t count_kind(const sb_guests *guests, enum sb_entry_kind kind) {
 
 /* A userland is a list beside that of all guests: its programs are the only ones. CAY_NOT_FOUND: none has this name. */
 static cay_status read_userland(cay_engine *e, const char *name, cay_error *err) {
-  cay_error why;
-  cay_status status = name == NULL ? CAY_NOT_FOUND : read_list(e->guests, e->guest_dir, name, &why);
-  if (status != CAY_OK && status != CAY_NOT_FOUND && err != NULL) *err = why;
-  return status;
+  return name == NULL ? CAY_NOT_FOUND : read_optional(e->guests, e->guest_dir, name, err);
 }
 
 static cay_status read_manifests(cay_engine *e, const char *image, cay_error *err) {

@@ -126,10 +126,15 @@ def test_guests_lists_what_is_in_the_sandbox(t):
     assert bash and bash[0]["bytes"] > 100000, guests
 
 
+def folder_with_bc(t, manifest, text):
+    """A folder of guests with one module, bc.wasm."""
+    folder = t.path(manifest, text).parent
+    shutil.copy(pathlib.Path(json.loads(t.cay("guests", "--json").text)["dir"]) / "bc.wasm", folder)
+    return folder
+
+
 def test_further_guests_come_from_a_second_folder(t):
-    folder = t.path("extra/guest.list", "file /usr/bin/calculator bc.wasm protect\nfile /usr/bin/vi bc.wasm protect\n").parent
-    guests = pathlib.Path(json.loads(t.cay("guests", "--json").text)["dir"])
-    shutil.copy(guests / "bc.wasm", folder)
+    folder = folder_with_bc(t, "extra/guest.list", "file /usr/bin/calculator bc.wasm protect\nfile /usr/bin/vi bc.wasm protect\n")
     extra = {"CAY_GUESTS_EXTRA": str(folder)}
     r = t.run("echo 6*7 | calculator; echo 1+1 | vi; ls /usr/bin/sed", env=extra)
     assert r.code == 0 and r.text == "42\n2\n/usr/bin/sed\n", r
@@ -139,9 +144,7 @@ def test_further_guests_come_from_a_second_folder(t):
 
 
 def test_installed_image_is_chosen_by_name_and_replaces_namesakes(t):
-    folder = t.path("calculating/guest.list", "file /usr/bin/vi bc.wasm protect\n").parent
-    guests = pathlib.Path(json.loads(t.cay("guests", "--json").text)["dir"])
-    shutil.copy(guests / "bc.wasm", folder)
+    folder = folder_with_bc(t, "calculating/guest.list", "file /usr/bin/vi bc.wasm protect\n")
     image = {"CAY_GUESTS_CALCULATING_1": str(folder)}
     r = t.cay("run", "--image", "calculating-1", "echo 1+1 | vi", env=image)
     assert r.code == 0 and r.text == "2\n", r
@@ -159,9 +162,7 @@ def test_userland_busybox_has_dash_for_its_shell_and_no_other_programs(t):
 
 
 def test_userland_is_a_list_in_the_folder_of_the_guests_and_needs_no_other(t):
-    folder = t.path("guests/small.list", "file /usr/bin/bc bc.wasm protect\n").parent
-    guests = pathlib.Path(json.loads(t.cay("guests", "--json").text)["dir"])
-    shutil.copy(guests / "bc.wasm", folder)
+    folder = folder_with_bc(t, "guests/small.list", "file /usr/bin/bc bc.wasm protect\n")
     small = {"CAY_GUESTS": str(folder)}
     r = t.cay("run", "--image", "small", "--", "bc", env=small, input=b"6*7\n")
     assert r.code == 0 and r.text == "42\n", r

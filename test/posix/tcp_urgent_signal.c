@@ -1,31 +1,9 @@
 /* tcp_urgent_signal - SIGURG for the owner of a socket: F_SETOWN, F_SETOWN_EX, FIOSETOWN (fcntl(2), tcp(7)). */
-#include "posix.h"
+#include "tcp_pair.h"
 
 #include <asm/sockios.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-
-static int client, server; /* the ends of one connection */
-
-static void open_pair(void) {
-  struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-  socklen_t len = sizeof a;
-  int l = MUST(socket(AF_INET, SOCK_STREAM, 0));
-  MUST(bind(l, (void *)&a, sizeof a));
-  MUST(listen(l, 1));
-  MUST(getsockname(l, (void *)&a, &len));
-  client = MUST(socket(AF_INET, SOCK_STREAM, 0));
-  MUST(connect(client, (void *)&a, sizeof a));
-  server = MUST(accept(l, NULL, NULL));
-  MUST(close(l));
-}
-
-static void close_pair(void) {
-  MUST(close(client));
-  MUST(close(server));
-}
 
 /* Sends an urgent byte and takes it: a signal of it was sent before it could be taken. */
 static void send_and_take(void) {

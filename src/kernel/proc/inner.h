@@ -65,8 +65,8 @@ void k_cpu_limit_stop(k_process *p); /* releases and retakes kernel.mu when ther
 
 /* cpu_budget.c */
 void k_cpu_budget_init(k_kernel *k);
-void k_cpu_budget_admit(
-    k_job *job) K_LOCKED;            /* a new job: with the budget used up it is stopped (K_JOB_TIME) */
+/* A new job: with the budget used up it is stopped (K_JOB_TIME). */
+void k_cpu_budget_admit(k_job *job) K_LOCKED;
 void k_cpu_budget_stop(k_kernel *k); /* without kernel.mu, when no process runs any more */
 
 /* rlimit.c */
