@@ -103,7 +103,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         if file.is_file() and "__pycache__" not in file.parts:
             wheel.add(file.relative_to(HERE / "src").as_posix(), file.read_bytes())
     if native is not None:
-        for file in sorted(p for p in native.rglob("*") if p.is_file()):
+        for file in sorted(p for p in native.rglob("*") if p.is_file() and (p.parent != native or p.name not in LICENCES)):
             mode = 0o755 if os.access(file, os.X_OK) else 0o644
             wheel.add(f"cay/_native/{file.relative_to(native).as_posix()}", file.read_bytes(), mode)
     info = f"cay-{version()}.dist-info"

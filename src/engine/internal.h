@@ -133,6 +133,9 @@ struct artifact eng_module_about(const eng_module *module);
 
 cay_status eng_artifact_write(const char *path, const struct artifact *about, const wasm_byte_vec_t *code,
                               cay_error *err);
+/* strip.c: shortens serialized code in place by what only debuggers read. Traps are told without offsets then.
+ * CAY_INTERNAL: it is laid out as no library known to us does it; it is as it was. */
+cay_status eng_code_strip(uint8_t *code, size_t *len, cay_error *err);
 /* Reads what stands behind the code; `verify` reads all of it and compares the checksum. CAY_NOT_FOUND,
  * CAY_CORRUPT. */
 cay_status eng_artifact_read(const char *path, bool verify, struct artifact *out, cay_error *err);

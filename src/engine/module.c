@@ -334,7 +334,9 @@ cay_status eng_module_compile(eng_engine *engine, const void *bytes, size_t len,
   wasmtime_error_t *error = wasmtime_module_serialize(m.wasm, &code);
   wasmtime_module_delete(m.wasm);
   if (error != NULL) return eng_wt_error(err, CAY_INTERNAL, "cannot serialize the module", error);
-  cay_status status = eng_artifact_write(path, &about, &code, err);
+  wasm_byte_vec_t lean = code; /* the other keeps its length: the library frees by it */
+  cay_status status = eng_code_strip((uint8_t *)lean.data, &lean.size, err);
+  if (status == CAY_OK) status = eng_artifact_write(path, &about, &lean, err);
   wasm_byte_vec_delete(&code);
   return status;
 }

@@ -35,7 +35,8 @@ eng_module *eng_module_at_hand(eng_engine *engine, const digest *key, enum eng_s
 cay_status eng_module_open_precompiled(eng_engine *engine, const char *path, enum eng_stop stop,
                                        const eng_imports *imports, eng_module **out, cay_error *err) CHECKED;
 
-/* Compiles ahead of time: the file at `path` is made whole or not at all. Imports are not looked at. */
+/* Compiles ahead of time: the file at `path` is made whole or not at all. Imports are not looked at. The file is for
+ * packages: traps in its code tell functions and no offsets. */
 cay_status eng_module_compile(eng_engine *engine, const void *bytes, size_t len, enum eng_stop stop,
                               const char *path, cay_error *err) CHECKED;
 

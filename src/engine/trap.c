@@ -91,7 +91,9 @@ static void put_frame(struct out *o, const wasm_frame_t *frame, const wasm_byte_
   } else {
     trap_put(o, "function %u", wasm_frame_func_index(frame));
   }
-  trap_put(o, " (0x%zx)", wasm_frame_module_offset(frame));
+  size_t offset = wasm_frame_module_offset(frame);
+  if (offset != SIZE_MAX)
+    trap_put(o, " (0x%zx)", offset); /* code compiled ahead of time has no table of them */
 }
 
 static void put_frames(struct out *o, const wasm_frame_vec_t *frames, const wasm_byte_vec_t *message) {

@@ -1,6 +1,8 @@
 /* module_test.c - which modules are taken, and how they are shared. */
+#include "engine/internal.h"
 #include "wat.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -259,6 +261,67 @@ TEST(precompiled_code_is_mapped_and_runs) {
   eng_module_unref(m);
   eng_module_unref(again);
   EXPECT_EQ(eng_engine_cache_stats(engine).compiled, 0);
+  eng_engine_free(engine);
+}
+
+TEST(code_of_packages_has_no_tables_for_debuggers_and_traps_still_tell_functions) {
+  eng_engine *engine = fresh_engine(NULL);
+  const char *path = compiled_file(engine,
+                                   "(module (memory (export \"memory\") 1) (data (i32.const 8) \"hello\")"
+                                   " (func $inner (unreachable)) (func $outer (export \"f\") (call $inner)))",
+                                   ENG_STOP_EPOCH);
+  static uint8_t bytes[1 << 20];
+  int fd = open(path, O_RDONLY);
+  ssize_t len = read(fd, bytes, sizeof bytes);
+  (void)close(fd);
+  Elf64_Ehdr head;
+  Elf64_Shdr section;
+  EXPECT(len > (ssize_t)sizeof head);
+  memcpy(&head, bytes, sizeof head);
+  EXPECT(head.e_shnum > 2);
+  for (size_t n = 0; n < head.e_shnum; n++) {
+    memcpy(&section, bytes + head.e_shoff + n * sizeof section, sizeof section);
+    EXPECT(section.sh_type != SHT_SYMTAB);
+    EXPECT(section.sh_addralign < 2 || section.sh_offset % section.sh_addralign == 0);
+  }
+
+  eng_module *m = NULL;
+  EXPECT_EQ(eng_module_open_precompiled(engine, path, ENG_STOP_EPOCH, &imports, &m, NULL), CAY_OK);
+  eng_instance *i = start(m, (eng_instance_options){ 0 });
+  eng_val values[1];
+  EXPECT_EQ(call(i, "f", ":", values), ENG_TRAPPED);
+  EXPECT_EQ(eng_trap_kind(i), ENG_TRAP_UNREACHABLE);
+  char text[256];
+  (void)eng_trap_text(i, text, sizeof text);
+  EXPECT_TEXT(text, "unreachable instruction (abort)\n  at inner\n  at outer");
+  eng_instance_free(i);
+  eng_module_unref(m);
+  eng_engine_free(engine);
+}
+
+TEST(code_laid_out_otherwise_is_left_as_it_is) {
+  eng_engine *engine = fresh_engine(NULL);
+  wasm_byte_vec_t code;
+  eng_module *m = load(engine, plain, ENG_STOP_EPOCH, &imports);
+  EXPECT(wasmtime_module_serialize(m->wasm, &code) == NULL);
+  uint8_t *copy = malloc(code.size);
+  for (size_t len = 0; len < code.size; len += len < sizeof(Elf64_Ehdr) ? 1 : 997) {
+    memcpy(copy, code.data, len);
+    size_t after = len;
+    EXPECT_EQ(eng_code_strip(copy, &after, NULL), CAY_INTERNAL);
+    EXPECT(after == len && memcmp(copy, code.data, len) == 0);
+  }
+  /* A second time there is nothing to take out. */
+  size_t len = code.size, once;
+  memcpy(copy, code.data, len);
+  EXPECT_EQ(eng_code_strip(copy, &len, NULL), CAY_OK);
+  EXPECT(len < code.size);
+  once = len;
+  EXPECT_EQ(eng_code_strip(copy, &len, NULL), CAY_OK);
+  EXPECT_EQ(len, once);
+  free(copy);
+  wasm_byte_vec_delete(&code);
+  eng_module_unref(m);
   eng_engine_free(engine);
 }
 
