@@ -5,6 +5,7 @@
 # make test-python-full   CPython's own tests, in sandboxes: minutes
 # make test-node-full     Node's own tests, in sandboxes: minutes
 # make test-curl-full   curl's own tests of HTTP, in sandboxes and natively: minutes
+# make test-gnu-full    the tests of GNU's coreutils, grep, sed, gawk, findutils and diffutils, likewise
 # make lint       the static analyser, over src
 # make coverage   which lines the unit tests reach, by folder
 # make bench      figures, beside native and bubblewrap
@@ -19,7 +20,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SAY = @printf '\033[1m%s\033[0m\n'
 
-.PHONY: all science demo setup setup-test setup-bench fetch fetch-core build units guests guests-core recipes recipes-core build-asan build-tsan build-fuzz soak test test-python-full test-node-full test-curl-full lint coverage bench install wheel npm clean
+.PHONY: all science demo setup setup-test setup-bench fetch fetch-core build units guests guests-core recipes recipes-core build-asan build-tsan build-fuzz soak test test-python-full test-node-full test-curl-full test-gnu-full lint coverage bench install wheel npm clean
 
 # The recipes of guests and the host are built side by side: each waits for downloads, or keeps one processor busy, for a good part of its time.
 TOGETHER = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j2)
@@ -112,6 +113,10 @@ test-node-full: guests
 # curl's own tests of HTTP, all that doc/curl-testsuite.md counts: that page is written anew.
 test-curl-full: setup-test guests
 	@test/curl-suite/run --all
+
+# The tests of GNU's tools, all that doc/gnu-testsuites.md counts: that page is written anew.
+test-gnu-full: setup-test guests
+	@test/gnu-suite/run --all
 
 lint: fetch
 	@scripts/setup test lint

@@ -42,6 +42,14 @@ int main(void) {
   SAY(write(fd, text, 1));
   SAY(write(fd, text, 0));
 
+  fd = MUST(open("/dev/urandom", O_RDWR));
+  SAY(lseek(fd, -5, SEEK_END)); /* tail -c tries it */
+  SAY(lseek(fd, 100, SEEK_SET));
+  SAY(pread(fd, text, 8, 1000));
+  SAY(read(fd, text, 8));
+  SAY(lseek(fd, 0, SEEK_CUR));
+  SAY(pwrite(fd, text, 8, 1000));
+
   put("f", "via /dev/fd");
   MUST(dup2(MUST(open("f", O_RDONLY)), 30));
   get("/dev/fd/30");

@@ -1,6 +1,17 @@
 /* symlinks - symlink(7): calls that follow a link and calls that do not, dangling links, readlink's truncation. */
 #include "posix.h"
 
+/* A slash at the end: nothing is made through it, whatever it follows. */
+static void slashes(const char *path) {
+  say("%s\n", path);
+  SAY(open(path, O_RDONLY));
+  SAY(open(path, O_WRONLY));
+  SAY(open(path, O_WRONLY | O_CREAT, 0600));
+  SAY(open(path, O_RDONLY | O_CREAT, 0600));
+  SAY(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
+  SAY(utimensat(AT_FDCWD, path, NULL, 0));
+}
+
 int main(void) {
   char text[64];
   struct stat st;
@@ -47,5 +58,16 @@ int main(void) {
   SAY(chmod("to-file", 0600));
   MUST(stat("file", &st));
   say("mode %o\n", st.st_mode & 0777);
+  put("a-file", "");
+  MUST(symlink("a-file", "link-file"));
+  MUST(symlink("no-file", "to-nothing"));
+  MUST(symlink("to-itself", "to-itself"));
+  slashes("a-file/");
+  slashes("link-file/");
+  slashes("to-nothing/");
+  slashes("to-itself/");
+  slashes("no-file/");
+  slashes("no-folder/no-file/");
+  SAY(access("no-file", F_OK));
   return 0;
 }

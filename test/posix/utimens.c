@@ -45,6 +45,7 @@ int main(void) {
   SAY(utimensat(AT_FDCWD, "f", NULL, 0));
   MUST(stat("f", &st));
   IS(recent(st.st_atim) && recent(st.st_mtim));
+  IS(st.st_mtim.tv_nsec == st.st_ctim.tv_nsec && st.st_atim.tv_nsec == st.st_mtim.tv_nsec); /* one moment */
   t[0] = t[1] = (struct timespec){ 77, 7 };
   SAY(utimensat(AT_FDCWD, "s", t, AT_SYMLINK_NOFOLLOW));
   times_of("s");

@@ -47,10 +47,15 @@ static void show_environment(void) {
 static const struct keyword {
   const char *name;
   nl_item item;
+  int count; /* of items in a row, shown in one line */
 } keywords[] = {
-  { "charmap", CODESET }, { "decimal_point", RADIXCHAR }, { "thousands_sep", THOUSEP },
-  { "yesexpr", YESEXPR }, { "noexpr", NOEXPR },           { "d_fmt", D_FMT },
-  { "t_fmt", T_FMT },     { "d_t_fmt", D_T_FMT },         { "t_fmt_ampm", T_FMT_AMPM },
+  { "charmap", CODESET, 1 },       { "decimal_point", RADIXCHAR, 1 },
+  { "thousands_sep", THOUSEP, 1 }, { "yesexpr", YESEXPR, 1 },
+  { "noexpr", NOEXPR, 1 },         { "d_fmt", D_FMT, 1 },
+  { "t_fmt", T_FMT, 1 },           { "d_t_fmt", D_T_FMT, 1 },
+  { "t_fmt_ampm", T_FMT_AMPM, 1 }, { "am_pm", AM_STR, 2 },
+  { "abday", ABDAY_1, 7 },         { "day", DAY_1, 7 },
+  { "abmon", ABMON_1, 12 },        { "mon", MON_1, 12 },
 };
 
 /* ASCII has the name by which glibc calls it. */
@@ -60,8 +65,12 @@ static const char *text_of(nl_item item) {
 }
 
 static int show_keyword(const char *name) {
-  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-    if (strcmp(name, keywords[i].name) == 0) return puts(text_of(keywords[i].item)), 0;
+  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
+    const struct keyword *k = &keywords[i];
+    if (strcmp(name, k->name) != 0) continue;
+    for (int n = 0; n < k->count; n++) printf("%s%s", n ? ";" : "", text_of(k->item + n));
+    return putchar('\n'), 0;
+  }
   fprintf(stderr, "locale: unknown name \"%s\"\n", name);
   return 1;
 }

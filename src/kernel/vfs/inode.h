@@ -40,7 +40,8 @@ enum {
   K_ATTR_GID = 4,
   K_ATTR_SIZE = 8,
   K_ATTR_ATIME = 16,
-  K_ATTR_MTIME = 32
+  K_ATTR_MTIME = 32,
+  K_ATTR_NOW = 64 /* the times are the moment of the change, as the file system may say itself */
 };
 typedef struct k_attr {
   uint32_t which, mode, uid, gid;

@@ -83,13 +83,13 @@ K_LOCKED static k_ret open_or_create(const vfs_view *v, const vfs_last *last, ui
   OWNED(k_inode_unref) k_inode *found = NULL;
   k_ret r = vfs_lookup(v, last->dir, last->name, last->len, &found);
   if (r == -K_ENOENT) {
-    r = last->slash ? -K_EISDIR : create(v, last, flags, mode, out);
+    r = create(v, last, flags, mode, out);
     return r == -K_EEXIST && !(flags & K_O_EXCL) ? -K_ESTALE : r; /* made by the host meanwhile */
   }
   if (r < 0) return r;
   if (flags & K_O_EXCL) return -K_EEXIST;
   if (k_is_dir(found)) return -K_EISDIR;
-  if (!k_is_link(found)) return last->slash ? -K_ENOTDIR : vfs_open_inode(v, found, flags, out);
+  if (!k_is_link(found)) return vfs_open_inode(v, found, flags, out);
   if (flags & K_O_NOFOLLOW) return -K_ELOOP;
   if (found->ops->follow != NULL) {
     OWNED(k_inode_unref) k_inode *direct = NULL;
@@ -120,6 +120,7 @@ K_LOCKED static k_ret open_creating(const vfs_view *v, k_inode *at, const char *
       r = (flags & K_O_EXCL) ? -K_EEXIST : -K_EISDIR;
     else
       r = vfs_may(v, last.dir, 1);
+    if (r >= 0 && last.slash && !last.dot) r = -K_EISDIR; /* whatever stands there */
     if (r >= 0) r = open_or_create(v, &last, flags, mode, target, &again, out);
     if (again) {
       k_inode_unref(from);

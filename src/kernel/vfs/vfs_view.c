@@ -99,6 +99,7 @@ k_ret vfs_utimens(const vfs_view *v, k_inode *inode, const int64_t *atime_ns, co
   if (atime_ns != NULL) attr.which |= K_ATTR_ATIME, attr.atime_ns = *atime_ns;
   if (mtime_ns != NULL) attr.which |= K_ATTR_MTIME, attr.mtime_ns = *mtime_ns;
   if (attr.which == 0) return 0;
+  if (!explicit_times && atime_ns != NULL && mtime_ns != NULL) attr.which |= K_ATTR_NOW;
   return set(v, inode, &attr);
 }
 

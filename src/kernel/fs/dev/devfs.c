@@ -45,7 +45,7 @@ static k_ret devfs_no_size(k_file *f) {
 static const k_file_ops null_ops = { .read = devfs_null_read, .write = swallow, .size = devfs_no_size };
 static const k_file_ops zero_ops = { .read = zero_read, .write = swallow, .size = devfs_no_size };
 static const k_file_ops full_ops = { .read = zero_read, .write = full_write, .size = devfs_no_size };
-static const k_file_ops random_ops = { .read = random_read, .write = swallow };
+static const k_file_ops random_ops = { .read = random_read, .write = swallow, .size = devfs_no_size };
 
 enum node_kind { ROOT, DEVICE, LINK, DIRECTORY };
 

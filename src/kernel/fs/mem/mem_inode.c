@@ -385,6 +385,7 @@ K_LOCKED static k_ret setattr(k_inode *inode, const k_attr *attr) {
   mem_stamp(i, false);
   if (attr->which & K_ATTR_ATIME) i->atime_ns = attr->atime_ns;
   if (attr->which & K_ATTR_MTIME) i->mtime_ns = attr->mtime_ns;
+  if (attr->which & K_ATTR_NOW) i->atime_ns = i->mtime_ns = i->ctime_ns; /* find -newercm compares them */
   return 0;
 }
 
