@@ -1,118 +1,43 @@
 /* One end of a TLS connection, between two queues in memory: bytes from the network and bytes for it. */
-#include "tls.h"
+#include "tls_connection.h"
 
 #include <openssl/err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What lib/ is told between two calls: sessions that may be resumed, and secrets for a log. */
-enum { NOTE_SESSION, NOTE_KEYS };
-
-typedef struct note {
-  struct note *next;
-  int kind;
-  size_t id_len, len; /* the id comes before the bytes */
-  uint8_t bytes[];
-} note;
-
-typedef struct {
-  SSL *ssl;
-  BIO *in, *out;      /* belong to ssl */
-  uint8_t *protocols; /* of ALPN: a server's */
-  size_t protocols_len;
-  note *notes, **last_note;
-  bool logs_keys;
-  bool asks_for_certificate, has_answered; /* whether lib/ chooses the certificate, and whether it has */
-} connection;
-
 static JSClassID connection_class;
 
-static void notes_free(connection *t) {
-  for (note *n; (n = t->notes);) {
-    t->notes = n->next;
-    free(n);
-  }
-  t->last_note = &t->notes;
-}
-
 static void connection_finalize(JSRuntime *rt, JSValueConst value) {
-  connection *t = JS_GetOpaque(value, connection_class);
-  if (t) SSL_free(t->ssl), js_free_rt(rt, t->protocols), notes_free(t);
+  tls_connection *t = JS_GetOpaque(value, connection_class);
+  if (!t) return;
+  SSL_free(t->ssl);
+  SSL_SESSION_free(t->found);
+  js_free_rt(rt, t->protocols);
+  tls_notes_free(t);
   js_free_rt(rt, t);
 }
 
-static connection *connection_of(JSContext *c, JSValueConst object) {
+static tls_connection *connection_of(JSContext *c, JSValueConst object) {
   ERR_clear_error();
   return JS_GetOpaque2(c, object, connection_class);
 }
 
 #define ENTER                                                                                                \
-  connection *t = connection_of(c, argv[0]);                                                                 \
+  tls_connection *t = connection_of(c, argv[0]);                                                             \
   if (!t) return JS_EXCEPTION
 
-/* ---- what OpenSSL tells ---- */
-
-/* Without memory nothing is told. */
-static void note_add(connection *t, int kind, const void *id, size_t id_len, const void *data, size_t len) {
-  note *n = malloc(sizeof *n + id_len + len);
-  if (!n) return;
-  *n = (note){ .kind = kind, .id_len = id_len, .len = len };
-  memcpy(n->bytes, id, id_len);
-  memcpy(n->bytes + id_len, data, len);
-  *t->last_note = n;
-  t->last_note = &n->next;
-}
-
-static int on_session(SSL *ssl, SSL_SESSION *session) {
-  connection *t = SSL_get_app_data(ssl);
-  unsigned char *data = NULL;
-  unsigned id_len;
-  const unsigned char *id = SSL_SESSION_get_id(session, &id_len);
-  int len = i2d_SSL_SESSION(session, &data);
-  if (t && len > 0) note_add(t, NOTE_SESSION, id, id_len, data, (size_t)len);
-  OPENSSL_free(data);
-  return 0; /* it is not kept */
-}
-
-static void on_keys(const SSL *ssl, const char *line) {
-  connection *t = SSL_get_app_data(ssl);
-  if (t && t->logs_keys) note_add(t, NOTE_KEYS, "", 0, line, strlen(line));
-}
-
-/* ---- what OpenSSL asks ---- */
+/* ---- the life of a connection ---- */
 
 static int accept_any(int ok, X509_STORE_CTX *store) {
   (void)ok, (void)store;
   return 1;
 }
 
-static int on_certificate(SSL *ssl, void *arg) {
-  (void)ssl;
-  const connection *t = arg;
-  return t->asks_for_certificate && !t->has_answered ? -1 : 1;
-}
-
-/* The first of a server's protocols that the client has, too. */
-static int on_protocols(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
-                        unsigned in_len, void *arg) {
-  (void)arg;
-  const connection *t = SSL_get_app_data(ssl);
-  if (!t || !t->protocols) return SSL_TLSEXT_ERR_NOACK;
-  unsigned char *chosen;
-  if (SSL_select_next_proto(&chosen, out_len, t->protocols, (unsigned)t->protocols_len, in, in_len) !=
-      OPENSSL_NPN_NEGOTIATED)
-    return SSL_TLSEXT_ERR_ALERT_FATAL;
-  *out = chosen;
-  return SSL_TLSEXT_ERR_OK;
-}
-
-/* ---- the life of a connection ---- */
-
 /* tlsNew(context, is it a server) */
 NATIVE(tlsNew) {
   SSL_CTX *context = tls_context(c, argv[0]);
-  connection *t = context ? js_mallocz(c, sizeof *t) : NULL;
+  tls_connection *t = context ? js_mallocz(c, sizeof *t) : NULL;
   if (!t) return JS_EXCEPTION;
   t->ssl = SSL_new(context);
   t->in = BIO_new(BIO_s_mem());
@@ -130,13 +55,12 @@ NATIVE(tlsNew) {
   SSL_set_bio(t->ssl, t->in, t->out);
   SSL_set_app_data(t->ssl, t);
   t->last_note = &t->notes;
-  SSL_CTX_sess_set_new_cb(context, on_session);
-  SSL_CTX_set_keylog_callback(context, on_keys);
+  t->context = context;
+  tls_listen(context);
   SSL_set_verify(t->ssl, SSL_VERIFY_NONE, accept_any);
   if (JS_ToBool(c, argv[1])) {
     SSL_set_accept_state(t->ssl);
-    SSL_set_cert_cb(t->ssl, on_certificate, t);
-    SSL_CTX_set_alpn_select_cb(context, on_protocols, NULL);
+    SSL_set_cert_cb(t->ssl, tls_on_certificate, t);
   } else {
     SSL_set_connect_state(t->ssl);
   }
@@ -144,23 +68,36 @@ NATIVE(tlsNew) {
   return object;
 }
 
-enum { DONE, WANTS_MORE, WANTS_CERTIFICATE, ENDED };
+enum { DONE, WANTS_MORE, WANTS_CERTIFICATE, ENDED, WANTS_SESSION };
 
 /* DONE and others, or the exception that ends the connection. */
-static JSValue connection_result(JSContext *c, const connection *t, int result) {
+static JSValue connection_result(JSContext *c, const tls_connection *t, int result) {
+  if (JS_HasException(c)) return JS_EXCEPTION; /* of a question to lib/ */
   switch (SSL_get_error(t->ssl, result)) {
   case SSL_ERROR_NONE: return JS_NewInt32(c, DONE);
   case SSL_ERROR_WANT_READ:
   case SSL_ERROR_WANT_WRITE: return JS_NewInt32(c, WANTS_MORE);
   case SSL_ERROR_WANT_X509_LOOKUP: return JS_NewInt32(c, WANTS_CERTIFICATE);
+  case SSL_ERROR_WANT_CLIENT_HELLO_CB: return JS_NewInt32(c, WANTS_SESSION);
   case SSL_ERROR_ZERO_RETURN: return JS_NewInt32(c, ENDED);
-  default: return tls_throw(c, "the TLS connection broke");
+  default: return tls_throw_ssl(c, "the TLS connection broke");
   }
 }
 
+/* tlsHandshake(connection, the function that OpenSSL's questions go to) */
 NATIVE(tlsHandshake) {
   ENTER;
-  return connection_result(c, t, SSL_do_handshake(t->ssl));
+  tls_begin(t, c, argv[1]);
+  int result = SSL_do_handshake(t->ssl);
+  tls_end(t);
+  if (result == 1) t->is_established = true;
+  return connection_result(c, t, result);
+}
+
+/* It begins with the next read or write. */
+NATIVE(tlsRenegotiate) {
+  ENTER;
+  return SSL_renegotiate(t->ssl) == 1 ? JS_UNDEFINED : tls_throw(c, "it cannot be negotiated anew");
 }
 
 NATIVE(tlsFeed) {
@@ -186,25 +123,29 @@ NATIVE(tlsTake) {
   return native_buffer(c, data, got > 0 ? (size_t)got : 0);
 }
 
-/* Plain bytes: an ArrayBuffer; or a number as of tlsHandshake. */
+/* tlsRead(connection, as in tlsHandshake). Plain bytes: an ArrayBuffer; or a number as of tlsHandshake. */
 NATIVE(tlsRead) {
   ENTER;
   enum { PIECE = 16 << 10 };
   uint8_t *data = js_malloc(c, PIECE);
   if (!data) return JS_EXCEPTION;
+  tls_begin(t, c, argv[1]);
   int got = SSL_read(t->ssl, data, PIECE);
+  tls_end(t);
   if (got > 0) return native_buffer(c, data, (size_t)got);
   js_free(c, data);
   return connection_result(c, t, got);
 }
 
-/* tlsWrite(connection, bytes): how many were taken, or a number below 0: it wants something to come first */
+/* tlsWrite(connection, bytes, as in tlsHandshake): how many were taken, or a number below 0: it wants something to come first */
 NATIVE(tlsWrite) {
   ENTER;
   size_t len;
   const uint8_t *data = native_bytes(c, argv[1], &len);
   if (!len) return JS_NewInt32(c, 0);
+  tls_begin(t, c, argv[2]);
   int took = SSL_write(t->ssl, data, (int)(len > INT32_MAX ? INT32_MAX : len));
+  tls_end(t);
   if (took > 0) return JS_NewInt32(c, took);
   JSValue result = connection_result(c, t, took);
   return JS_IsException(result) ? result : JS_NewInt32(c, -1);
@@ -216,14 +157,14 @@ NATIVE(tlsNotes) {
   if (!t->notes) return JS_UNDEFINED;
   JSValue list = JS_NewArray(c);
   uint32_t count = 0;
-  for (const note *n = t->notes; n; n = n->next) {
+  for (const tls_note *n = t->notes; n; n = n->next) {
     JSValue each = JS_NewArray(c);
     JS_SetPropertyUint32(c, each, 0, JS_NewInt32(c, n->kind));
     JS_SetPropertyUint32(c, each, 1, JS_NewArrayBufferCopy(c, n->bytes, n->id_len));
     JS_SetPropertyUint32(c, each, 2, JS_NewArrayBufferCopy(c, n->bytes + n->id_len, n->len));
     JS_SetPropertyUint32(c, list, count++, each);
   }
-  notes_free(t);
+  tls_notes_free(t);
   return list;
 }
 
@@ -336,10 +277,53 @@ NATIVE(tlsAnswerCertificate) {
   if (JS_IsObject(argv[1]) && !context) return JS_EXCEPTION;
   t->has_answered = true;
   if (!context) return JS_UNDEFINED;
-  SSL_CTX_set_alpn_select_cb(context, on_protocols, NULL);
+  tls_listen(context);
   SSL_set_SSL_CTX(t->ssl, context);
   SSL_set1_verify_cert_store(t->ssl, SSL_CTX_get_cert_store(context));
   return JS_UNDEFINED;
+}
+
+NATIVE(tlsAskForProtocol) {
+  ENTER;
+  t->asks_for_protocol = true;
+  return JS_UNDEFINED;
+}
+
+/* A server's: ids of sessions are asked for, and new ones told. */
+NATIVE(tlsAskForSession) {
+  ENTER;
+  t->asks_for_session = true;
+  return JS_UNDEFINED;
+}
+
+/* tlsAnswerSession(connection, bytes of the session or undefined) */
+NATIVE(tlsAnswerSession) {
+  ENTER;
+  size_t len;
+  const uint8_t *data = native_bytes(c, argv[1], &len);
+  SSL_SESSION_free(t->found);
+  t->found = data ? d2i_SSL_SESSION(NULL, &data, (long)len) : NULL;
+  t->has_session = true;
+  ERR_clear_error();
+  return JS_UNDEFINED;
+}
+
+/* tlsSharedKeys(connection): keys that both sides have before are asked for */
+NATIVE(tlsSharedKeys) {
+  ENTER;
+  tls_ask_for_keys(t);
+  return JS_UNDEFINED;
+}
+
+/* tlsKeyHint(connection, text): whether it fits */
+NATIVE(tlsKeyHint) {
+  ENTER;
+  const char *hint = JS_ToCString(c, argv[1]);
+  if (!hint) return JS_EXCEPTION;
+  bool done = SSL_use_psk_identity_hint(t->ssl, hint);
+  JS_FreeCString(c, hint);
+  ERR_clear_error();
+  return JS_NewBool(c, done);
 }
 
 NATIVE(tlsSetSession) {
@@ -400,11 +384,17 @@ NATIVE(tlsFacts) {
   return list;
 }
 
+/* A peer with a key that both sides have before needs no certificate; in TLS 1.3 that looks like a session that is resumed. */
+static bool needs_certificate(SSL *ssl) {
+  const SSL_CIPHER *cipher = SSL_get_current_cipher(ssl);
+  return !SSL_session_reused(ssl) && !(cipher && SSL_CIPHER_get_auth_nid(cipher) == NID_auth_psk);
+}
+
 /* [text, code] of the fault of the peer's certificate; undefined: it has none */
 NATIVE(tlsVerifyResult) {
   ENTER;
   X509 *peer = SSL_get0_peer_certificate(t->ssl);
-  long result = peer || SSL_session_reused(t->ssl) ? SSL_get_verify_result(t->ssl)
+  long result = peer || !needs_certificate(t->ssl) ? SSL_get_verify_result(t->ssl)
                                                    : X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT;
   if (result == X509_V_OK) return JS_UNDEFINED;
   JSValue list = JS_NewArray(c);
@@ -460,11 +450,12 @@ NATIVE(tlsFinished) {
 
 static const JSCFunctionListEntry functions[] = {
   FUNCTION(tlsNew, 2),
-  FUNCTION(tlsHandshake, 1),
+  FUNCTION(tlsHandshake, 2),
+  FUNCTION(tlsRenegotiate, 1),
   FUNCTION(tlsFeed, 2),
   FUNCTION(tlsTake, 1),
-  FUNCTION(tlsRead, 1),
-  FUNCTION(tlsWrite, 2),
+  FUNCTION(tlsRead, 2),
+  FUNCTION(tlsWrite, 3),
   FUNCTION(tlsNotes, 1),
   FUNCTION(tlsLogKeys, 1),
   FUNCTION(tlsMaxFragment, 2),
@@ -476,6 +467,11 @@ static const JSCFunctionListEntry functions[] = {
   FUNCTION(tlsSetProtocols, 2),
   FUNCTION(tlsAskForCertificate, 1),
   FUNCTION(tlsAnswerCertificate, 2),
+  FUNCTION(tlsAskForProtocol, 1),
+  FUNCTION(tlsAskForSession, 1),
+  FUNCTION(tlsAnswerSession, 2),
+  FUNCTION(tlsSharedKeys, 1),
+  FUNCTION(tlsKeyHint, 2),
   FUNCTION(tlsSetSession, 2),
   FUNCTION(tlsSession, 1),
   FUNCTION(tlsFacts, 1),

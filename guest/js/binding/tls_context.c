@@ -1,7 +1,8 @@
 /* What connections share: certificates, keys, trusted authorities, versions and ciphers. */
 #define OPENSSL_SUPPRESS_DEPRECATED /* of RAND_METHOD, see below */
-#include "tls.h"
+#include "tls_connection.h"
 
+#include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
@@ -31,7 +32,8 @@ NATIVE(tlsContext) {
   if (JS_IsException(object)) return SSL_CTX_free(context), object;
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_options(context, SSL_OP_NO_SSLv3 | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SSL_CTX_set_options(context,
+                      SSL_OP_NO_SSLv3 | SSL_OP_ALLOW_CLIENT_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_min_proto_version(context, native_int(c, argv[0]));
   SSL_CTX_set_max_proto_version(context, native_int(c, argv[1]));
   SSL_CTX_set_verify(context, SSL_VERIFY_NONE, accept_any);
@@ -98,26 +100,51 @@ NATIVE(tlsSetKey) {
   return done ? JS_UNDEFINED : tls_throw(c, "the key cannot be read");
 }
 
-/* All certificates of a text are trusted, and told to clients that are asked for theirs. */
+static X509_STORE *authorities; /* those that connections trust that name none: contexts share them */
+static int shared_mark = -1;    /* of such a store, though others may be trusted by now */
+
+static void share(X509_STORE *store) {
+  if (shared_mark < 0)
+    shared_mark = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_X509_STORE, 0, NULL, NULL, NULL, NULL);
+  X509_STORE_set_ex_data(store, shared_mark, store);
+  X509_STORE_free(authorities);
+  authorities = store;
+}
+
+/* The context's authorities, to be added to: a copy of those that it shares with others. NULL: no memory */
+static X509_STORE *own_store(SSL_CTX *context) {
+  X509_STORE *store = SSL_CTX_get_cert_store(context);
+  if (shared_mark < 0 || !X509_STORE_get_ex_data(store, shared_mark)) return store;
+  X509_STORE *copy = X509_STORE_new();
+  STACK_OF(X509_OBJECT) *objects = copy ? X509_STORE_get1_objects(store) : NULL;
+  for (int i = 0; i < sk_X509_OBJECT_num(objects); i++) {
+    X509 *each = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(objects, i));
+    if (each) X509_STORE_add_cert(copy, each);
+  }
+  sk_X509_OBJECT_pop_free(objects, X509_OBJECT_free);
+  if (copy) SSL_CTX_set_cert_store(context, copy);
+  return copy;
+}
+
+/* All certificates of a text are trusted, and told to clients that are asked for theirs. A text may have none. */
 NATIVE(tlsTrust) {
   SSL_CTX *context = tls_context(c, argv[0]);
   BIO *bio = context ? bio_of(c, argv[1]) : NULL;
-  int count = 0;
+  X509_STORE *store = context ? own_store(context) : NULL;
   if (!context) return JS_EXCEPTION;
+  int count = 0;
   for (X509 *each;
-       bio && (each = count ? PEM_read_bio_X509_AUX(bio, NULL, give_password, NULL) : certificate_read(bio));
+       bio && store &&
+       (each = count ? PEM_read_bio_X509_AUX(bio, NULL, give_password, NULL) : certificate_read(bio));
        count++) {
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each);
+    X509_STORE_add_cert(store, each);
     SSL_CTX_add_client_CA(context, each);
     X509_free(each);
   }
   BIO_free(bio);
-  if (!count) return tls_throw(c, "the certificate cannot be read");
   ERR_clear_error();
-  return JS_UNDEFINED;
+  return store ? JS_UNDEFINED : JS_ThrowOutOfMemory(c);
 }
-
-static X509_STORE *authorities; /* those that connections trust that name none */
 
 /* tlsSetAuthorities([bytes, …]): all of these, and no others, from now on. The error has `index`. */
 NATIVE(tlsSetAuthorities) {
@@ -126,7 +153,7 @@ NATIVE(tlsSetAuthorities) {
   for (uint32_t i = 0; store && i < count; i++) {
     JSValue text = JS_GetPropertyUint32(c, argv[0], i);
     BIO *bio = bio_of(c, text);
-    X509 *each = bio ? certificate_read(bio) : NULL;
+    X509 *each = bio ? PEM_read_bio_X509_AUX(bio, NULL, give_password, NULL) : NULL;
     JS_FreeValue(c, text);
     BIO_free(bio);
     if (!each) {
@@ -138,12 +165,11 @@ NATIVE(tlsSetAuthorities) {
   }
   if (!store) return JS_ThrowOutOfMemory(c);
   ERR_clear_error();
-  X509_STORE_free(authorities);
-  authorities = store;
+  share(store);
   return JS_UNDEFINED;
 }
 
-/* tlsSetDiffieHellman(context, PEM): how many bits the parameters have */
+/* tlsSetDiffieHellman(context, PEM): how many bits the parameters have; undefined: they are none */
 NATIVE(tlsSetDiffieHellman) {
   enum { BITS_MIN = 1024 };
   SSL_CTX *context = tls_context(c, argv[0]);
@@ -151,8 +177,9 @@ NATIVE(tlsSetDiffieHellman) {
   if (!context) return JS_EXCEPTION;
   EVP_PKEY *parameters = bio ? PEM_read_bio_Parameters(bio, NULL) : NULL;
   BIO_free(bio);
+  ERR_clear_error();
   int bits = parameters ? EVP_PKEY_get_bits(parameters) : 0;
-  if (!parameters) return tls_throw(c, "the parameters cannot be read");
+  if (!parameters || !EVP_PKEY_is_a(parameters, "DH")) return EVP_PKEY_free(parameters), JS_UNDEFINED;
   if (bits < BITS_MIN) {
     EVP_PKEY_free(parameters);
     return JS_NewInt32(c, bits);
@@ -163,21 +190,77 @@ NATIVE(tlsSetDiffieHellman) {
   return tls_throw(c, "the parameters cannot be used");
 }
 
-/* Keys of tickets: name, HMAC and cipher, 80 bytes. */
-NATIVE(tlsSetTicketKeys) {
+/* ---- tickets of sessions ---- */
+
+typedef struct {
+  uint8_t name[16], mac[16], cipher[16];
+} ticket_keys;
+
+static int ticket_index = -1;
+
+static void ticket_keys_free(void *parent, void *keys, CRYPTO_EX_DATA *data, int index, long number,
+                             void *more) {
+  (void)parent, (void)data, (void)index, (void)number, (void)more;
+  OPENSSL_clear_free(keys, sizeof(ticket_keys));
+}
+
+/* Those of a context; they are drawn when they are first wanted, so that copies of a program have others. NULL: no memory, no randomness */
+static ticket_keys *ticket_keys_of(SSL_CTX *context) {
+  if (ticket_index < 0) ticket_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, ticket_keys_free);
+  ticket_keys *keys = SSL_CTX_get_ex_data(context, ticket_index);
+  if (keys) return keys;
+  keys = OPENSSL_malloc(sizeof *keys);
+  if (keys && RAND_bytes((unsigned char *)keys, sizeof *keys) == 1 &&
+      SSL_CTX_set_ex_data(context, ticket_index, keys))
+    return keys;
+  OPENSSL_free(keys);
+  return NULL;
+}
+
+int tls_on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac,
+                  int encrypts) {
+  enum { FAILED = -1, UNKNOWN = 0, DONE = 1 };
+  const tls_connection *t = SSL_get_app_data(ssl);
+  ticket_keys *keys = t ? ticket_keys_of(t->context) : NULL;
+  if (!keys) return FAILED;
+  OSSL_PARAM params[] = {
+    OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, keys->mac, sizeof keys->mac),
+    OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char[]){ "SHA256" }, 0),
+    OSSL_PARAM_construct_end(),
+  };
+  if (encrypts) {
+    memcpy(name, keys->name, sizeof keys->name);
+    if (RAND_bytes(iv, sizeof keys->cipher) != 1) return FAILED;
+  } else if (memcmp(name, keys->name, sizeof keys->name) != 0) {
+    return UNKNOWN;
+  }
+  return EVP_CipherInit_ex(cipher, EVP_aes_128_cbc(), NULL, keys->cipher, iv, encrypts) &&
+                 EVP_MAC_CTX_set_params(mac, params)
+             ? DONE
+             : FAILED;
+}
+
+/* tlsTicketKeys(context, 48 bytes: name, HMAC, cipher; or undefined): those of the context */
+NATIVE(tlsTicketKeys) {
   size_t len;
   SSL_CTX *context = tls_context(c, argv[0]);
   const uint8_t *data = native_bytes(c, argv[1], &len);
   if (!context) return JS_EXCEPTION;
-  return JS_NewBool(c, data && SSL_CTX_set_tlsext_ticket_keys(context, (void *)(uintptr_t)data, (long)len));
+  ticket_keys *keys = ticket_keys_of(context);
+  if (!keys) return JS_ThrowOutOfMemory(c);
+  if (data && len == sizeof *keys) memcpy(keys, data, len);
+  return JS_NewArrayBufferCopy(c, (const uint8_t *)keys, sizeof *keys);
 }
+
+/* ---- whom to trust, and PKCS #12 ---- */
 
 /* The authorities of the system, unless others were set. They are read once. tlsTrustSystem(context) */
 NATIVE(tlsTrustSystem) {
   SSL_CTX *context = tls_context(c, argv[0]);
   if (!context) return JS_EXCEPTION;
   X509_STORE *store = authorities;
-  if (!store && (store = authorities = X509_STORE_new())) {
+  if (!store && (store = X509_STORE_new())) {
+    share(store);
     const char *file = getenv("SSL_CERT_FILE"), *more = getenv("NODE_EXTRA_CA_CERTS");
     X509_STORE_load_file(store, file ? file : "/etc/ssl/certs/ca-certificates.crt");
     if (more) X509_STORE_load_file(store, more);
@@ -194,36 +277,61 @@ NATIVE(tlsAddRevoked) {
   X509_CRL *list = bio ? PEM_read_bio_X509_CRL(bio, NULL, give_password, NULL) : NULL;
   BIO_free(bio);
   if (!list) return tls_throw(c, "Failed to parse CRL");
-  X509_STORE *store = SSL_CTX_get_cert_store(context);
-  X509_STORE_add_crl(store, list);
-  X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+  X509_STORE *store = own_store(context);
+  if (store) {
+    X509_STORE_add_crl(store, list);
+    X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+  }
   X509_CRL_free(list);
-  return JS_UNDEFINED;
+  return store ? JS_UNDEFINED : JS_ThrowOutOfMemory(c);
+}
+
+static JSValue throw_coded(JSContext *c, const char *code, const char *message) {
+  ERR_clear_error();
+  JSValue error = JS_NewError(c);
+  JS_DefinePropertyValueStr(c, error, "message", JS_NewString(c, message),
+                            JS_PROP_CONFIGURABLE | JS_PROP_WRITABLE);
+  if (code) JS_DefinePropertyValueStr(c, error, "code", JS_NewString(c, code), JS_PROP_C_W_E);
+  return JS_Throw(c, error);
+}
+
+/* Why a file of PKCS #12 is of no use. */
+static JSValue pkcs12_throw(JSContext *c, bool is_read, bool has_key, bool has_certificate) {
+  const char *reason = ERR_reason_error_string(ERR_peek_error());
+  if (is_read && !has_key) return throw_coded(c, NULL, "Unable to load private key from PFX data");
+  if (is_read && !has_certificate) return throw_coded(c, NULL, "Unable to load certificate from PFX data");
+  if (ERR_GET_REASON(ERR_peek_error()) == ERR_R_UNSUPPORTED)
+    return throw_coded(c, "ERR_CRYPTO_UNSUPPORTED_OPERATION", "Unsupported PKCS12 PFX data");
+  return throw_coded(c, NULL, reason ? reason : "Unable to load PFX certificate");
 }
 
 /* tlsLoadPKCS12(context, bytes, pass phrase) */
 NATIVE(tlsLoadPKCS12) {
   SSL_CTX *context = tls_context(c, argv[0]);
+  if (!context) return JS_EXCEPTION;
   const char *password = JS_IsString(argv[2]) ? JS_ToCString(c, argv[2]) : NULL;
-  BIO *bio = context ? bio_of(c, argv[1]) : NULL;
+  BIO *bio = bio_of(c, argv[1]);
+  ERR_clear_error();
   PKCS12 *packed = bio ? d2i_PKCS12_bio(bio, NULL) : NULL;
   EVP_PKEY *key = NULL;
   X509 *own = NULL;
   STACK_OF(X509) *more = NULL;
-  bool done = packed && PKCS12_parse(packed, password ? password : "", &key, &own, &more) && own &&
-              SSL_CTX_use_certificate(context, own) && key && SSL_CTX_use_PrivateKey(context, key);
-  for (int i = 0; done && i < sk_X509_num(more); i++) {
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), sk_X509_value(more, i));
+  bool is_read = packed && PKCS12_parse(packed, password ? password : "", &key, &own, &more);
+  bool done =
+      is_read && key && own && SSL_CTX_use_certificate(context, own) && SSL_CTX_use_PrivateKey(context, key);
+  X509_STORE *store = done ? own_store(context) : NULL;
+  for (int i = 0; store && i < sk_X509_num(more); i++) {
+    X509_STORE_add_cert(store, sk_X509_value(more, i));
     SSL_CTX_add_client_CA(context, sk_X509_value(more, i));
   }
+  JSValue result = done ? JS_UNDEFINED : pkcs12_throw(c, is_read, key != NULL, own != NULL);
   sk_X509_pop_free(more, X509_free);
   X509_free(own);
   EVP_PKEY_free(key);
   PKCS12_free(packed);
   BIO_free(bio);
   JS_FreeCString(c, password);
-  if (!context) return JS_EXCEPTION;
-  return done ? JS_UNDEFINED : tls_throw(c, "Unable to load PFX certificate");
+  return result;
 }
 
 /* ---- settings ---- */
@@ -266,17 +374,38 @@ NATIVE(tlsSetNumber) {
   return JS_UNDEFINED;
 }
 
-/* The certificate of a context in DER; undefined when it has none. */
+static X509 *issuer_of(const SSL_CTX *context, X509 *own) {
+  X509 *issuer = NULL;
+  X509_STORE_CTX *search = X509_STORE_CTX_new();
+  if (!search || !X509_STORE_CTX_init(search, SSL_CTX_get_cert_store(context), NULL, NULL) ||
+      X509_STORE_CTX_get1_issuer(&issuer, search, own) != 1)
+    issuer = NULL;
+  X509_STORE_CTX_free(search);
+  ERR_clear_error();
+  return issuer;
+}
+
+/* tlsOwnCertificate(context, of its issuer?): the certificate in DER; undefined when there is none. */
 NATIVE(tlsOwnCertificate) {
   SSL_CTX *context = tls_context(c, argv[0]);
   if (!context) return JS_EXCEPTION;
   X509 *own = SSL_CTX_get0_certificate(context);
+  X509 *issuer = own && JS_ToBool(c, argv[1]) ? issuer_of(context, own) : NULL;
+  if (JS_ToBool(c, argv[1])) own = issuer;
   unsigned char *der = NULL;
   int len = own ? i2d_X509(own, &der) : 0;
+  X509_free(issuer);
   if (len <= 0) return JS_UNDEFINED;
   JSValue value = JS_NewArrayBufferCopy(c, der, (size_t)len);
   OPENSSL_free(der);
   return value;
+}
+
+NATIVE(tlsSecurityLevel) {
+  SSL_CTX *context = SSL_CTX_new(TLS_method());
+  int level = context ? SSL_CTX_get_security_level(context) : 0;
+  SSL_CTX_free(context);
+  return JS_NewInt32(c, level);
 }
 
 NATIVE(tlsCiphers) {
@@ -311,9 +440,9 @@ static int random_status(void) { return 1; }
 static const JSCFunctionListEntry functions[] = {
   FUNCTION(tlsContext, 2),        FUNCTION(tlsSetCertificate, 2),   FUNCTION(tlsSetKey, 3),
   FUNCTION(tlsTrust, 2),          FUNCTION(tlsTrustSystem, 1),      FUNCTION(tlsSetAuthorities, 1),
-  FUNCTION(tlsSetTicketKeys, 2),  FUNCTION(tlsSetDiffieHellman, 2), FUNCTION(tlsAddRevoked, 2),
+  FUNCTION(tlsTicketKeys, 2),     FUNCTION(tlsSetDiffieHellman, 2), FUNCTION(tlsAddRevoked, 2),
   FUNCTION(tlsLoadPKCS12, 3),     FUNCTION(tlsSetText, 3),          FUNCTION(tlsSetNumber, 3),
-  FUNCTION(tlsOwnCertificate, 1), FUNCTION(tlsCiphers, 0),
+  FUNCTION(tlsOwnCertificate, 2), FUNCTION(tlsCiphers, 0),          FUNCTION(tlsSecurityLevel, 0),
 };
 
 void tls_add_context(JSContext *c, JSValueConst into) {

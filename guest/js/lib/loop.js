@@ -7,6 +7,7 @@ const POLL_MAX_MS = 0x7fffffff;
 
 const ready = [];              // functions to be called on the next round
 const quiet = [];              // likewise, but they do not keep the program alive
+const soon = [];               // functions to be called at the end of this round, with those that they add
 const polls = new Map();       // descriptor: {events, ready, ref}
 const children = new Map();    // pid: function of (exit code, signal)
 const signals = new Map();     // number: Set of {ready, ref}
@@ -48,7 +49,9 @@ function call(f, self, ...args) {
   try {
     result = host.within(f, self, args);
   } catch (error) {
-    host.fatal(error);
+    host.fatal(error); // which sees to the ticks, too
+    native.setFrame(frame);
+    return undefined;
   }
   try {
     leave();
@@ -121,7 +124,7 @@ host.writeError = writeError;
 // ---- what holds the loop ----
 
 const isAlive = loop.isAlive = () =>
-  ready.length > 0 || children.size > 0 || immediateInfo[1] > 0 || (timerAt > 0 && timerReferenced && timeoutInfo[0] > 0) ||
+  ready.length > 0 || soon.length > 0 || children.size > 0 || immediateInfo[1] > 0 || (timerAt > 0 && timerReferenced && timeoutInfo[0] > 0) ||
   anyReferenced(polls.values()) || [...signals.values()].some((set) => anyReferenced(set));
 
 function anyReferenced(items) {
@@ -157,7 +160,7 @@ function runReady() {
 
 // How long to wait; -1 for as long as it takes is written as POLL_MAX_MS. Without work there is no wait.
 function patience() {
-  if (ready.length + quiet.length > 0 || immediateInfo[0] > 0 || !isAlive()) return 0;
+  if (ready.length + quiet.length + soon.length > 0 || immediateInfo[0] > 0 || !isAlive()) return 0;
   let ms = POLL_MAX_MS;
   if (timerAt) ms = Math.min(ms, Math.max(0, Math.ceil(timerAt - (native.now() - loop.origin))));
   return ms;
@@ -202,6 +205,7 @@ loop.round = (isDone) => {
   runReady();
   if (isDone?.()) return;
   wait();
+  while (soon.length > 0) call(soon.shift());
   if (immediateInfo[0] > 0)
     do call(loop.processImmediate, process);
     while (immediateInfo[2] > 0); // one has thrown something, and others wait
@@ -223,6 +227,7 @@ loop.jobs = jobs;
 loop.now = () => Math.floor(now - loop.origin);
 loop.refresh = () => { now = native.now(); };
 loop.later = (f) => { ready.push(f); };
+loop.soon = (f) => { soon.push(f); };
 loop.quietly = (f) => { quiet.push(f); };
 loop.schedule = (ms) => {
   timerAt = Math.max(1, loop.now() + ms);

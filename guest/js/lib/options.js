@@ -66,7 +66,7 @@ function assign(given0, given, rest) {
     return;
   }
   const value = given ?? (rest.length > 0 && (rest[0][0] !== '-' || rest[0] === '-') ? rest.shift() : undefined);
-  if (value === undefined) fail(`${name} requires an argument`);
+  if (value === undefined || given === '') fail(`${name} requires an argument`);
   if (type === types.kStringList) current[name].push(value);
   else current[name] = type === types.kInteger || type === types.kUInteger ? Number(value) : value;
 }

@@ -142,15 +142,29 @@ def test_nested_source_is_an_error_and_no_trap(d):
         assert d.value(f"all({depth})") in ("'RangeError string,SyntaxError string'", "'RangeError string'"), d.value(f"all({depth})")
     for code in ("JSON.parse('['.repeat(1000))", "new RegExp('(?:'.repeat(100000))", "new RegExp('['.repeat(100000), 'v')"):
         assert d.value(f"attempt(() => {code})") == "'SyntaxError string'", code
-    assert d.value("[1e5, 1e6].map((n) => attempt(() => JSON.parse('['.repeat(n) + ']'.repeat(n)))).join()") == "'RangeError string,RangeError string'"
-    assert d.value("JSON.parse('['.repeat(20000) + ']'.repeat(20000)).length") == "1"
+    assert d.value("[1e5, 1e6].map((n) => attempt(() => JSON.parse('['.repeat(n) + ']'.repeat(n), (key, value) => value))).join()") == "'RangeError string,RangeError string'"
+
+
+def test_json_is_as_deep_as_there_is_memory(d):
+    d.ok("""const depth = (open, inner, close, n, next) => { let at = JSON.parse(open.repeat(n) + inner + close.repeat(n)), found = 0; while (typeof at === 'object') { at = next(at); found++ } return [found, at] }
+      const fault = (text) => { try { return JSON.parse(text) } catch (e) { return `${e.name}: ${e.message}` } }""")
+    assert d.value("depth('[', '[7]', ']', 1e5, (v) => v[0])") == "[ 100001, 7 ]"
+    assert d.value("""depth('{"a":', '"end"', '}', 1e5, (v) => v.a)""") == "[ 100000, 'end' ]"
+    assert d.value("fault('['.repeat(1e5))") == "'SyntaxError: Unexpected end of JSON input'"
+    for text in ("[1,2,{\"a\":[}]", "{\"a\":1,}", "{\"a\" 1}", "[1 2]", "[1,]", "[[1,2],[3,4]", "{\"a\":{}", "]"):
+        assert "SyntaxError" in d.value(f"fault({json.dumps(text)})"), text
+    assert d.value("""JSON.stringify(JSON.parse('{"a":[1,{"b":null,"__proto__":[]},[],{}],"2":"x","1":{},"a":true}'))""") == """'{"1":{},"2":"x","a":true}'"""
+    assert d.value("""JSON.stringify(JSON.parse(' [ {"b" : [ [ ] , { } ] , "__proto__" : 1 } , null ] '))""") == """'[{"b":[[],{}],"__proto__":1},null]'"""
+
 
 
 def test_chains_of_the_engines_own_calls_are_an_error_and_no_trap(d):
     d.ok("""const chain = (made, next) => { for (let i = 0; i < 100000; i++) made = next(made); return made }
       const attempt = (use) => { try { return typeof use() } catch (e) { return `${e.name} ${typeof e.stack}` } }
       const proxies = chain({}, (p) => new Proxy(p, {})), helpers = chain([1].values(), (it) => it.take(3))""")
-    for use in ("proxies.a", "proxies.a = 1", "Object.keys(proxies)", "({ ...proxies })", "helpers.next()", "chain([], (a) => [a]).flat(Infinity)"):
+    for use in ("proxies.a", "proxies.a = 1", "Object.keys(proxies)", "({ ...proxies })", "helpers.next()", "Object.getPrototypeOf(proxies)", "proxies instanceof Object", "(() => { for (const key in proxies) ; })()", "'a' in proxies",
+      "delete proxies.a", "Object.isExtensible(proxies)", "Object.preventExtensions(proxies)", "Object.setPrototypeOf(proxies, null)", "Object.getOwnPropertyDescriptor(proxies, 'a')",
+      "Object.defineProperty(proxies, 'a', { value: 1 })", "chain(() => 1, (p) => new Proxy(p, {}))()", "new (chain(function () {}, (p) => new Proxy(p, {})))", "chain([], (a) => [a]).flat(Infinity)"):
         assert d.value(f"attempt(() => {use})") == "'RangeError string'", use
 
 

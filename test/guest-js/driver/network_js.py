@@ -123,6 +123,30 @@ def test_sessions_of_tls_and_certificates():
         check(program(f"{folder}/tls.mjs", folder=folder), out)
 
 
+def test_questions_of_tls():
+    """Protocols, keys that both sides have, sessions and names that the server is asked about; negotiating anew; an authority of one context alone."""
+    with folder_with_certificate() as folder:
+        (pathlib.Path(folder) / "tls.mjs").write_text(
+            "import { once } from 'events'; import fs from 'fs'; import tls from 'tls'\nconst at = new URL('.', import.meta.url).pathname, key = fs.readFileSync(at + 'key.pem'), cert = fs.readFileSync(at + 'cert.pem')\n"
+            "const start = async (options, on = () => {}) => { const server = tls.createServer({ key, cert, ...options }, on).listen(0); await once(server, 'listening'); return [server, { port: server.address().port, host: 'localhost', ca: cert }] }\n"
+            "const meet = async (options) => { const socket = tls.connect(options); try { await once(socket, 'secureConnect'); return socket } catch (e) { return e } }\n"
+            "let [server, to] = await start({ ALPNCallback: ({ servername, protocols }) => protocols.find((name) => name === 'b') }, (socket) => socket.end())\n"
+            "const first = await meet({ ...to, ALPNProtocols: ['a', 'b', 'c'] }); console.log(first.alpnProtocol); first.destroy(); console.log((await meet({ ...to, ALPNProtocols: ['x'] })).code); server.close()\n"
+            "const secret = Buffer.alloc(32, 7), psk = { ciphers: 'PSK+HIGH', checkServerIdentity() {} }\n"
+            "for (const maxVersion of ['TLSv1.2', 'TLSv1.3']) { [server, to] = await start({ key: undefined, cert: undefined, ...psk, maxVersion, pskCallback: (socket, identity) => identity === 'me' ? secret : null }, (socket) => socket.end())\n"
+            "  const known = await meet({ ...to, ...psk, pskCallback: () => ({ psk: secret, identity: 'me' }) }); console.log(known.getProtocol(), known.authorized); known.destroy()\n"
+            "  console.log((await meet({ ...to, ...psk, pskCallback: () => ({ psk: secret, identity: 'other' }) })) instanceof Error); server.close() }\n"
+            "const stored = new Map(); [server, to] = await start({ secureOptions: 16384 /* no tickets */, maxVersion: 'TLSv1.2' }, (socket) => socket.end('x'))\n"
+            "server.on('newSession', (id, session, done) => { stored.set(id.toString('hex'), session); done() }).on('resumeSession', (id, done) => setImmediate(() => done(null, stored.get(id.toString('hex')))))\n"
+            "let session; for (let i = 0; i < 2; i++) { const socket = await meet({ ...to, session }); socket.resume(); session = socket.getSession(); console.log(socket.isSessionReused(), stored.size); await once(socket, 'close') } server.close()\n"
+            "let handshakes = 0; [server, to] = await start({ maxVersion: 'TLSv1.2' }, (socket) => { socket.on('secure', () => handshakes++).on('data', (data) => socket.end(data)) })\n"
+            "const anew = await meet(to); await new Promise((done) => anew.renegotiate({}, done)); anew.write('after'); console.log(String((await once(anew, 'data'))[0]), handshakes); anew.destroy(); server.close()\n"
+            "const trusting = tls.createSecureContext({}); trusting.context.addCACert(cert); [server, to] = await start({}); for (const secureContext of [trusting, tls.createSecureContext({})]) { const met = await meet({ ...to, secureContext }); console.log(met.code ?? met.authorized); met.destroy?.() } server.close()"
+        )
+        out = "b\nERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL\nTLSv1.2 true\ntrue\nTLSv1.3 true\ntrue\nfalse 1\ntrue 1\nafter 1\ntrue\nDEPTH_ZERO_SELF_SIGNED_CERT\n"
+        check(program(f"{folder}/tls.mjs", folder=folder), out)
+
+
 def test_children_with_a_channel():
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "child.js").write_text("process.on('message', (m) => { process.send({ got: m }); process.disconnect() })")

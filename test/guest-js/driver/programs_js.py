@@ -112,6 +112,20 @@ def test_a_registry_does_not_keep_a_target_that_is_its_own_token():
     check(program("-e", code), "undefined object true false\n")
 
 
+def test_a_registry_does_not_keep_tokens():
+    """Those that die before their target, that unregister it, and that are in a circle with it."""
+    code = """const told = [], targets = [], registry = new FinalizationRegistry((held) => told.push(held))
+      const make = (i, token) => { registry.register(targets[i] = {}, i, token); return new WeakRef(token) }
+      const tokens = [0, 1, 2].map((i) => make(i, {}))
+      const both = (a, b) => { a.b = b; b.a = a; registry.register(a, 'a', b); registry.register(b, 'b', a); registry.register(a, 'own', a) }
+      both({}, {})
+      const token = {}, kept = {}; registry.register(kept, 'unregistered', token)
+      console.log(registry.unregister(token), registry.unregister(token), registry.unregister({}))
+      setImmediate(() => { gc(); console.log(tokens.map((each) => each.deref())); targets.length = 0; gc(); setImmediate(() => console.log(told.sort().join(), typeof kept)) })"""
+    result = program("--expose-gc", "-e", code)
+    assert result.stdout == "true false false\n[ undefined, undefined, undefined ]\n0,1,2,a,b,own object\n", result
+
+
 def test_serialized_values():
     code = """const v8 = require('v8'), assert = require('assert'); const a = {x: 1, y: [1, , -3.5, '\u65e5', null], m: new Map([[{k: 1}, new Set([1])]]), d: new Date(5), r: /a/gi, b: Buffer.from('b'), n: -12345678901234567890n};
       assert.deepStrictEqual(v8.deserialize(v8.serialize(a)), a); console.log(v8.serialize({a: [1, 'x']}).toString('hex')); try { v8.serialize(() => 1) } catch (e) { console.log(e.message) }"""
@@ -265,3 +279,27 @@ Invalid time zone specified: No/Where
 TypeError
 """
     check(program("-e", code), out)
+
+
+def test_files_that_blobs_come_from_and_names_of_bytes():
+    code = """const fs = require('fs'), assert = require('assert'); fs.mkdirSync('/tmp/f/in', { recursive: true })
+      fs.writeFileSync(Buffer.from('/tmp/f/in/\\xff\\xfe', 'latin1'), ''); fs.rmSync('/tmp/f', { recursive: true }); console.log(fs.existsSync('/tmp/f'))
+      fs.mkdirSync('/tmp/a'); fs.symlinkSync('/tmp/b', '/tmp/a/link'); fs.mkdirSync('/tmp/b'); fs.cpSync('/tmp/a', '/tmp/b', { recursive: true })
+      try { fs.cpSync('/tmp/a', '/tmp/b', { recursive: true }) } catch (e) { console.log(e.code) }
+      fs.unlinkSync('/tmp/b/link'); fs.writeFileSync('/tmp/b/link', 'own'); try { fs.cpSync('/tmp/a', '/tmp/b', { recursive: true }) } catch (e) { console.log(e.code, String(fs.readFileSync('/tmp/b/link'))) }
+      fs.writeFileSync('/tmp/text', 'abc')
+      fs.openAsBlob('/tmp/text').then(async (blob) => { console.log(await blob.text(), await blob.slice(1).text()); fs.writeFileSync('/tmp/text', 'longer'); await blob.text().catch((e) => console.log(e.name)) })"""
+    check(program("-e", code), "false\nERR_FS_CP_EINVAL\nEEXIST own\nabc bc\nNotReadableError\n")
+
+
+def test_ticks_after_an_uncaught_exception_and_sockets_for_all():
+    code = """const net = require('net'), fs = require('fs'), order = []
+      process.on('uncaughtException', (e) => order.push(e.message))
+      setImmediate(() => { process.nextTick(() => order.push('tick')); throw new Error('thrown') }); setImmediate(() => order.push('next'))
+      const server = net.createServer().listen({ path: '/tmp/s', readableAll: true, writableAll: true }, () => { console.log((fs.statSync('/tmp/s').mode & 0o777).toString(8)); server.close() })
+      net.createServer().listen('/tmp/' + 'x'.repeat(200)).on('error', (e) => console.log(e.code))
+      process.on('exit', () => console.log(order.join()))"""
+    result = program("-e", code)
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "thrown,next,tick" and sorted(lines[:-1]) == ["777", "EINVAL"], result
+    assert program("--test-name-pattern=", "-e", "1").returncode == 9

@@ -13,17 +13,38 @@ function sliceOf(pieces, from, to) {
   return result;
 }
 
+// A file that bytes came from, as it was: they are of use as long as it is so.
+class Origin {
+  #path;
+  #before;
+  constructor(path) {
+    this.#path = path;
+    this.#before = this.#state();
+  }
+  #state() {
+    const fields = new BigInt64Array(18);
+    const result = native.stat(this.#path, fields, true);
+    return result < 0 ? '' : [7, 8, 12, 13].map((i) => fields[i]).join(); // inode, size, time of its change
+  }
+  get isAsBefore() { return this.#state() === this.#before; }
+}
+
 class Blob {
-  constructor(pieces) {
+  constructor(pieces, origins = []) {
     this.pieces = pieces;
+    this.origins = origins;
     host.handles.add(this);
   }
-  slice(from, to) { return new Blob(sliceOf(this.pieces, from, to)); }
+  slice(from, to) { return new Blob(sliceOf(this.pieces, from, to), this.origins); }
   getReader() {
-    const left = [...this.pieces];
+    const left = [...this.pieces], { origins } = this;
     return {
       setWakeup() {}, // bytes are always there
       pull(callback) {
+        if (!origins.every((each) => each.isAsBefore)) {
+          callback(-native.ERRORS.EIO, undefined);
+          return;
+        }
         const piece = left.shift();
         if (piece === undefined) callback(0, undefined);
         else callback(1, piece.slice().buffer);
@@ -51,11 +72,11 @@ function createBlobFromFilePath(path) {
   const bytes = native.readAll(fd);
   native.close(fd);
   if (typeof bytes === 'number') return undefined;
-  return [new Blob(piecesOf([bytes])), bytes.byteLength];
+  return [new Blob(piecesOf([bytes]), [new Origin(path)]), bytes.byteLength];
 }
 
 return {
-  createBlob: (sources) => new Blob(piecesOf(sources)),
+  createBlob: (sources) => new Blob(piecesOf(sources), sources.flatMap((source) => source.origins ?? [])),
   createBlobFromFilePath,
   concat,
   storeDataObject(id, handle, length, type) { urls.set(id, [handle, length, type]); },

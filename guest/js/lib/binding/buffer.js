@@ -38,7 +38,8 @@ const write = (encoding) => (buffer, text, offset, length) => {
 };
 
 function fill(buffer, value, start, end, encoding) {
-  if (start < 0 || end > buffer.byteLength) return -2;
+  if (start < 0 || end < 0) throw outOfRange('Index out of range');
+  if (end > buffer.byteLength) return -2;
   if (start >= end) return undefined;
   let pattern;
   if (typeof value === 'string') pattern = native.encode(host.encodingNumber(encoding), value);

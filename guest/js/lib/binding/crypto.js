@@ -229,6 +229,7 @@ class SecureContext {
       return undefined;
     }
     const bits = native.tlsSetDiffieHellman(this.native, bytesOf(parameters, 'utf8'));
+    if (bits === undefined) return undefined; // other parameters are passed over
     if (bits < 1024) throw Object.assign(new Error('DH parameter is less than 1024 bits'), { code: 'ERR_INVALID_ARG_VALUE' });
     return bits < 2048 ? 'DH parameter is less than 2048 bits' : undefined;
   }
@@ -243,26 +244,21 @@ class SecureContext {
     const bytes = native.tlsOwnCertificate(this.native);
     return bytes === undefined ? null : host.toBuffer(bytes);
   }
-  getIssuer() { return null; }
-  // Node's keys are of 16 bytes each, OpenSSL's of 16, 32 and 32.
-  setTicketKeys(keys) {
-    this.ticketKeys = new Uint8Array(keys.buffer, keys.byteOffset, keys.byteLength).slice();
-    const [name, mac, cipher] = [0, 16, 32].map((at) => this.ticketKeys.subarray(at, at + 16));
-    const all = new Uint8Array(80);
-    for (const [at, part] of [[0, name], [16, mac], [32, mac], [48, cipher], [64, cipher]]) all.set(part, at);
-    native.tlsSetTicketKeys(this.native, all);
+  getIssuer() {
+    const bytes = native.tlsOwnCertificate(this.native, true);
+    return bytes === undefined ? null : host.toBuffer(bytes);
   }
-  getTicketKeys() {
-    if (!this.ticketKeys) {
-      const keys = new Uint8Array(48);
-      randomFill(keys, 0, keys.length);
-      this.setTicketKeys(keys);
-    }
-    return host.toBuffer(this.ticketKeys.slice().buffer);
+  setTicketKeys(keys) { native.tlsTicketKeys(this.native, keys); }
+  getTicketKeys() { return host.toBuffer(native.tlsTicketKeys(this.native)); }
+  get _external() {
+    if (!Object.hasOwn(this, 'native')) throw new TypeError('Illegal invocation');
+    return this.native;
   }
   enableTicketKeyCallback() {}
   close() { this.native = undefined; }
 }
+
+host.SecureContext = SecureContext;
 
 // ---- certificates as objects ----
 
@@ -315,7 +311,8 @@ let ownAuthorities;
 function resetRootCertStore(certificates) {
   try {
     native.tlsSetAuthorities(certificates.map((each) => bytesOf(each, 'utf8')));
-  } catch {
+  } catch (error) {
+    if (error.code !== 'ERR_OSSL_PEM_NO_START_LINE') throw error;
     throw failure('No valid certificates found in the provided array', 'ERR_CRYPTO_OPERATION_FAILED');
   }
   ownAuthorities = [...new Set(certificates.map((each) => native.x509(bytesOf(each, 'utf8')).pem))];
@@ -332,7 +329,7 @@ function readCertificates(path) {
 const systemCertificates = () => readCertificates(native.getenv('SSL_CERT_FILE') ?? '/etc/ssl/certs/ca-certificates.crt');
 
 return {
-  SecureContext, getBundledRootCertificates: systemCertificates, getSystemCACertificates: systemCertificates,
+  SecureContext, getBundledRootCertificates: () => systemCertificates().map((text) => text.trim()), getSystemCACertificates: systemCertificates,
   getExtraCACertificates: () => readCertificates(native.getenv('NODE_EXTRA_CA_CERTS')), getUserRootCertificates: () => ownAuthorities ?? [], resetRootCertStore, parseX509: (bytes) => host.x509(bytes),
   startLoadingCertificatesOffThread: host.noop, getCertificateCompressionAlgorithms: () => [],
   Hash, Hmac, oneShotDigest, getHashes, getCachedAliases: () => ({}), RandomBytesJob, PBKDF2Job, ScryptJob, HKDFJob, HashJob, HmacJob, SecretKeyGenJob, kSignJobModeSign: SIGN, kSignJobModeVerify: VERIFY,
@@ -340,5 +337,5 @@ return {
   kCryptoJobAsync: ASYNC, kCryptoJobSync: SYNC, kCryptoJobWebCrypto: WEB, kKeyTypeSecret: SECRET, kKeyTypePublic: 1, kKeyTypePrivate: 2,
   timingSafeEqual, secureBuffer: (length) => new Uint8Array(length), secureHeapUsed: () => undefined, getFipsCrypto: () => 0, setFipsCrypto: host.noop,
   testFipsCrypto: () => false, getCiphers: () => [], getSSLCiphers: () => native.tlsCiphers().map((name) => name.toLowerCase()), getCurves: () => [], setEngine: host.noop,
-  getOpenSSLSecLevelCrypto: () => 1, getCipherInfo: host.noop,
+  getOpenSSLSecLevelCrypto: () => native.tlsSecurityLevel(), getCipherInfo: host.noop,
 };

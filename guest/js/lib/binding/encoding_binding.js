@@ -1,7 +1,13 @@
 'use strict';
 const UTF8 = 1, LATIN1 = 4;
 const encodeIntoResults = new Uint32Array(2);
-const bytesOf = (input) => (ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input));
+function bytesOf(input) {
+  const { CLASS } = native, kind = native.classOf(input);
+  if (!ArrayBuffer.isView(input) && kind !== CLASS.ARRAY_BUFFER && kind !== CLASS.SHARED_ARRAY_BUFFER)
+    throw host.nodeError('ERR_INVALID_ARG_TYPE', 'list', ['SharedArrayBuffer', 'ArrayBuffer', 'ArrayBufferView'], input);
+  return viewOf(input);
+}
+const viewOf = (input) => (ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input));
 
 function decodeUTF8(input, ignoreBOM, fatal) {
   let bytes = bytesOf(input);

@@ -207,13 +207,23 @@ const isFolder = (path) => {
   return failed(result) ? result : (fields[1] & FILES.S_IFMT) === FILES.S_IFDIR;
 };
 
+// Names are bytes, which need not be text.
+function joinBytes(path, name) {
+  const folder = typeof path === 'string' ? new Uint8Array(native.encode(UTF8, path)) : path;
+  const whole = new Uint8Array(folder.length + 1 + name.length);
+  whole.set(folder);
+  whole[folder.length] = 0x2f;
+  whole.set(name, folder.length + 1);
+  return whole;
+}
+
 function removeTree(path) {
   const folder = isFolder(path);
   if (failed(folder)) return folder;
   if (!folder) return native.unlink(path);
   const list = native.readdir(path);
   for (let i = 0; !failed(list) && i < list.length; i += 2) {
-    const result = removeTree(`${textOf(path)}/${native.decode(UTF8, list[i])}`);
+    const result = removeTree(joinBytes(path, new Uint8Array(list[i])));
     if (failed(result)) return result;
   }
   return native.rmdir(path);

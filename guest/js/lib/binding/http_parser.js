@@ -41,8 +41,15 @@ class ConnectionsList {
 // ---- the parser ----
 
 class HTTPParser {
+  // Names of lib/ and its users are theirs.
+  #url = '';
+  #status = '';
+  #fields = [];
+  #isFree = false;
+
   initialize(type, resource, maxHeaderSize, lenient, connections) {
     host.track(this, type === REQUEST ? 'HTTPINCOMINGMESSAGE' : 'HTTPCLIENTREQUEST', resource);
+    this.#isFree = false;
     this.type = type;
     this.resource = resource;
     this.headerMax = maxHeaderSize > 0 ? maxHeaderSize : host.options['--max-http-header-size'] || HEADER_BYTES;
@@ -61,9 +68,9 @@ class HTTPParser {
   }
 
   #reset() {
-    this.fields = [];
-    this.url = '';
-    this.status = '';
+    this.#fields = [];
+    this.#url = '';
+    this.#status = '';
     this.headerBytes = 0;
     this.extensionBytes = 0;
     this.hasFlushed = false;
@@ -75,8 +82,8 @@ class HTTPParser {
   #handle(event, at, length) {
     switch (event) {
       case 0: return this.#begin();
-      case 1: return this.#track(length) || (this.url += this.#text(at, length), 0);
-      case 2: return this.#track(length) || (this.status += this.#text(at, length), 0);
+      case 1: return this.#track(length) || (this.#url += this.#text(at, length), 0);
+      case 2: return this.#track(length) || (this.#status += this.#text(at, length), 0);
       case 3: return this.#track(length) || this.#field(this.#text(at, length));
       case 4: return this.#track(length) || this.#value(this.#text(at, length));
       case 5: return this.#headersComplete();
@@ -92,7 +99,7 @@ class HTTPParser {
     }
   }
 
-  #tell(event, ...args) { return typeof this[event] === 'function' ? host.inside(this[event], this, args) : undefined; }
+  #tell(event, ...args) { return !this.#isFree && typeof this[event] === 'function' ? host.inside(this[event], this, args) : undefined; }
 
   #track(length) {
     this.headerBytes += length;
@@ -111,31 +118,31 @@ class HTTPParser {
 
   #field(text) {
     if (this.isInValue) {
-      if (this.fields.length >= 2 * FIELDS_MAX) this.#flush();
-      this.fields.push('', '');
+      if (this.#fields.length >= 2 * FIELDS_MAX) this.#flush();
+      this.#fields.push('', '');
       this.isInValue = false;
     }
-    this.fields[this.fields.length - 2] += text;
+    this.#fields[this.#fields.length - 2] += text;
     return 0;
   }
 
   #value(text) {
     this.isInValue = true;
-    this.fields[this.fields.length - 1] += text;
+    this.#fields[this.#fields.length - 1] += text;
     return 0;
   }
 
   #headers() {
     // Blanks behind a value are none of it.
-    const headers = this.fields.map((text, i) => (i % 2 ? text.replace(/[ \t]+$/, '') : text));
-    this.fields = [];
+    const headers = this.#fields.map((text, i) => (i % 2 ? text.replace(/[ \t]+$/, '') : text));
+    this.#fields = [];
     this.isInValue = true;
     return headers;
   }
 
   #flush() {
-    this.#tell(K_HEADERS, this.#headers(), this.url);
-    this.url = '';
+    this.#tell(K_HEADERS, this.#headers(), this.#url);
+    this.#url = '';
     this.hasFlushed = true;
   }
 
@@ -147,11 +154,11 @@ class HTTPParser {
     if (this.hasFlushed) this.#flush();
     else {
       headers = this.#headers();
-      if (this.type === REQUEST) url = this.url;
+      if (this.type === REQUEST) url = this.#url;
     }
     const isRequest = this.type === REQUEST;
     const answer = this.#tell(K_HEADERS_COMPLETE, major, minor, headers, isRequest ? method : undefined, url, isRequest ? undefined : status,
-                                              isRequest ? undefined : this.status, upgrade !== 0, keepAlive !== 0);
+                                              isRequest ? undefined : this.#status, upgrade !== 0, keepAlive !== 0);
     return Number(answer) | 0;
   }
 
@@ -163,7 +170,7 @@ class HTTPParser {
   #complete() {
     this.startedAt = 0;
     this.connections?.end(this);
-    if (this.fields.length > 0) this.#flush();
+    if (this.#fields.length > 0) this.#flush();
     this.#tell(K_MESSAGE_COMPLETE);
     return 0;
   }
@@ -228,6 +235,7 @@ class HTTPParser {
   unconsume() {}
   remove() { this.connections?.remove(this); }
   free() {
+    this.#isFree = true;
     this.connections?.remove(this);
     host.untrack(this);
   }
@@ -240,6 +248,6 @@ Object.assign(HTTPParser, { REQUEST, RESPONSE, kOnMessageBegin: K_MESSAGE_BEGIN,
   kOnBody: K_BODY, kOnMessageComplete: K_MESSAGE_COMPLETE, kOnExecute: 5, kOnTimeout: 6, kLenientNone: 0, kLenientHeaders: 1,
   kLenientChunkedLength: 2, kLenientKeepAlive: 4, kLenientTransferEncoding: 8, kLenientVersion: 16, kLenientDataAfterClose: 32,
   kLenientOptionalLFAfterCR: 64, kLenientOptionalCRLFAfterChunk: 128, kLenientOptionalCRBeforeLF: 256, kLenientSpacesAfterChunkSize: 512,
-  kLenientHeaderValueRelaxed: 1024, kLenientAll: 1023 });
+  kLenientHeaderValueRelaxed: 0, kLenientAll: 1023 });
 
 return { HTTPParser, ConnectionsList, methods: methods?.value ?? allMethods, allMethods };

@@ -7,8 +7,8 @@ class JSStream extends LibuvStreamWrap {
   constructor() { super('JSSTREAM'); }
   readBuffer(bytes) { this.give(bytes.byteLength, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength).slice().buffer); }
   emitEOF() { this.give(EOF, undefined); }
-  readStart() { return this.onreadstart(); }
-  readStop() { return this.onreadstop(); }
+  readStart() { return this.onreadstart?.() ?? 0; }
+  readStop() { return this.onreadstop?.() ?? 0; }
 
   // One write at a time; the others wait for it, and a shutdown for all of them.
   #queue = [];

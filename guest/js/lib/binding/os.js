@@ -9,7 +9,8 @@ return {
   getFreeMem: info(2),
   getLoadAvg(into) { into.set(native.systemInfo().slice(3)); },
   getCPUs: () => ['wasm32', 0, 0, 0, 0, 0, 0],
-  getInterfaceAddresses: () => ['lo', '127.0.0.1', '255.0.0.0', 'IPv4', '00:00:00:00:00:00', true, -1],
+  getInterfaceAddresses: () => ['lo', '127.0.0.1', '255.0.0.0', 'IPv4', '00:00:00:00:00:00', true, -1,
+    'lo', '::1', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'IPv6', '00:00:00:00:00:00', true, 0],
   getPriority(pid, context) {
     const [error, priority] = native.getpriority(pid);
     if (error < 0) fill(context, error, 'uv_os_getpriority');
@@ -20,9 +21,11 @@ return {
     if (result < 0) fill(context, result, 'uv_os_setpriority');
     return Math.min(0, result);
   },
-  getUserInfo() {
+  getUserInfo(options) {
+    const encoding = options?.encoding;
+    const as = (text) => (encoding === 'buffer' && text !== null ? host.toBuffer(native.encode(1, text)) : text);
     const [username, homedir, shell, uid, gid] = native.user() ?? ['agent', native.getenv('HOME') ?? '/', null, native.getuid(), native.getgid()];
-    return { uid, gid, username, homedir, shell };
+    return { uid, gid, username: as(username), homedir: as(homedir), shell: as(shell) };
   },
   getAvailableParallelism: () => 1,
   isBigEndian: false,

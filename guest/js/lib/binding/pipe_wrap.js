@@ -1,9 +1,11 @@
 'use strict';
 host.internalBinding('tcp_wrap');
-const { SOCKETS } = native;
+const { SOCKETS, ERRORS } = native;
 const SOCKET = 0, SERVER = 1, IPC = 2;
 const FIFO = 0o010000, KIND = 0o170000;
 
+const PATH_MAX = 108; // of an address
+const READABLE = 1, WRITABLE = 2;
 const pathBytes = (path) => (typeof path === 'string' ? new Uint8Array(native.encode(1, path)) : path);
 
 const KINDS = new Map([[0, ['tcp_wrap', 'TCP']], [2, ['udp_wrap', 'UDP']]]);
@@ -50,6 +52,7 @@ class Pipe extends host.SocketWrap {
     return fd < 0 ? fd : this.take(fd);
   }
   bind(path) {
+    if (pathBytes(path).byteLength > PATH_MAX) return -ERRORS.EINVAL;
     const opened = this.#open();
     if (opened < 0) return opened;
     const result = native.socketBind(this.fd, pathBytes(path));
@@ -57,6 +60,7 @@ class Pipe extends host.SocketWrap {
     return result;
   }
   connect(request, path) {
+    if (pathBytes(path).byteLength > PATH_MAX) return -ERRORS.EINVAL;
     const opened = this.#open();
     return opened < 0 ? opened : this.connectTo(request, pathBytes(path));
   }
@@ -66,8 +70,12 @@ class Pipe extends host.SocketWrap {
     super.close(callback);
   }
 
-  fchmod() { return 0; }
+  // Others may connect.
+  fchmod(mode) {
+    if (this.boundTo === undefined) return -ERRORS.EBADF;
+    return native.chmod(this.boundTo, native.modeOf(this.boundTo) & 0o7777 | (mode & READABLE ? 0o444 : 0) | (mode & WRITABLE ? 0o222 : 0));
+  }
   setPendingInstances() {}
 }
 
-return { Pipe, PipeConnectWrap: host.requestClass('PIPECONNECTWRAP'), constants: { SOCKET, SERVER, IPC, UV_READABLE: 1, UV_WRITABLE: 2 } };
+return { Pipe, PipeConnectWrap: host.requestClass('PIPECONNECTWRAP'), constants: { SOCKET, SERVER, IPC, UV_READABLE: READABLE, UV_WRITABLE: WRITABLE } };

@@ -118,6 +118,7 @@ class Serializer {
 
   #object(value) {
     const kind = native.classOf(value);
+    if (native.proxyDetails(value)) throw new (this._getDataCloneError)('#<Object> could not be cloned.');
     const collection = (begin, end, items) => {
       this.#byte(begin);
       for (const item of items) this.#value(item);

@@ -50,12 +50,15 @@ class SocketWrap extends host.LibuvStreamWrap {
 
   listen(backlog) {
     if (this.delayed) return this.delayed;
-    if (this.fd < 0) return -ERRORS.EINVAL;
+    const opened = this.fd < 0 ? this.openAnywhere() : 0;
+    if (opened < 0) return opened;
     const result = native.socketListen(this.fd, backlog);
     if (result < 0) return result;
     this.setWatch(POLL_IN, () => this.#accept());
     return 0;
   }
+
+  openAnywhere() { return -ERRORS.EINVAL; }
 
   #accept() {
     for (let i = 0; i < ACCEPT_MAX && this.fd >= 0; i++) {
@@ -90,6 +93,8 @@ class TCP extends SocketWrap {
     const fd = native.socketOpen(family, SOCK_STREAM);
     return fd < 0 ? fd : this.take(fd);
   }
+
+  openAnywhere() { return this.bind('0.0.0.0', 0); }
 
   #bind(family, address, port, flags) {
     const opened = this.#open(family);

@@ -6,7 +6,7 @@ return {
     loop.processTimers = timers;
   },
   getLibuvNow() {
-    if (host.session) loop.refresh(); // between two cells no round has looked at the clock
+    loop.refresh();
     return loop.now();
   },
   immediateInfo: loop.immediateInfo,

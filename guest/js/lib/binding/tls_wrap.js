@@ -4,12 +4,15 @@ const { streamBaseState, LibuvStreamWrap, kLastWriteWasAsync, kBytesWritten, kRe
 const { loop, noop } = host;
 const { ECANCELED, EPROTO } = native.ERRORS;
 const EOF = -4095;
-const KEYS = 1; // of native.tlsNotes
+const { owner_symbol: owner, onpskexchange } = host.perIsolateSymbols;
+const [SESSION, KEYS, HELLO, BEGIN, FINISHED] = [0, 1, 2, 3, 4]; // of native.tlsNotes
+const [ASK_SESSION, ASK_PROTOCOL, ASK_SERVER_KEY] = [0, 1, 2];
 const DONE = 0, WANTS_CERTIFICATE = 2, ENDED = 3;
 
 class TLSWrap extends LibuvStreamWrap {
   constructor(stream, context, isServer) {
     super('TLSWRAP');
+    if (stream === undefined) return;
     this.stream = stream;
     this.isServer = isServer;
     this.tls = native.tlsNew(context.native, isServer);
@@ -45,6 +48,7 @@ class TLSWrap extends LibuvStreamWrap {
         this.#writeWaiting();
         this.#clearOut();
         this.#tell();
+        this.#writeWaiting(); // writes of the answers to OpenSSL
       }
     } finally {
       this.inCycle = false;
@@ -52,12 +56,43 @@ class TLSWrap extends LibuvStreamWrap {
     }
   }
 
-  // Sessions that may be resumed, and lines for a log of keys.
+  // What came up in the calls of OpenSSL.
   #tell() {
-    for (const [kind, id, bytes] of (this.tls && native.tlsNotes(this.tls)) ?? []) {
-      if (kind === KEYS) loop.call(this.onkeylog, this, host.toBuffer(bytes));
-      else if (this.tellsSessions) loop.call(this.onnewsession, this, host.toBuffer(id), host.toBuffer(bytes));
+    for (const [kind, id, bytes] of (this.tls && native.tlsNotes(this.tls)) ?? []) this.#tellOne(kind, host.toBuffer(id), host.toBuffer(bytes));
+  }
+
+  #tellOne(kind, id, bytes) {
+    switch (kind) {
+      case SESSION:
+        if (this.tellsSessions) loop.call(this.onnewsession, this, id, bytes);
+        break;
+      case KEYS: loop.call(this.onkeylog, this, asLine(bytes)); break;
+      case HELLO: loop.call(this.onclienthello, this, { sessionId: id, tlsTicket: bytes.length > 0 }); break;
+      case BEGIN: loop.call(this.onhandshakestart, this, loop.now()); break;
+      case FINISHED: loop.call(this.onhandshakedone, this); break;
     }
+  }
+
+  // What OpenSSL wants to know at once.
+  #answer = (...question) => {
+    this.#isAsked = true;
+    try {
+      return this.#answerTo(...question);
+    } finally {
+      this.#isAsked = false;
+    }
+  };
+  #isAsked = false;
+
+  #answerTo(question, first, ...more) {
+    if (question === ASK_SESSION) {
+      if (this.tellsSessions) loop.call(this.onnewsession, this, host.toBuffer(first), host.toBuffer(more[0]));
+      return undefined;
+    }
+    if (question === ASK_PROTOCOL) return this.ALPNCallback(host.toBuffer(first));
+    if (question === ASK_SERVER_KEY) return first.includes('\ufffd') ? undefined : this[onpskexchange](first, ...more);
+    const found = this[onpskexchange](first, ...more);
+    return found && [found.psk, found.identity];
   }
 
   #try(f) {
@@ -83,23 +118,24 @@ class TLSWrap extends LibuvStreamWrap {
       this.isStarted = true;
       loop.call(this.onhandshakestart, this, loop.now());
     }
-    const result = this.#try(() => native.tlsHandshake(this.tls));
+    const result = this.#try(() => native.tlsHandshake(this.tls, this.#answer));
     this.#tell();
+    if (this.tls === undefined) return;
     if (result === WANTS_CERTIFICATE && !this.isAsking) {
       this.isAsking = true;
-      const [, , , , servername] = native.tlsFacts(this.tls);
-      loop.call(this.oncertcb, this, { servername: servername ?? false, OCSPRequest: false });
+      const servername = this.getServername();
+      if (servername !== false && this[owner]) this[owner].servername = servername;
+      loop.call(this.oncertcb, this, { servername, OCSPRequest: false });
     }
     if (result !== DONE) return;
     this.isEstablished = true;
-    this.#send();
     loop.call(this.onhandshakedone, this);
   }
 
   // Plain bytes go to the reader.
   #clearOut() {
     while (this.tls !== undefined && this.isEstablished && !this.tlsFailed && !this.hasEnded) {
-      const got = this.#try(() => native.tlsRead(this.tls));
+      const got = this.#try(() => native.tlsRead(this.tls, this.#answer));
       if (got === undefined) return;
       if (got === ENDED) this.#end(EOF);
       if (typeof got === 'number') return;
@@ -126,25 +162,32 @@ class TLSWrap extends LibuvStreamWrap {
   }
 
   #emit(count, bytes) {
+    if (this.consumer) { // another TLSWrap above this one
+      this.consumer(count, bytes);
+      return;
+    }
     streamBaseState[kReadBytesOrError] = count;
     streamBaseState[kArrayBufferOffset] = 0;
     const next = this.onread(bytes);
     if (this.userBuffer && next) this.userBuffer = next;
   }
 
-  // Records go to the stream below. `done` is called once they are all out; true: they are not yet.
+  // Records go to the stream below. `done` is called once they are all out, and never at once; false: there are none.
   #send(done) {
     const bytes = this.tls === undefined ? undefined : native.tlsTake(this.tls);
     if (bytes === undefined) return false;
-    const request = { oncomplete: (status) => done?.(status) };
-    const result = this.stream.writeBuffer(request, new Uint8Array(bytes));
-    if (result < 0) {
-      this.#writeFailed = result;
-      return false;
-    }
-    return streamBaseState[kLastWriteWasAsync] === 1;
+    const end = (status) => {
+      this.#sending -= bytes.byteLength;
+      done?.(status);
+    };
+    this.#sending += bytes.byteLength;
+    const result = this.stream.writeBuffer({ oncomplete: end }, new Uint8Array(bytes));
+    if (result < 0) this.#writeFailed = result;
+    if (result < 0 || streamBaseState[kLastWriteWasAsync] !== 1) loop.soon(() => end(Math.min(0, result)));
+    return true;
   }
   #writeFailed = 0;
+  #sending = 0; // bytes
 
   // ---- the reader's and writer's side ----
 
@@ -159,40 +202,42 @@ class TLSWrap extends LibuvStreamWrap {
 
   // In the place of the descriptor's: see stream_wrap.
   writeBytes(request, bytes) {
-    const length = bytes.byteLength;
-    streamBaseState[kBytesWritten] = length;
-    streamBaseState[kLastWriteWasAsync] = 0;
     if (this.tls === undefined) return -ECANCELED;
-    this.bytesWritten += length;
-    if (!this.isEstablished || this.waiting.length > 0) {
+    if (this.#writeFailed < 0) return this.#writeFailed;
+    this.bytesWritten += bytes.byteLength;
+    this.isStarted = true;
+    if (!this.isEstablished || this.waiting.length > 0 || this.#isAsked) {
       this.waiting.push({ request, bytes });
-      this.cycle();
-      streamBaseState[kBytesWritten] = length;
-      streamBaseState[kLastWriteWasAsync] = 1;
-      return 0;
+      if (!this.inCycle) this.cycle();
+    } else {
+      this.#encrypt(request, bytes);
     }
-    const isLater = this.#encrypt(request, bytes);
-    streamBaseState[kBytesWritten] = length;
-    streamBaseState[kLastWriteWasAsync] = isLater ? 1 : 0;
-    if (this.tlsFailed) return -EPROTO;
-    const failed = this.#writeFailed;
-    return failed < 0 ? failed : 0;
+    streamBaseState[kBytesWritten] = bytes.byteLength;
+    streamBaseState[kLastWriteWasAsync] = 1;
+    return this.tlsFailed ? -EPROTO : 0;
   }
 
-  // Is the request completed later?
+  // Is it all taken? The rest waits for the peer.
   #encrypt(request, bytes) {
     for (let at = 0; at < bytes.byteLength;) {
-      const took = this.#try(() => native.tlsWrite(this.tls, bytes.subarray(at)));
+      const took = this.#try(() => native.tlsWrite(this.tls, bytes.subarray(at), this.#answer));
       if (took === undefined) return false;
-      if (took < 0) break;
+      if (took < 0) {
+        this.waiting.unshift({ request, bytes: bytes.subarray(at) });
+        return false;
+      }
       at += took;
     }
-    return this.#send((status) => host.complete(request, status, this, undefined));
+    const done = (status) => host.complete(request, status, this, undefined);
+    if (!this.#send(done)) loop.soon(() => done(this.#writeFailed));
+    return true;
   }
 
   #writeWaiting() {
-    for (const { request, bytes } of this.waiting.splice(0))
-      if (!this.#encrypt(request, bytes)) this.later(() => host.complete(request, this.#writeFailed, this, undefined));
+    while (this.waiting.length > 0 && this.tls !== undefined) {
+      const { request, bytes } = this.waiting.shift();
+      if (!this.#encrypt(request, bytes)) return;
+    }
   }
 
   shutdown(request) {
@@ -223,20 +268,44 @@ class TLSWrap extends LibuvStreamWrap {
   setKeyCert(context) { native.tlsAnswerCertificate(this.tls, context.native); }
   enableCertCb() { native.tlsAskForCertificate(this.tls); }
   certCbDone() {
-    native.tlsAnswerCertificate(this.tls, this.sni_context?.native);
+    const chosen = this.sni_context;
+    const isNone = typeof chosen === 'object' && chosen !== null && !(chosen instanceof host.SecureContext);
+    if (isNone) loop.call(this.onerror, this, new TypeError('Invalid SNI context'));
+    if (this.tls === undefined) return;
+    native.tlsAnswerCertificate(this.tls, isNone ? undefined : chosen?.native);
     this.isAsking = false;
+    this.#goOn();
+  }
+  #goOn() {
     if (this.inCycle) loop.later(() => this.cycle());
     else this.cycle();
   }
-  enableSessionCallbacks() { this.tellsSessions = true; }
+  renegotiate() {
+    native.tlsRenegotiate(this.tls);
+    this.#goOn();
+  }
+  enableSessionCallbacks() {
+    this.tellsSessions = true;
+    if (this.isServer) native.tlsAskForSession(this.tls);
+  }
+  loadSession(session) { this.#session = session; }
+  endParser() {
+    if (this.tls === undefined) return;
+    native.tlsAnswerSession(this.tls, this.#session ?? undefined);
+    this.#goOn();
+  }
+  #session;
+  enableALPNCb() { native.tlsAskForProtocol(this.tls); }
+  enablePskCallback() { native.tlsSharedKeys(this.tls); }
+  setPskIdentityHint(hint) {
+    if (native.tlsKeyHint(this.tls, hint)) return;
+    host.inside(this.onerror, this, [Object.assign(new Error('Failed to set PSK identity hint'), { code: 'ERR_TLS_PSK_SET_IDENTITY_HINT_FAILED' })]);
+  }
+  requestOCSP() {} // OpenSSL is built without it
+  setOCSPResponse() {}
   enableKeylogCallback() { if (this.tls) native.tlsLogKeys(this.tls); }
   enableTrace() {}
-  enableALPNCb() {}
-  endParser() {}
   newSessionDone() {}
-  loadSession() {}
-  requestOCSP() {}
-  setOCSPResponse() {}
   writesIssuedByPrevListenerDone() { this.cycle(); }
   setMaxSendFragment(size) { return this.tls !== undefined && native.tlsMaxFragment(this.tls, size) ? 1 : 0; }
 
@@ -293,7 +362,13 @@ class TLSWrap extends LibuvStreamWrap {
   set fd(ignored) {}
   ref() { this.stream.ref?.(); }
   unref() { this.stream.unref?.(); }
-  get writeQueueSize() { return this.stream.writeQueueSize ?? 0; }
+  get writeQueueSize() { return this.#sending; }
+}
+
+function asLine(bytes) {
+  const line = new Uint8Array(bytes.length + 1).fill(0x0a);
+  line.set(bytes);
+  return host.toBuffer(line.buffer);
 }
 
 // Each knows the one behind it.

@@ -10,6 +10,8 @@ const POLL_IN = 1;
 const MESSAGES_MAX = 32; // at one go
 const familyName = (family) => (family === AF_INET6 ? 'IPv6' : 'IPv4');
 
+const descriptors = new Set(); // that handles have: each has one of its own
+
 class UDP extends host.HandleWrap {
   constructor() { super('UDPWRAP'); }
 
@@ -23,11 +25,14 @@ class UDP extends host.HandleWrap {
     if (this.#fd >= 0) return 0;
     const fd = native.socketOpen(family, SOCK_DGRAM);
     if (fd < 0) return fd;
+    descriptors.add(fd);
     this.#fd = fd;
     this.#family = family;
     return 0;
   }
   open(fd) {
+    if (descriptors.has(fd)) return -ERRORS.EEXIST;
+    descriptors.add(fd);
     native.setBlocking(fd, false);
     this.#fd = fd;
     return 0;
@@ -106,6 +111,18 @@ class UDP extends host.HandleWrap {
   }
   setMulticastTTL(value) { return value < 0 || value > TTL_MAX ? -ERRORS.EINVAL : this.#multicast(IP_MULTICAST_TTL, value); }
   setMulticastLoopback(on) { return this.#fd < 0 ? -ERRORS.EBADF : this.#multicast(IP_MULTICAST_LOOP, on); }
+  // No group can be joined: there is no network that has any.
+  #group(address) { return host.require('net').isIP(address) === (this.#family === AF_INET6 ? 6 : 4) ? -ERRORS.ENODEV : -ERRORS.EINVAL; }
+  addMembership(address) { return this.#group(address); }
+  dropMembership(address) { return this.#group(address); }
+  addSourceSpecificMembership(source, group) { return this.#group(group); }
+  dropSourceSpecificMembership(source, group) { return this.#group(group); }
+  setMulticastInterface(address) {
+    const found = this.#group(String(address).replace(/%.*$/, ''));
+    if (this.#fd < 0) return -ERRORS.EBADF;
+    if (found === -ERRORS.EINVAL) return found;
+    return /^(0\.0\.0\.0|127\..*|::1?)$/.test(address.replace(/%.*$/, '')) ? 0 : -ERRORS.EADDRNOTAVAIL;
+  }
   bufferSize(size, isReceive, context) {
     const option = isReceive ? SO_RCVBUF : SO_SNDBUF;
     const result = size !== (size | 0) ? -ERRORS.EINVAL : size ? native.socketSet(this.#fd, SOL_SOCKET, option, size) : 0;
@@ -121,6 +138,7 @@ class UDP extends host.HandleWrap {
   close(callback) {
     host.closing(this);
     this.recvStop();
+    descriptors.delete(this.#fd);
     if (this.#fd >= 0) native.close(this.#fd);
     this.#fd = -1;
     loop.later(() => {

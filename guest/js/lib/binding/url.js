@@ -120,6 +120,7 @@ function update(href, action, value) {
 
 // ---- the rest ----
 
+const percentOf = (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 const toUnicode = (name) => host.require('punycode').toUnicode(name);
 
 function format(href, hash, unicode, search, auth) {
@@ -151,7 +152,7 @@ return {
     url.scheme = 'file';
     url.host = hostname === undefined ? '' : parseHost(clean(hostname).split(/[/?#\\]/)[0], false);
     if (url.host === undefined) throw host.nodeError('ERR_INVALID_URL', `file://${hostname}${path}`);
-    record.parsePath(url, path.slice(1).replaceAll('%', '%25').replaceAll('\\', windows ? '/' : '%5C').replace(/[?#\n\r\t]/g, encodeURIComponent));
+    record.parsePath(url, path.replace(windows ? /^[\\/]/ : /^\//, '').replaceAll('%', '%25').replaceAll('\\', windows ? '/' : '%5C').replace(/[?#\n\r\t[\]^|~]/g, percentOf));
     return write(url);
   },
 };

@@ -82,11 +82,11 @@ function copyLink(from, to, options) {
     if (there.kind === FILES.S_IFLNK) {
       const before = resolve(dirname(to), fs.readlinkSync(to));
       const isFolder = (path) => kindOf(path, true).kind === FILES.S_IFDIR;
-      if (isFolder(leads) && isWithin(before, leads))
+      if (isFolder(leads) && (before === leads || isWithin(before, leads)))
         fail('ERR_FS_CP_EINVAL', `cannot copy ${leads} to a subdirectory of self ${before}`, to, ERRORS.EINVAL, 'EINVAL');
       if (isFolder(to) && isWithin(leads, before))
         fail('ERR_FS_CP_SYMLINK_TO_SUBDIRECTORY', `cannot overwrite ${before} with ${leads}`, to, ERRORS.EINVAL, 'EINVAL');
-    } else if (there.kind === FILES.S_IFDIR) {
+    } else {
       throw host.systemError(-ERRORS.EEXIST, 'cp', to);
     }
     fs.unlinkSync(to);

@@ -2,7 +2,7 @@
 'use strict';
 
 const FORBIDDEN_HOST = /[\0\t\n\r #/:<>?@[\\\]^|]/;
-const FORBIDDEN_DOMAIN = /[\0-\x20"#%/:<>?@[\\\]^`{|}\x7f]/;
+const FORBIDDEN_DOMAIN = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
 
 // ---- percent encoding ----
 
