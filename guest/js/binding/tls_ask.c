@@ -15,7 +15,7 @@ void tls_begin(tls_connection *t, JSContext *c, JSValueConst asked) {
 
 void tls_end(tls_connection *t) { t->c = NULL; }
 
-/* The answer; undefined when nobody can be asked, or an exception is on its way. Frees `values`. */
+/* The answer; undefined when there is no function to be asked, or an exception is on its way. Frees `values`. */
 static JSValue ask(tls_connection *t, int question, int count, JSValue *values) {
   JSValue arguments[4] = { JS_NewInt32(t->c, question) };
   for (int i = 0; i < count; i++) arguments[i + 1] = values[i];
@@ -180,7 +180,7 @@ void tls_ask_for_keys(tls_connection *t) {
     SSL_set_psk_client_callback(t->ssl, on_client_key);
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
 static void on_keys(const SSL *ssl, const char *line) {
   tls_connection *t = SSL_get_app_data(ssl);
