@@ -19,7 +19,7 @@ COMMON = ["--disable-nls", "--disable-dependency-tracking", "--without-selinux"]
 
 class Tool:
     """`folder`: where `make check` runs; `places`: folders of its programs, with their names; `probe`: a name for a test; `tests`: the variable
-    with all; `targets`: what a native make builds; `helpers`: programs for the tests of a sandbox."""
+    with all; `targets`, `helpers`: words for make, natively and for the programs that the tests of a sandbox bring."""
 
     def __init__(self, name, places, folder=".", options=(), probe="tests/probe.sh", tests="TESTS", targets=((),), helpers=()):
         self.name, self.places, self.folder, self.options, self.probe = name, places, folder, list(options), probe
@@ -30,14 +30,15 @@ class Tool:
 
 
 TOOLS = {tool.name: tool for tool in (
-    Tool("coreutils", {"src": None}, tests="all_tests", targets=(("SUBDIRS=.", "all"),), helpers=("SUBDIRS=.", "src/getlimits"),
+    Tool("coreutils", {"src": None}, tests="all_tests", targets=(("SUBDIRS=.", "all"),), helpers=(("SUBDIRS=.", "src/getlimits"),),
          options=["--enable-single-binary=symlinks", "--enable-no-install-program=stdbuf,chroot,pinky,users,who,hostid,uptime,kill", "--enable-install-program=arch",
                   "--disable-acl", "--disable-xattr", "--disable-libcap", "--without-openssl", "--without-libgmp"]),
-    Tool("grep", {"src": ["grep", "egrep", "fgrep"]}, folder="tests", options=["--enable-perl-regexp"], probe="probe.sh", helpers=("-C", "tests", "get-mb-cur-max")),
-    Tool("sed", {"sed": ["sed"]}, options=["--disable-acl"], probe="testsuite/probe.sh", helpers=("testsuite/get-mb-cur-max", "testsuite/test-mbrtowc")),
+    Tool("grep", {"src": ["grep", "egrep", "fgrep"]}, folder="tests", options=["--enable-perl-regexp"], probe="probe.sh", helpers=(("-C", "lib"), ("-C", "tests", "get-mb-cur-max"))),
+    Tool("sed", {"sed": ["sed"]}, options=["--disable-acl"], probe="testsuite/probe.sh", helpers=(("testsuite/get-mb-cur-max", "testsuite/test-mbrtowc"),)),
     Tool("gawk", {".": ["gawk"]}, folder="test", options=["--disable-extensions", "--without-mpfr", "--without-readline", "--disable-pma"], probe="",
          targets=(("-C", "support"), ("gawk",))),
-    Tool("findutils", {"find": ["find"], "xargs": ["xargs"], "locate": ["locate", "updatedb"]}),  # its helper wants error(3) of glibc
+    Tool("findutils", {"find": ["find"], "xargs": ["xargs"], "locate": ["locate", "updatedb"]},  # another helper wants error(3) of glibc
+         helpers=(("-C", "gl"), ("-C", "lib"), ("-C", "find", "getlimits"))),
     Tool("diffutils", {"src": ["cmp", "diff", "diff3", "sdiff"]}, folder="tests", probe="basic"),
 )}
 
@@ -63,6 +64,8 @@ def guest_configure(tool, tree, log):
 def build(tool, side):
     """The built tree of one side, from the cache if it is there."""
     parts = repr((tool.options, tool.probe, tool.targets, COMMON)).encode() + (ROOT / "guest/gnu/functions").read_bytes() + str(tool.source()).encode()
+    if side == "guest":
+        parts += repr(tool.helpers).encode()
     tree = CACHE / "tests" / f"gnu-{tool.name}-{side}-{hashlib.sha256(parts).hexdigest()[:12]}"
     if (tree / ".built").exists():
         return tree
@@ -93,12 +96,10 @@ def build_guest(tool, tree, log):
     guest_configure(tool, tree, log)
     if tool.name == "grep":  # that of the sandbox has it
         quietly(log, "sed", "-i", "s|/. #undef HAVE_LIBPCRE ./|#define HAVE_LIBPCRE 1|", "config.h", cwd=tree)
-    if tool.helpers:
-        if "-C" in tool.helpers:  # the library is a folder of its own
-            quietly(log, "make", f"-j{os.cpu_count()}", "-C", "lib", cwd=tree, env=env)
-        else:
-            quietly(log, "make", f"-j{os.cpu_count()}", *variable(tree, ".", "BUILT_SOURCES"), cwd=tree, env=env)
-        quietly(log, "make", f"-j{os.cpu_count()}", *tool.helpers, cwd=tree, env=env)
+    if tool.helpers and tool.helpers[0][0] != "-C":  # of one Makefile, which makes these with `all` alone
+        quietly(log, "make", f"-j{os.cpu_count()}", *variable(tree, ".", "BUILT_SOURCES"), cwd=tree, env=env)
+    for words in tool.helpers:
+        quietly(log, "make", f"-j{os.cpu_count()}", *words, cwd=tree, env=env)
     probe(tool, tree, log, env, "check-TESTS", "PROGRAMS=", "check_PROGRAMS=")
     for folder, names in tool.places.items():
         for name in names or variable(tree, ".", "single_binary_progs") + ["coreutils"]:
