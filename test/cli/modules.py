@@ -55,6 +55,41 @@ def test_a_trap_is_explained(t):
     assert r.code > 128 and "trap" in r.errors and "main" in r.errors, r
 
 
+FORKS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int plain(void) { return 5; }
+static int child(void) {
+  pid_t pid = fork();
+  int status = 0;
+  if (pid == 0) _exit(7);
+  return waitpid(pid, &status, 0) == pid ? WEXITSTATUS(status) : -1;
+}
+int deeper(int (*what)(void), int more) { return more > 0 ? deeper(what, more - 1) + 0 * more : what(); }
+int main(int argc, char **argv) {
+  printf("%d %d\n", child(), deeper(plain, argc));
+  fflush(stdout);
+  if (argc > 1) printf("%d\n", deeper(child, argc));
+}
+"""
+
+
+def test_a_function_that_never_leads_to_a_fork_need_not_unwind(t):
+    source = t.path("forks.c", FORKS)
+    for name, options in (("any", []), ("less", ["--no-fork-in=deeper,not_there"])):
+        made = subprocess.run([CAY_CC, "--fork", *options, str(source), "-o", str(t.dir / f"{name}.wasm")], check=True, capture_output=True)
+        assert made.stderr == b"", made
+        r = t.run(f"./{name}.wasm")
+        assert r.code == 0 and r.text == "7 5\n", r
+    assert (t.dir / "less.wasm").stat().st_size < (t.dir / "any.wasm").stat().st_size
+    r = t.run("./any.wasm", "fork")
+    assert r.code == 0 and r.text == "7 5\n7\n", r
+    r = t.run("./less.wasm", "fork")
+    assert r.code > 128 and r.text == "7 5\n" and "trap" in r.errors, r
+
+
 def section(number, content):
     return bytes([number, len(content)]) + content
 

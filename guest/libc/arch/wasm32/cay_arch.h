@@ -23,6 +23,9 @@
 #define CAY_SPAWN 1
 #define CAY_ABANDON (-1)
 
+/* For mmap: linux/mman.h's MAP_UNINITIALIZED, for anonymous pages that the caller fills before it reads them. */
+#define CAY_MAP_UNINITIALIZED 0x4000000
+
 #define CAY_ERESTARTSYS 512 /* never seen by programs: the call is made again after the handlers */
 
 CAY_IMPORT("init") long __cay_host_init(void *);

@@ -107,7 +107,8 @@ long __cay_mmap(unsigned long a, unsigned long len, long prot, long flags, long 
   long page = place(a, len, flags);
   if (page < 0) return page;
   unsigned count = count_of(len);
-  if (__cay_pages_claim((unsigned)page, count, 1) < 0) return -ENOMEM;
+  int zero = !(flags & MAP_ANONYMOUS && flags & CAY_MAP_UNINITIALIZED);
+  if (__cay_pages_claim((unsigned)page, count, zero) < 0) return -ENOMEM;
   if (!(flags & MAP_ANONYMOUS)) {
     long r =
         map_file((unsigned)page, count, (int)fd, (uint64_t)page_offset * PAGE, shared, prot & PROT_WRITE);

@@ -56,7 +56,9 @@ pid_t _Fork(void) {
   sigset_t set;
   if (__cay_handling) return (pid_t)__syscall_ret(-EAGAIN);
   size_t size = buffer_size();
-  struct unwind *b = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  /* Zeroed, its pages would be changed ones, which the host copies for each child. */
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | CAY_MAP_UNINITIALIZED;
+  struct unwind *b = mmap(0, size, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (b == MAP_FAILED) return -1;
   b->cur = b->data;
   b->end = (char *)b + size;
