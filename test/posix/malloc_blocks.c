@@ -1,4 +1,4 @@
-/* Blocks of the allocator: they do not overlap, keep what is in them, are aligned, come zeroed from calloc, and a block that is freed
+/* Blocks of the allocator: they do not overlap, keep their bytes, are aligned, come zeroed from calloc, and a block that is freed
  * twice ends the program. */
 #include <malloc.h>
 #include <stdint.h>
