@@ -129,7 +129,7 @@ const tries = [() => JSON.stringify(deep()), () => JSON.parse('['.repeat(1e6)), 
 for (const f of tries) try { f(); console.log('no error') } catch (error) { console.log(error.name) }
 const own = []; own.push({ own }); try { JSON.stringify(own) } catch (error) { console.log(error.name) }
 console.log(({ '\\u00c3\\u00a9': 1 }).\\u00e9)
-""") == "RangeError\n" * 8 + "TypeError\nundefined\n"
+""") == "RangeError\nSyntaxError\n" + "RangeError\n" * 6 + "TypeError\nundefined\n"
 
 
 def test_the_memory_limit_is_an_error_first(t):
