@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -81,7 +82,10 @@ def test_failures_have_the_status_of_grpc(server, service):
         stranger.health()
     with pytest.raises(ServiceError, match="UNAUTHENTICATED"):
         list(Service(server).stream("1"))
-    running, waiting = service.start("for (;;);"), service.start("1")
+    running = service.start("for (;;);")
+    while service.get(running).state == State.PENDING:  # it waits in the queue, too, until a worker has taken it
+        time.sleep(0.01)
+    waiting = service.start("1")
     with pytest.raises(ServiceError, match="RESOURCE_EXHAUSTED"):
         for _ in range(3):
             service.start("1")
